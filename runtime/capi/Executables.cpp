@@ -102,7 +102,7 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   return {};
 }
 
-/// Out of memory, the note is dropped, because the call may have run already.
+/// Adds a note about a copy. If memory runs out, the note is dropped, because the call may have run already.
 template <typename Reason> void note_copy(const Place &place, size_t bytes, Reason reason) noexcept {
   try {
     runtime::PerThread<LastNote>::get().text +=
@@ -115,7 +115,7 @@ std::shared_ptr<Buffer> owner_of(const weft_buffer &buffer) {
   return buffer.owner ? static_cast<Owned *>(buffer.owner)->buffer : nullptr;
 }
 
-/// Bytes of all elements side by side.
+/// The bytes of all elements in row-major memory.
 size_t row_major_bytes(const runtime::TensorInfo &type) {
   size_t bytes = itemsize(type.dtype);
   for (int64_t extent : type.shape)
@@ -123,7 +123,7 @@ size_t row_major_bytes(const runtime::TensorInfo &type) {
   return bytes;
 }
 
-/// The memory of an input as a call takes it.
+/// The buffer of an input for a call: the caller's memory, or a copy of it.
 Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const runtime::TensorInfo &type,
                                                const Place &place, runtime::Queue &queue) {
   if (Status status = check_description(buffer, type, place); !status)
@@ -153,7 +153,7 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   std::vector<std::byte> packed;
   if (!wanted && !type.strides.empty() && !row_major)
     packed.resize(row_major_bytes(type));
-  // Copied after the present work of the stream, which may write the memory.
+  // Copy after the earlier work of the stream, which may write the memory.
   queue.enter();
   const auto *from = static_cast<const std::byte *>(buffer.data);
   auto *to = static_cast<std::byte *>((*copy)->data());
@@ -200,7 +200,7 @@ struct Scattering {
   }
 };
 
-/// The element `i` of the caller's array, whose elements have the size that the caller knows.
+/// The element `i` of the caller's array, whose elements have the size in their field `struct_size`.
 template <typename Buffers> Buffers *at(Buffers *buffers, size_t i) {
   using Byte = std::conditional_t<std::is_const_v<Buffers>, const std::byte, std::byte>;
   return reinterpret_cast<Buffers *>(reinterpret_cast<Byte *>(buffers) + i * buffers->struct_size);
@@ -225,7 +225,7 @@ Status check_array(const weft_buffer *buffers, size_t count, size_t expected, co
   return {};
 }
 
-/// Memory of the caller's in a call.
+/// A piece of memory that the caller passed to a call.
 struct Passed {
   runtime::StridedMemory memory;
   runtime::ByteRange bytes;

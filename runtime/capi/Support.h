@@ -53,7 +53,7 @@ template <typename T> Expected<T> read_struct(const T *from, const char *name) {
   return value;
 }
 
-/// Fills the fields that the caller knows.
+/// Fills the fields of the caller's version of the struct.
 template <typename T> Status write_struct(T *to, T value, const char *name) {
   if (Status status = require(to, name); !status)
     return status;

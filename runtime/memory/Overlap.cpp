@@ -10,9 +10,9 @@
 //   sum of a.strides[d] * i[d]  -  sum of b.strides[d] * j[d]  =  b.offset - a.offset
 //
 // has a solution within the sizes. Dimensions of equal stride are one variable whose range is the sum of
-// theirs, so that parts of one row-major tensor have few variables. The search takes the largest stride
-// first: what the smaller ones can still add bounds it to a few values, and their greatest common divisor to
-// fewer.
+// their ranges, so parts of one row-major tensor have few variables. The search begins with the largest
+// stride. The range of the sum of the other terms, and their greatest common divisor, leave only a few values
+// to try.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/memory/Overlap.h"
@@ -33,11 +33,11 @@ namespace {
 // Sums of products of sizes and strides of two tensors may pass 2^63.
 using Wide = __int128;
 
-/// A factor of the equation, and what all factors from this one on can give together.
+/// A term of the equation, and the range of the sum of all terms from this one on.
 struct Term {
   Wide stride, low, high; ///< the variable goes from `low` to `high`
   Wide least = 0, most = 0;
-  int64_t divisor = 0; ///< of the strides from this one on
+  int64_t divisor = 0; ///< the greatest common divisor of the strides from this one on
 };
 
 Wide floorDivide(Wide a, Wide b) { return a / b - (a % b < 0); }
@@ -62,7 +62,7 @@ public:
     }
   }
 
-  /// Whether the terms from `first` on may give `sum`; true also where there are no steps left.
+  /// Whether the terms from `first` on can have the sum `sum`; true also if the limit on steps is reached.
   bool reaches(size_t first, Wide sum) {
     if (first == terms.size())
       return sum == 0;

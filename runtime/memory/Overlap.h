@@ -21,24 +21,24 @@ struct StridedBox {
   std::span<const int64_t> sizes, strides;
 };
 
-/// Whether it is certain that two boxes have no element in common. False also where finding out takes more
-/// than some thousand steps.
+/// Whether two boxes are proven to have no element in common. False also if a proof takes more than some
+/// thousand steps.
 WEFT_RUNTIME_API bool areDisjoint(const StridedBox &a, const StridedBox &b);
 
-/// A tensor in memory. Its elements lie in the address space.
+/// A tensor in memory, whose elements are in the address space.
 struct StridedMemory {
   const void *data;
   std::span<const int64_t> shape, strides; ///< in elements; no strides mean row-major
   size_t itemsize;
 };
 
-/// The bytes [low, high) from its first to its last; none where it has no elements.
+/// The bytes [low, high) from the first to the last of a tensor; empty if it has no elements.
 struct ByteRange {
   int64_t low = 0, high = 0;
 };
 ByteRange bytesOf(const StridedMemory &memory);
 
-/// The same for the bytes of two tensors, whatever their element sizes and the signs of their strides.
+/// The same for the bytes of two tensors, with any element sizes and signs of strides.
 WEFT_RUNTIME_API bool areDisjoint(const StridedMemory &a, const StridedMemory &b);
 
 } // namespace weft::runtime

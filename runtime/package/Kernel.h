@@ -19,16 +19,16 @@ namespace weft::runtime {
 
 inline constexpr uint32_t kernelAbi = 1;
 
-/// A failed check of a kernel (an index out of bounds, say). A kernel that finds a violation fills the
-/// record if `position` is below the one already there, so that the violation reported is the first one
-/// in row-major order whatever the number of threads. `check` 0 means that nothing failed.
+/// A failed check of a kernel, for example an index out of bounds. A kernel that finds a violation fills the
+/// record if its position is below the recorded one, so the reported violation is the first in row-major
+/// order for any number of threads. `check` 0 means that no check failed.
 struct CheckRecord {
   int64_t check = 0;            ///< 1-based number in the plan's table of checks
   int64_t position = INT64_MAX; ///< linear index of the offending element
   int64_t value = 0;            ///< the offending value
 };
 
-/// The one argument of a kernel beside its range. Field order is ABI: kernels read it by byte offset.
+/// The argument of a kernel, besides its range. The order of fields is ABI: kernels read them by byte offset.
 struct KernelFrame {
   void *const *buffers; ///<  0: one pointer per operand, then per result, in the launch's order
   const int64_t *sizes; ///<  8: run-time integers of the launch (dynamic sizes), or its table of tensors

@@ -178,7 +178,8 @@ Expected<std::shared_ptr<const Package>> Package::open(const std::string &path) 
 Expected<std::shared_ptr<const Package>> Package::from_memory(std::vector<std::byte> bytes) {
   std::shared_ptr<Package> package(new Package);
   package->source_ = "<memory>";
-  // Sections are page aligned in the file, and so they must be in memory: kernels rely on it for constants.
+  // Sections must be page aligned in memory, as they are in the file, because kernels rely on that for
+  // constants.
   if (!bytes.empty()) {
     void *mapping = ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
@@ -251,7 +252,7 @@ Status Package::parse() {
     if (row.name_bytes == 0 || row.name_offset < rows_bytes || row.name_offset > table.size() ||
         row.name_bytes > table.size() - row.name_offset)
       return fail("WEFT-L006", "name of section number " + number(i) + " lies outside the section table");
-    // Names that share bytes would take more time and memory than the table has bytes.
+    // Names must not share bytes, so that reading them takes time and memory in proportion to the table.
     named += row.name_bytes;
     if (named > table.size() - rows_bytes)
       return fail("WEFT-L006", "name of section number " + number(i) +

@@ -10,7 +10,7 @@
 //
 // Sections and their names:
 //   plan.<function>.<target>        the FlatBuffers of plan.fbs
-//   seal.<function>.<target>        what binds the plan to its kernels: plan_seal() of both, 8 bytes
+//   seal.<function>.<target>        binds the plan to its kernels: plan_seal() of both, 8 bytes
 //   constants.<function>.<target>   the constants of one plan; where missing, `constants` serves all plans
 //   <plan.image>.x86-64-v4 (or v3)  kernels, see Image.h
 //   state.<function>, values.<function>  the values of its state when it was saved, see State.h
@@ -23,9 +23,9 @@
 //   WEFT-L005 checksum differs               WEFT-L010 processor too old
 //   WEFT-L011 other kernel ABI               WEFT-L012 state does not fit
 //   WEFT-L014 state without a value
-//   WEFT-L015 a library of contractions that is not here
+//   WEFT-L015 a library of contractions that this runtime does not have
 //   WEFT-L016 a plan and kernels that were not made together
-//   WEFT-L017 a device of the program has no place on this machine
+//   WEFT-L017 a device of the program does not exist on this machine
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PACKAGE_PACKAGE_H
@@ -82,13 +82,13 @@ WEFT_RUNTIME_API uint64_t checksum64(std::span<const std::byte> data);
 /// signature.
 WEFT_RUNTIME_API uint64_t plan_seal(std::span<const std::byte> plan, uint64_t binding);
 
-/// Puts a package together. Same sections in the same order give the same bytes.
+/// Builds a package. The same sections in the same order give the same bytes.
 class WEFT_RUNTIME_API PackageWriter {
 public:
-  /// Adds a copy of `bytes`. A name given twice is an error that `write_file` and `finish` report.
+  /// Adds a copy of `bytes`. If a name is added twice, `write_file` and `finish` report an error.
   void add(std::string name, std::span<const std::byte> bytes);
   Expected<std::vector<std::byte>> finish() const;
-  /// Writes beside `path` and renames, so that a reader never sees half a package.
+  /// Writes a temporary file beside `path` and renames it, so that readers never see a part of a package.
   Status write_file(const std::string &path) const;
 
 private:
@@ -99,8 +99,8 @@ private:
   std::vector<Section> sections_;
 };
 
-/// A package that was opened. Header and table are checked when it is opened, a section's content when it
-/// is first asked for.
+/// An open package. Header and table are checked when it is opened; a section's content is checked at its
+/// first use.
 class WEFT_RUNTIME_API Package {
 public:
   static Expected<std::shared_ptr<const Package>> open(const std::string &path);
@@ -110,10 +110,10 @@ public:
   Package &operator=(const Package &) = delete;
 
   bool contains(std::string_view name) const;
-  /// The bytes of a section, valid while the package lives.
+  /// The bytes of a section, valid as long as the package exists.
   Expected<std::span<const std::byte>> section(std::string_view name) const;
   std::vector<std::string> names() const;
-  /// The path, or "<memory>": how messages name this package.
+  /// The name of this package in messages: its path, or "<memory>".
   const std::string &source() const { return source_; }
 
 private:

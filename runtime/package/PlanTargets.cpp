@@ -35,7 +35,7 @@ std::vector<std::string> plan_targets(const Package &package, std::string_view f
   const std::string prefix = "plan." + std::string(function) + ".";
   std::vector<std::string> targets;
   for (const std::string &section : package.names())
-    // A function's name may hold dots, a target's does not.
+    // A function's name may contain dots, but a target's name does not.
     if (section.starts_with(prefix) && section.find('.', prefix.size()) == std::string::npos)
       targets.push_back(section.substr(prefix.size()));
   return targets;

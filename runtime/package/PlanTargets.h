@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A package may have several plans of a function, each for a target and with kernels of its own: section
-// `plan.FUNCTION.TARGET`, and so `seal`, `constants`, and the kernels that the plan names. All of them mean
-// the same; they differ in what is fused and how it is cut.
+// A package may have several plans of a function, one for each target: the sections `plan.FUNCTION.TARGET`,
+// `seal` and `constants` of that target, and the kernels that the plan names. All plans compute the same;
+// they differ in fusion and schedules.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PACKAGE_PLANTARGETS_H
@@ -27,22 +27,22 @@ namespace weft::runtime {
 
 class Package;
 
-/// A target that is a processor, as its name says it: "cpu", "x86-64-v4", "cpu:16", "x86-64-v4:16".
+/// The parsed name of a CPU target: "cpu", "x86-64-v4", "cpu:16", "x86-64-v4:16".
 struct CpuTargetName {
-  std::optional<CpuLevel> level; ///< none: kernels are of any
-  int64_t cores = 2;             ///< what the description has whose name says none (ir/devices/cpu.txt)
+  std::optional<CpuLevel> level; ///< none: the package may have kernels of several levels
+  int64_t cores = 2;             ///< for a name without a number, that of ir/devices/cpu.txt
 };
-/// Nothing for a name that is no processor's.
+/// None if the name is not that of a CPU target.
 WEFT_RUNTIME_API std::optional<CpuTargetName> parse_cpu_target(std::string_view name);
 
-/// The targets of a function's plans, in the order of the package; empty where it has none.
+/// The targets of a function's plans, in the order of the package; empty if it has none.
 WEFT_RUNTIME_API std::vector<std::string> plan_targets(const Package &package, std::string_view function);
 
-/// The target whose plan suits a processor of this level with this many threads best. Plans that it cannot
-/// run are left out. Of the others that with the most cores of those that it can fill, or with the fewest
-/// where it can fill none; then the one of the highest level, one that names its level before one that does
-/// not. So it follows from names and processor alone. WEFT-L010 where no plan runs on the processor, with
-/// what there is; "cpu" where there are none, whose section is then missing.
+/// The target whose plan is best for a processor of this level with this many threads, among the plans that
+/// it can run. The first criterion is the number of cores: the largest that `threads` covers, or the smallest
+/// if it covers none. The second is the highest level, where a target that names its level is preferred. So
+/// the choice depends only on the names and the processor. WEFT-L010, with the existing targets, if no plan
+/// runs on the processor; "cpu" if the function has no plans, so that its missing section is reported.
 WEFT_RUNTIME_API Expected<std::string> choose_plan_target(const Package &package, std::string_view function,
                                                           CpuLevel level, int64_t threads);
 

@@ -154,7 +154,7 @@ bool Buffer::uncertain() const {
     return whole_->uncertain();
   if (!tracked())
     return false;
-  // A call notes its failure before it is done.
+  // A call records its failure before it is done, so check both under the lock.
   const std::lock_guard lock(mutex_);
   return failure_ || (write_may_fail_ && write_ && !write_.done());
 }

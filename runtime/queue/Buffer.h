@@ -21,8 +21,9 @@
 
 namespace weft::runtime {
 
-/// Memory of a device that arguments and results live in. It remembers the last asynchronous call that writes
-/// it and the last that uses it. A host that reads calls wait() first, one that writes wait_unused().
+/// Memory of a device, for arguments and results. It records the last asynchronous call that writes it and
+/// the last calls that use it. Call wait() before the host reads it, and wait_unused() before the host writes
+/// it.
 class WEFT_RUNTIME_API Buffer {
 public:
   /// Uninitialised memory from the device's caching allocator, aligned to 512 bytes. `label` is the
@@ -35,33 +36,33 @@ public:
   /// Memory of someone else; `deleter` is called with the pointer when the last user is done.
   static std::shared_ptr<Buffer> wrap(void *data, size_t bytes, std::function<void(void *)> deleter = {},
                                       Device &device = host_device());
-  /// `bytes` of `whole` from `offset` on, which must lie in it: the same memory, kept alive, and the same
-  /// calls and failures, so that a wait for one is a wait for the other. For readers only: what is written
-  /// to, or donated, is a whole buffer.
+  /// `bytes` of `whole` from `offset` on, which must be within it. The part keeps the memory alive and shares
+  /// calls and failures with the whole, so a wait for one is a wait for the other. A part may only be read; a
+  /// buffer that is written or donated must be a whole one.
   static std::shared_ptr<Buffer> part(std::shared_ptr<Buffer> whole, size_t offset, size_t bytes);
   ~Buffer();
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
 
-  /// As its device addresses it: the host follows the pointer only where `device().is_host()`.
+  /// The address on its device. The host may dereference it only if `device().is_host()`.
   void *data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device &device() const { return device_; }
-  /// Copies bytes from `offset` on to memory of the host, or back. Error for a range that is not in the
-  /// buffer. The caller has waited as for any other read or write.
+  /// Copies bytes from `offset` on to memory of the host, or from it. A range outside of the buffer is an
+  /// error. Wait before, as for any other read or write.
   Status read(size_t offset, std::span<std::byte> to) const;
   Status write(size_t offset, std::span<const std::byte> from);
 
-  /// Waits for the call that writes this buffer. The error of that call, if it failed: the host has then
-  /// seen it, unless `seen` says that it goes no further. State keeps the value it had before that call; a
-  /// fresh result has none, and the error stays.
+  /// Waits for the call that writes this buffer, and returns its error if it failed. The error then counts as
+  /// reported to the host, unless `seen` is false. State keeps its value from before that call; a fresh
+  /// result has no value, and keeps the error.
   Status wait(bool seen = true);
   /// Waits until no asynchronous call, and no work up to a point that was noted, reads or writes this buffer;
   /// errors as wait().
   Status wait_unused();
-  /// Whether what is in it may still turn out to be an error: a call that can fail is to write it, or failed.
+  /// Whether its value may be an error: a call that may fail has still to write it, or has failed.
   bool uncertain() const;
-  /// Whether it has no value, and the host knows.
+  /// Whether it has no value because of a failure that was reported to the host.
   bool lost() const;
 
   /// Work of a stream uses the buffer up to `point`. Whoever drops the buffer, its memory is kept for that
@@ -70,22 +71,22 @@ public:
 
   /// \name For the executable
   /// @{
-  /// False: nothing asynchronous was ever noted since the last wait(), and there is no failure.
+  /// Whether an asynchronous call was recorded since the last wait(), or there is a failure.
   bool tracked() const { return root().tracked_.load(std::memory_order_acquire); }
   /// What wait() would return, without waiting for calls that are still under way.
   Status settle(bool seen = true);
   /// `may_fail`: whether the call can fail, or be stopped by the failure of another.
   void note_write(const Ticket &ticket, bool may_fail = true);
-  /// Throws where there is no memory for the note, and has then made none.
+  /// Throws if there is no memory for the record, and has then recorded nothing.
   void note_use(const Ticket &ticket);
   /// Makes room for the next note_use().
   void prepare_use();
-  /// `permanent`: the buffer has no value at all, as it should have been written by the failed call.
+  /// `permanent`: the buffer has no value, because the failed call should have written it.
   void note_failure(std::shared_ptr<Failure> failure, bool permanent);
-  /// The failure that forbids the call with this sequence number to touch the buffer, or null.
+  /// The failure because of which the call with this sequence number must not use the buffer, or null.
   std::shared_ptr<Failure> blocking(uint64_t sequence) const;
-  /// The tickets of calls on other queues than `queue` that must have run before a call on `queue` may read
-  /// (or, with `writes`, write) the buffer.
+  /// Appends the tickets of calls on other queues that must run before a call on `queue` may read (or, with
+  /// `writes`, write) the buffer.
   void foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const;
   /// @}
 
@@ -110,9 +111,9 @@ private:
   CachingAllocator *allocator_ = nullptr; ///< whose memory it is; null for memory of someone else
   void *handle_ = nullptr;                ///< of the allocator
   std::function<void(void *)> deleter_;
-  std::shared_ptr<Buffer> whole_; ///< of a part; no part itself
+  std::shared_ptr<Buffer> whole_; ///< of a part: its whole, which is not a part
   std::atomic<bool> tracked_{false};
-  mutable std::mutex mutex_; ///< guards what follows
+  mutable std::mutex mutex_; ///< guards the members below
   Ticket write_;
   bool write_may_fail_ = false;
   std::vector<Ticket> uses_; ///< the last of each queue

@@ -18,8 +18,8 @@ namespace weft::runtime {
 struct Event::State {
   std::mutex mutex;
   std::condition_variable changed;
-  uint64_t recorded = 0; // how often record() was called
-  uint64_t passed = 0;   // the newest of these that the queue has reached
+  uint64_t recorded = 0; // the number of calls of record()
+  uint64_t passed = 0;   // the last of these that a queue has reached
   std::chrono::steady_clock::time_point time;
 
   void pass(uint64_t number) {
@@ -58,7 +58,7 @@ void Event::record(Queue &queue) {
   try {
     queue.submit([state = state_, number] { state->pass(number); });
   } catch (...) {
-    // Nobody waits for a point that no queue will reach.
+    // No queue will reach this point, so nothing may wait for it.
     state_->pass(number);
     throw;
   }

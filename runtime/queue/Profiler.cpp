@@ -54,7 +54,7 @@ Kind kind_of(Profiler::Span span) {
 
 using Interval = std::pair<int64_t, int64_t>;
 
-/// The time in nanoseconds that intervals cover together, inside of `windows`, which do not overlap.
+/// The time in nanoseconds that the union of intervals covers within `windows`, which do not overlap.
 int64_t covered(std::vector<Interval> intervals, const std::vector<Interval> &windows) {
   std::sort(intervals.begin(), intervals.end());
   int64_t total = 0;
@@ -75,7 +75,7 @@ int64_t covered(std::vector<Interval> intervals, const std::vector<Interval> &wi
 
 struct Profiler::Impl {
   struct Event {
-    const std::pair<std::string, std::string> *name; ///< and source line, or detail
+    const std::pair<std::string, std::string> *name; ///< name, and source line or detail
     int64_t begin_ns, end_ns;
     uint64_t bytes, flops;
     long thread;
@@ -83,10 +83,10 @@ struct Profiler::Impl {
   };
   mutable std::mutex mutex;
   std::map<std::pair<std::string, std::string>, Row, std::less<>> rows;
-  std::set<std::pair<std::string, std::string>> spans; ///< names and details of what is no launch
+  std::set<std::pair<std::string, std::string>> spans; ///< names and details of events other than launches
   std::vector<Event> events;
   uint64_t left_out = 0;         ///< events beyond the first million
-  std::vector<Interval> windows; ///< from each start to its stop; the end of one that is open is 0
+  std::vector<Interval> windows; ///< from each start to its stop; the end of an open one is 0
 
   void add(const Event &event) {
     if (events.size() < maxEvents)
@@ -257,7 +257,7 @@ std::string Profiler::table() const {
 
 std::string Profiler::chrome_trace() const {
   const std::lock_guard lock(impl_->mutex);
-  // Metadata events first: viewers show their names in place of numbers.
+  // Metadata events come first: viewers show their names instead of numbers.
   const std::string process = std::to_string(::getpid());
   std::string text =
       "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n{\"name\": \"process_name\", \"ph\": \"M\", "

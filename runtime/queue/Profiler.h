@@ -18,12 +18,12 @@
 
 namespace weft::runtime {
 
-/// Collects the launches of every executable in the process while it is on, and calls, compilations and
-/// waits. Off, a plan pays one load.
+/// While it is on, collects the launches of all executables in the process, and calls, compilations and
+/// waits. While it is off, it costs a call one load.
 class WEFT_RUNTIME_API Profiler {
 public:
-  /// What takes time beside launches. A call is the time in which its launches run, on the thread that runs
-  /// them.
+  /// Kinds of events other than launches. A call is the time in which its launches run, on the thread that
+  /// runs them.
   enum class Span : uint8_t { call, compile, wait };
   /// The launches of one name and location, together.
   struct Row {
@@ -46,16 +46,16 @@ public:
   void record(std::string_view name, std::string_view location, int64_t begin_ns, int64_t end_ns,
               uint64_t bytes, uint64_t flops) noexcept;
 
-  /// `detail`: what a viewer shows of it beside its name, such as the reason of a compilation.
+  /// `detail`: text that a viewer shows with the name, such as the reason of a compilation.
   void record(Span kind, std::string_view name, std::string_view detail, int64_t begin_ns,
               int64_t end_ns) noexcept;
 
-  /// Where the time between start and stop went.
+  /// The time between start and stop, by kind.
   struct Totals {
     double wall_ms = 0;
     double launch_ms = 0;  ///< in which at least one launch ran
     double compile_ms = 0; ///< in which something was compiled
-    double idle_ms = 0;    ///< in which neither
+    double idle_ms = 0;    ///< in which nothing ran and nothing was compiled
     double wait_ms = 0;    ///< of all threads together; a thread that waits may wait for launches
     uint64_t calls = 0, compilations = 0, waits = 0;
   };
@@ -63,8 +63,8 @@ public:
 
   /// Launches by total time, largest first; ties by name.
   std::vector<Row> rows() const;
-  /// For people: rows() with the share of the launches' time, calls, mean, GB/s, GFLOP/s, name and source
-  /// line; then the wall clock and what of it was idle.
+  /// A table of rows() with the share of the launches' time, calls, mean, GB/s, GFLOP/s, name and source
+  /// line; then the wall-clock time and the idle time.
   std::string table() const;
   /// The trace event format of chrome://tracing and Perfetto; the first million events. Each has its kind as
   /// category: launch, call, compile, wait.
@@ -77,7 +77,7 @@ private:
   Impl *impl_; ///< never destroyed, as the instance
 };
 
-/// Records the time of its scope, where the profiler is on as it begins and as it ends.
+/// Records the time of its scope, if the profiler is on at its beginning and its end.
 class ProfiledSpan {
 public:
   ProfiledSpan(Profiler::Span kind, std::string_view name)

@@ -48,7 +48,7 @@ Expected<QueueMode> queue_mode_from_environment() {
   return Status::error("WEFT_CPU_QUEUE is '" + std::string(text) + "'; expected auto, async or inline");
 }
 
-/// What a queue keeps on a device beside the host.
+/// The stream and memory of a queue on a device other than the host.
 struct DeviceLane {
   Device &device;
   std::unique_ptr<DeviceStream> stream;
@@ -64,24 +64,24 @@ struct DeviceLane {
   }
 };
 
-/// What the queue's thread shares with the handle and with tickets: it may outlive the handle.
+/// The state that the queue's thread shares with the handle and with tickets. It may outlive the handle.
 struct QueueState {
   struct Work {
     uint64_t number;
     std::function<void()> run; // empty on an external queue: a caller's place
-    uint64_t bytes = 0;        // that it keeps alive
+    uint64_t bytes = 0;        // the bytes that it keeps alive
   };
   const StreamId id = new_stream_id();
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::deque<Work> work;
-  uint64_t submitted = 0; // places given away
-  uint64_t bytes = 0;     // that work keeps alive which is not complete
+  uint64_t submitted = 0; // places that were assigned
+  uint64_t bytes = 0;     // the bytes that incomplete work keeps alive
   std::atomic<uint64_t> completed{0};
-  uint64_t granted = 0; // on an external queue: the caller's place that the executor has come to
+  uint64_t granted = 0; // on an external queue: the caller's place that the executor has reached
   bool stopping = false;
   Queue::Post post; // of an external queue
-  Ticket before;    // what must be done before anything runs here
+  Ticket before;    // must be done before any work of this queue runs
   std::thread thread;
   uint64_t unposted = 0; // on an external queue: work whose post failed, and that runs with what comes next
   std::shared_ptr<Failure> failures; // that were reported, oldest first: a list that needs no memory
@@ -91,7 +91,7 @@ struct QueueState {
   std::vector<std::unique_ptr<DeviceLane>> lanes; // of devices beside the host
 
   std::atomic<size_t> arena_bytes{0};  // the host's
-  std::atomic<bool> has_arenas{false}; // on whichever device
+  std::atomic<bool> has_arenas{false}; // on any device
 
   bool has_room(uint64_t more) const {
     const uint64_t waiting = submitted - completed.load(std::memory_order_relaxed);
@@ -99,7 +99,7 @@ struct QueueState {
            (waiting < Queue::maxWaiting && bytes + more <= Queue::maxWaitingBytes);
   }
   bool busy() const { return completed.load(std::memory_order_relaxed) != submitted; }
-  /// Whether the work with this number is next. With the lock held.
+  /// Whether the work with this number is next. Call it with the lock held.
   bool turn(uint64_t number) const { return completed.load(std::memory_order_relaxed) + 1 == number; }
   void wait(uint64_t number) {
     if (completed.load(std::memory_order_acquire) >= number)
@@ -117,7 +117,7 @@ struct QueueState {
   bool run_next(std::unique_lock<std::mutex> &lock);
   void run_work(Work &next, std::unique_lock<std::mutex> &lock);
   Status synchronize();
-  /// Behind those that nobody has been told of; the others go.
+  /// Appends a failure to those that were not reported to the host, and removes the others.
   void report_locked(std::shared_ptr<Failure> failure) {
     std::shared_ptr<Failure> *end = &failures;
     while (*end)
@@ -147,7 +147,7 @@ struct QueueState {
     arena_bytes.store(0, std::memory_order_relaxed);
   }
   ~QueueState() {
-    while (failures) // one by one: each holds the next
+    while (failures) // release one by one, because each owns the next: a recursion could be deep
       failures = std::exchange(failures->reported_next_, nullptr);
     release_arenas();
   }
@@ -155,7 +155,7 @@ struct QueueState {
 
 namespace {
 
-/// Every queue of the process, and what the first of them beside the default had to wait for.
+/// All queues of the process, and the work that the first queue after the default had to wait for.
 struct Registry {
   std::mutex mutex;
   std::vector<std::weak_ptr<QueueState>> states;
@@ -227,7 +227,7 @@ void QueueState::run() {
   }
 }
 
-// With the lock held, as before and after it.
+// Call it with the lock held; the lock is held again when it returns.
 void QueueState::run_work(Work &next, std::unique_lock<std::mutex> &lock) {
   lock.unlock();
   const Place before = std::exchange(runningWork, Place{this, next.number});
@@ -247,7 +247,7 @@ void QueueState::run_work(Work &next, std::unique_lock<std::mutex> &lock) {
   complete_locked();
 }
 
-// One posted piece: the oldest work, whichever submission posted it.
+// Runs the oldest work, for one posted piece. That need not be the work of the same submission.
 void QueueState::run_posted() {
   before.wait();
   std::unique_lock lock(mutex);
@@ -257,7 +257,7 @@ void QueueState::run_posted() {
 }
 
 bool QueueState::run_next(std::unique_lock<std::mutex> &lock) {
-  // An executor that runs pieces side by side still gets them in order.
+  // Wait for the work's turn, because an executor may run posted pieces in parallel.
   changed.wait(lock, [&] { return work.empty() || turn(work.front().number); });
   if (work.empty())
     return false;
@@ -320,7 +320,7 @@ Queue &Queue::current() { return currentQueue ? *currentQueue : get_default(); }
 Queue *Queue::set_current(Queue *queue) { return std::exchange(currentQueue, queue); }
 
 Queue &Queue::pooled() {
-  // No std::call_once: where there is no memory, an exception cannot pass through the C library's.
+  // Do not use std::call_once: if memory runs out, an exception cannot pass through the C library's function.
   static std::mutex *const mutex = new std::mutex;
   static size_t next = 0;
   static std::array<Queue *, poolSize> pool = {};
@@ -340,8 +340,8 @@ std::unique_ptr<Queue> Queue::external(Post post) {
 
 bool Queue::several() { return severalQueues.load(std::memory_order_seq_cst); }
 
-// Calls that run on their callers are noted in their buffers only once there are several queues. The others
-// therefore wait for what runs on the default queue at the moment when there come to be several.
+// While there is one queue, calls that run on their callers are not recorded in their buffers. Therefore the
+// first other queue waits for the work that is on the default queue when it is made.
 std::shared_ptr<QueueState> Queue::make_state() {
   auto state = std::make_shared<QueueState>();
   QueueState &main = *get_default().state_;
@@ -378,7 +378,7 @@ Queue::~Queue() {
   }
   if (!thread.joinable())
     return;
-  // The last handle may go away in the queue's own work; the thread then ends by itself.
+  // If the queue's own work destroys the last handle, the thread cannot join itself.
   if (thread.get_id() == std::this_thread::get_id())
     thread.detach();
   else
@@ -391,14 +391,14 @@ Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<voi
   const bool has_work = static_cast<bool>(work);
   std::function<void()> piece;
   if (state->post)
-    // Whoever runs a piece twice gets nothing the second time: other work must not come early.
+    // A piece that is run twice does nothing the second time, so that other work does not run early.
     piece = [state, once = std::make_shared<std::atomic<bool>>(false)] {
       if (!once->exchange(true))
         state->run_posted();
     };
   {
     const std::lock_guard lock(state->mutex);
-    // A thread that is there before its work finds none and waits.
+    // The thread may start before its work is added; then it waits.
     if (!state->post && !state->thread.joinable() && !state->stopping)
       state->thread = std::thread([state] { state->run(); });
     ticket.number_ = state->submitted + 1;
@@ -427,7 +427,7 @@ Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<voi
       state->bytes -= bytes;
       throw;
     }
-    ++state->unposted; // others wait behind it
+    ++state->unposted; // later work waits for it
   }
   return ticket;
 }
@@ -612,7 +612,7 @@ size_t Queue::arena_bytes() const { return state_->arena_bytes.load(std::memory_
 void Queue::trim(const std::shared_ptr<QueueState> &state) {
   if (!state->has_arenas.load(std::memory_order_relaxed))
     return;
-  // Its executor may be the caller's thread, for which nobody may wait.
+  // The executor of an external queue may be the caller's thread, so do not wait for it.
   if (state->post) {
     std::unique_lock lock(state->mutex);
     if (!state->busy()) { // nothing can begin while the lock is held
@@ -620,7 +620,8 @@ void Queue::trim(const std::shared_ptr<QueueState> &state) {
       return;
     }
     lock.unlock();
-    // The work keeps no state: what is posted does, and a state that kept itself would never end.
+    // The work must not own the state: the state owns its work, so neither would be freed. The posted piece
+    // owns the state.
     submit(state, [raw = state.get()] {
       raw->release_arenas();
       CachingAllocator::get().empty_cache();

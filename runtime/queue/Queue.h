@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A queue runs what is submitted in order, on a thread of its own. When it is idle, a caller may instead
-// enter it and run something itself: a hand-off between threads costs 5-10 us, more than a small plan.
-// Everything that runs, on whichever thread, has a number; the work with number n runs once n - 1 are done.
+// A queue runs submitted work in order, on a thread of its own. If it is idle, a caller may enter it and run
+// work itself, because a hand-off between threads costs 5-10 us, more than a small plan. All work, on any
+// thread, has a number; the work with number n runs when n - 1 are done.
 //
-// An embedder may bring its own executor (Queue::external): the queue then posts one piece of work to it for
-// every submission, and never runs anything on a caller, so that it stays in order with what the embedder
-// puts there itself.
+// An embedder may provide an executor (Queue::external). The queue then posts one piece of work to it for
+// every submission, and runs nothing on callers, so that its work stays in order with the embedder's own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_QUEUE_QUEUE_H
@@ -30,11 +29,11 @@
 
 namespace weft::runtime {
 
-/// Numbers the calls and observations of a process, so that "before the host saw the error" has a meaning.
+/// Numbers the calls and the reports of failures in a process, which orders them.
 WEFT_RUNTIME_API uint64_t next_sequence();
 
-/// Why an asynchronous call failed. It blocks what touches the same state until the host has seen it:
-/// calls that were issued before that moment do nothing.
+/// The failure of an asynchronous call. Until it is reported to the host, it blocks calls that use the same
+/// state: calls that were issued before the report do nothing.
 class Failure {
 public:
   explicit Failure(Status status) : status_(std::move(status)) {}
@@ -44,7 +43,7 @@ public:
     uint64_t unseen = 0;
     seen_at_.compare_exchange_strong(unseen, next_sequence(), std::memory_order_acq_rel);
   }
-  /// Whether a call with this sequence number was issued before the host saw the failure.
+  /// Whether a call with this sequence number was issued before the failure was reported to the host.
   bool blocks(uint64_t sequence) const {
     const uint64_t seen = seen_at_.load(std::memory_order_acquire);
     return seen == 0 || sequence < seen;
@@ -57,14 +56,14 @@ private:
   std::shared_ptr<Failure> reported_next_; ///< in its queue's list
 };
 
-/// When a plan runs on the thread of its caller.
+/// Whether a plan runs on the thread of its caller.
 enum class QueueMode {
-  automatic, ///< when it is cheap and the queue is idle
+  automatic, ///< if it is cheap and the queue is idle
   async,     ///< never
   inlined,   ///< always: the caller waits until the queue is idle
 };
 
-/// That there is no memory for a call. Copies share one text: they allocate nothing.
+/// The error that there is no memory for a call. Copies share one text and allocate nothing.
 WEFT_RUNTIME_API const Status &out_of_memory();
 
 /// The mode that WEFT_CPU_QUEUE names: auto (also when unset), async or inline.
@@ -75,7 +74,7 @@ class Queue;
 class Device;
 class DeviceStream;
 
-/// A point in a queue: done once everything submitted up to it has run.
+/// A point in a queue. It is done when all work up to it has run.
 class WEFT_RUNTIME_API Ticket {
 public:
   Ticket() = default;
@@ -99,81 +98,82 @@ private:
 
 class WEFT_RUNTIME_API Queue {
 public:
-  /// Takes a piece of work and runs it later, once, on any thread; pieces run in the order they were posted.
-  /// A piece that is run again does nothing.
+  /// Takes a piece of work, and must run it later, once, on any thread. Pieces must run in the order in which
+  /// they were posted. A piece that is run again does nothing.
   using Post = std::function<void(std::function<void()>)>;
 
   /// The process's queue; it is never destroyed.
   static Queue &get_default();
-  /// The queue that calls of this thread go to: the default, unless set_current() said otherwise.
+  /// The queue for calls of this thread: the default, or that of set_current().
   static Queue &current();
-  /// Null brings the default back. The queue that was set before, or null.
+  /// Sets the queue for calls of this thread; null sets the default. Returns the queue that was set before,
+  /// or null.
   static Queue *set_current(Queue *queue);
   /// The next of `poolSize` queues, round robin: number poolSize + 1 is the first again (torch-semantics row
   /// 51). They live as long as the process.
   static Queue &pooled();
   static constexpr size_t poolSize = 32;
-  /// A queue on an embedder's executor. Its destructor waits until what was submitted has run.
+  /// A queue on an embedder's executor. Its destructor waits until all submitted work has run.
   static std::unique_ptr<Queue> external(Post post);
-  /// Waits for everything submitted so far to every queue of the process; the first failure unseen.
+  /// Waits for all work submitted so far to every queue of the process. Returns the first unreported failure.
   static Status synchronize_all();
-  /// Gives the arenas of all queues back, as trim() does.
+  /// Releases the arenas of all queues, as trim() does.
   static void trim_all();
 
   Queue();
-  /// Runs what was submitted, then ends.
+  /// Runs all submitted work first.
   ~Queue();
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
 
-  /// Runs `work` when its turn comes; until then it keeps `bytes` alive, as far as await_room() is concerned.
-  /// What `work` throws is a failure that synchronize() returns. Throws where there is no memory, or no
-  /// thread, for it, and has then changed nothing.
+  /// Runs `work` when its turn comes. `bytes` is the memory that it keeps alive until then, for await_room().
+  /// If `work` throws, synchronize() returns that failure. Throws if there is no memory or no thread for the
+  /// work, and has then changed nothing.
   Ticket submit(std::function<void()> work, uint64_t bytes = 0);
   /// Waits while the queue has `maxWaiting` pieces of work that have not run, or more than `manyWaiting` that
-  /// keep more than `maxWaitingBytes` alive together with `bytes` more: a caller that never looks at results
-  /// must not run ahead without end. Not on an external queue, whose executor may be the caller's thread, nor
-  /// from the work of a queue.
+  /// keep more than `maxWaitingBytes` alive together with `bytes` more. So a caller that never reads results
+  /// cannot run ahead without limit. Does nothing for an external queue, whose executor may be the caller's
+  /// thread, and in the work of a queue.
   void await_room(uint64_t bytes);
   static constexpr uint64_t maxWaiting = 1024, manyWaiting = 4, maxWaitingBytes = uint64_t(1) << 30;
-  /// Waits for everything submitted so far and returns the first failure that the host has not seen; all
-  /// failures up to here count as seen.
+  /// Waits for all work submitted so far, and returns the first unreported failure. All failures up to here
+  /// then count as reported.
   Status synchronize();
   bool idle() const;
   bool is_external() const;
   /// Work submitted to this queue from now on runs after everything submitted to `other` so far.
   void wait_for(Queue &other);
 
-  /// Claims an idle queue for the calling thread: nothing of it runs until leave(). Null when it is busy, and
-  /// for an external queue.
+  /// Claims an idle queue for the calling thread: no work of it runs until leave(). Returns a null ticket if
+  /// the queue is busy or external.
   Ticket try_enter();
   /// Takes the next place in the queue for the calling thread, without waiting for it.
   Ticket reserve();
-  /// Waits until the place that reserve() gave has come; then the queue is the caller's until leave().
+  /// Waits for the turn of a place from reserve(). The queue then belongs to the caller until leave().
   static void await_turn(const Ticket &place);
-  /// reserve() and await_turn(). Not from the queue's own work.
+  /// reserve() and await_turn(). Must not be called from the queue's own work.
   void enter();
   void leave();
 
-  /// Keeps a failure for synchronize(). Each is reported once.
+  /// Records a failure for synchronize(), which reports it once.
   void report(std::shared_ptr<Failure> failure);
 
-  /// The memory for temporaries of plans, at least `bytes` large and 64-byte aligned. Only from the queue's
-  /// work or between enter and leave. Growing gives the old memory back first: contents are not kept.
+  /// Memory for temporaries of plans, of at least `bytes` bytes, 64-byte aligned. Call it only in the queue's
+  /// work, or between enter() and leave(). To grow, it releases the old memory first, so contents are lost.
   Expected<std::byte *> arena(size_t bytes);
   size_t arena_bytes() const;
   /// The same on a device, in its memory.
   Expected<std::byte *> arena(Device &device, size_t bytes);
   /// The stream that this queue's calls use on a device, under the same rule.
   Expected<DeviceStream *> stream(Device &device);
-  /// Ends that stream, once what was issued to it is done; the next call gets another.
+  /// Ends that stream when its work is done. The next call gets a new stream.
   void end_stream(Device &device);
-  /// Gives the arena back once the queue is idle: an external queue's by a piece of its work, for which the
-  /// call does not wait.
+  /// Releases the arena when the queue is idle. An external queue releases it in a piece of work, for which
+  /// the call does not wait.
   void trim();
 
-  /// Whether this process has ever had a queue beside the default. While it has not, calls that run on their
-  /// callers need not be noted in the buffers they use: one queue orders them.
+  /// Whether this process has ever had a queue other than the default. If not, calls that run on their
+  /// callers need not be recorded in their buffers, because one queue orders them.
   static bool several();
 
 private:
@@ -188,7 +188,7 @@ private:
   std::shared_ptr<QueueState> state_;
 };
 
-/// Gives a queue that was entered back when the scope is left, whichever way.
+/// Leaves a queue that was entered, at the end of the scope.
 class LeaveScope {
 public:
   explicit LeaveScope(Queue &queue) : queue_(queue) {}
@@ -212,17 +212,18 @@ private:
   Queue *before_;
 };
 
-/// A moment in a queue, as in CUDA: recorded by one, waited for by others or by the host.
+/// A point in a queue, as in CUDA: one queue records it, and other queues or the host wait for it.
 class WEFT_RUNTIME_API Event {
 public:
   Event();
-  /// Marks this point of `queue`; recorded again, the event means the newer point.
+  /// Records the current point of `queue`. If the event is recorded again, it stands for the newer point.
   void record(Queue &queue);
-  /// Work submitted to `queue` from now on runs after the event. An event never recorded holds up nothing.
+  /// Work submitted to `queue` from now on runs after the event. An event that was never recorded has no
+  /// effect.
   void wait(Queue &queue) const;
-  /// Blocks the calling thread.
+  /// Blocks the calling thread until the point has passed.
   void synchronize() const;
-  /// Whether the point has passed; true for an event never recorded.
+  /// Whether the point has passed; true for an event that was never recorded.
   bool query() const;
   /// Milliseconds from `start` to this event; an error unless both were recorded and have passed.
   Expected<double> elapsed_time(const Event &start) const;

@@ -36,8 +36,8 @@
 
 namespace weft::runtime {
 
-/// When this process began, in clock ticks after the system's start; 0 if the system does not say. A child
-/// after fork() has its own.
+/// The start time of this process, in clock ticks after the system's start; 0 if the system does not report
+/// it. A child after fork() has a time of its own.
 inline uint64_t process_start() {
   const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (file < 0)
@@ -68,9 +68,9 @@ struct TemporaryFileMaker {
   }
 };
 
-/// Whether a temporary file is abandoned: its maker is gone and it was not written for an hour, or it was not
-/// written for a day. The number of a process in another container means nothing here; it may write nothing
-/// for minutes while a slow disk takes what it wrote.
+/// Whether a temporary file is abandoned: its maker does not exist and the file was not written for an hour,
+/// or it was not written for a day. The time is needed because a maker in another container cannot be found
+/// by its number, and because a slow disk may delay writes for minutes.
 inline bool is_abandoned(const TemporaryFileMaker &maker, time_t written, time_t now) {
   constexpr time_t hour = 3600, day = 24 * hour;
   if (now - written > day)
@@ -78,8 +78,8 @@ inline bool is_abandoned(const TemporaryFileMaker &maker, time_t written, time_t
   return now - written > hour && maker.is_gone();
 }
 
-/// The maker of a file of the name "PROCESS.START.COUNT", or "PROCESS.COUNT" where no start is known; process
-/// 0 of every other name.
+/// The maker of a file with the name "PROCESS.START.COUNT", or "PROCESS.COUNT" without a start time; process
+/// 0 for other names.
 inline TemporaryFileMaker maker_of(std::string_view numbers, char separator) {
   uint64_t found[3] = {};
   int count = 0;
@@ -99,8 +99,7 @@ inline TemporaryFileMaker maker_of(std::string_view numbers, char separator) {
   return {static_cast<pid_t>(found[0]), count == 3 ? found[1] : 0};
 }
 
-/// Removes what was left in `folder` by writers that are gone: files whose names are those that
-/// TemporaryFile makes with `prefix`.
+/// Removes abandoned temporary files from `folder`: files with names that TemporaryFile makes with `prefix`.
 inline void remove_abandoned(const std::string &folder, std::string_view prefix) {
   DIR *const directory = ::opendir(folder.empty() ? "." : folder.c_str());
   if (!directory)
@@ -153,7 +152,7 @@ public:
     }
     return EEXIST;
   }
-  /// Makes the file beside `path`, and removes what writers of `path` that are gone have left there.
+  /// Makes the file beside `path`, and removes abandoned temporary files for `path`.
   int create_beside(const std::string &path, mode_t mode) {
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);

@@ -21,7 +21,7 @@ constexpr int64_t edgeItems = 3, threshold = 1000;
 constexpr size_t lineWidth = 80;
 constexpr int precision = 4;
 
-/// Integers beyond 2^53 are no doubles.
+/// One element. Integers beyond 2^53 cannot be represented as doubles.
 struct Element {
   double real = 0;
   int64_t whole = 0;
@@ -54,8 +54,8 @@ struct Format {
   }
 };
 
-/// Chosen from the elements that are shown. As in PyTorch, zeros and elements that are not finite do not
-/// count, not even for the width.
+/// Chooses the format from the elements that are shown. As in PyTorch, zeros and elements that are not finite
+/// do not count, not even for the width.
 Format chooseFormat(DType dtype, const std::vector<Element> &shown) {
   Format format{dtype};
   const bool real = is_floating_point(dtype);
@@ -196,7 +196,8 @@ std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void 
   const std::string type = shows ? "" : "dtype=" + std::string(name(dtype));
   for (std::string_view what : {device, std::string_view(sizes), std::string_view(type), rest})
     if (!what.empty()) {
-      // With a comma, and what may follow, it is on the line of the last elements where it has room there.
+      // The text goes on the line of the last elements if there is room for it with a comma and the closing
+      // text.
       const size_t onLine = text.size() - (text.rfind('\n') + 1); // npos + 1 is 0
       text += onLine + what.size() + 4 > lineWidth ? ",\n" + std::string(start.size(), ' ') : ", ";
       text += what;

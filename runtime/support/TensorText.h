@@ -18,9 +18,9 @@
 
 namespace weft::runtime {
 
-/// A row-major tensor in the form of PyTorch's print: four digits, the edges of what has over 1,000 elements,
-/// and the dtype unless it is f32, i64 or i1, on a line of its own where the last one has no room. `device`
-/// (as "device='cuda:0'") comes before the dtype, `rest` after it.
+/// A row-major tensor in the form of PyTorch's print: four digits, only the edges of a tensor with over 1,000
+/// elements, and the dtype unless it is f32, i64 or i1. The dtype is on a line of its own if the last line
+/// has no room for it. `device` (as "device='cuda:0'") comes before the dtype, `rest` after it.
 WEFT_RUNTIME_API std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void *data,
                                          std::string_view device = {}, std::string_view rest = {});
 
@@ -31,7 +31,7 @@ inline std::string value_name(std::string_view what, size_t number, std::string_
   return name.empty() ? text : text.append(" '").append(name).append("'");
 }
 
-/// The beginning of a text that is too long to be shown, or kept, many times.
+/// The first 200 characters of a text that would otherwise be shown or stored many times.
 inline std::string shortened(std::string_view text) {
   constexpr size_t most = 200;
   return text.size() <= most ? std::string(text) : std::string(text.substr(0, most - 3)).append("...");

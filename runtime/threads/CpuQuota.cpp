@@ -17,10 +17,10 @@
 namespace weft::runtime {
 namespace {
 
-/// A hierarchy of control groups as it is mounted.
+/// A mounted hierarchy of control groups.
 struct Mount {
-  std::string at;    ///< where
-  std::string shown; ///< which group is mounted there: "/", except in containers that see a part only
+  std::string at;    ///< the folder
+  std::string shown; ///< the group that is mounted there: "/", except in containers that see only a part
   bool isSecond;     ///< version 2; otherwise the hierarchy of version 1 with the cpu controller
 };
 
@@ -37,8 +37,9 @@ bool names_cpu(const std::string &controllers) {
   return std::find(words.begin(), words.end(), "cpu") != words.end();
 }
 
-/// Lines of mountinfo: "36 35 0:30 ROOT AT OPTIONS [OPTIONAL...] - TYPE SOURCE SUPER_OPTIONS". Spaces in
-/// paths are written as \040, and stay so: no such group is found, and none limits anything.
+/// Parses the lines of mountinfo: "36 35 0:30 ROOT AT OPTIONS [OPTIONAL...] - TYPE SOURCE SUPER_OPTIONS".
+/// Spaces in paths are written as \040 and not replaced, so a group in such a path is not found and sets no
+/// limit.
 std::vector<Mount> mounts_of(const std::string &root) {
   std::vector<Mount> mounts;
   std::ifstream file(root + "/proc/self/mountinfo");
@@ -53,7 +54,7 @@ std::vector<Mount> mounts_of(const std::string &root) {
   return mounts;
 }
 
-/// The first two numbers of a file; "max" is no number.
+/// The first two numbers of a file. "max" is not a number.
 std::vector<int64_t> numbers_in(const std::string &path) {
   std::ifstream file(path);
   std::vector<int64_t> numbers;

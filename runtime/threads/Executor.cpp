@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-// libgomp's, which oneDNN asks how many threads a primitive may have.
+// Functions of libgomp. oneDNN calls the first to find the number of threads of a primitive.
 extern "C" {
 int omp_get_max_threads();
 void omp_set_num_threads(int threads);
@@ -36,9 +36,9 @@ constexpr int maxWidth = 256;
 // Set while a body runs on this thread: the worker it runs as.
 thread_local int currentWorker = -1;
 
-// Every worker owns one run of consecutive chunks, so that a kernel which reads what the previous one wrote
-// finds it in its own cache, and takes an eighth of it at a time; a worker that is done helps the others, so
-// that a thread which the machine does not run does not hold up the launch.
+// Every worker owns one run of consecutive chunks, so that a kernel which reads the results of the previous
+// one finds them in its own cache. A worker takes an eighth of its run at a time. A worker without chunks
+// takes chunks of others, so that a thread which has no processor does not delay the launch.
 class Split {
 public:
   explicit Split(int workers)
@@ -88,7 +88,7 @@ private:
   Executor::Body *body_ = nullptr;
 };
 
-// Whether there is nothing to distribute; then the body has run on this thread.
+// Runs the body on this thread if there is only one range. Returns whether it did, or there are no tasks.
 bool ran_here(int64_t tasks, int64_t &grain, int width, Executor::Body body) {
   if (tasks <= 0)
     return true;
@@ -99,9 +99,9 @@ bool ran_here(int64_t tasks, int64_t &grain, int width, Executor::Body body) {
   return true;
 }
 
-/// Polls a condition for a while before its thread sleeps: to be woken takes about 30 us, longer than most
-/// launches. On a machine with other busy processes, polling takes time from threads that have work. There a
-/// poll is interrupted, and each interruption halves the time that is polled. The numbers were chosen with
+/// Polls a condition for a while before the thread sleeps, because waking a thread takes about 30 us, longer
+/// than most launches. If other processes are busy, polling takes time from threads that have work; then the
+/// poll is interrupted, and each interruption halves the time of later polls. The constants were chosen with
 /// tasks of 10 us beside two busy processes, and pauses of 0.1 to 3 ms between launches.
 class Poll {
 public:
@@ -141,8 +141,8 @@ private:
   uint64_t budget_ = longest;
 };
 
-/// A pool whose launches end when their work is done. The launch does not wait for a thread that the machine
-/// does not run in the meantime.
+/// A pool whose launches end when their work is done. A launch does not wait for a thread that has no
+/// processor and no work.
 class PoolExecutor final : public Executor {
 public:
   explicit PoolExecutor(int width) : width_(std::clamp(width, 1, maxWidth)), split_(width_) {
@@ -179,11 +179,11 @@ public:
   }
 
 private:
-  // The state in one word, so that a thread joins a launch only while it is open. The number of launches
-  // begins again after two million.
+  // The state is one atomic word, so that a thread can join a launch only while it is open. The number of
+  // launches wraps after two million.
   static constexpr uint32_t inside = 0x1ff; ///< threads that have joined and not left
   static constexpr uint32_t isOpen = 0x200, stopping = 0x400;
-  static constexpr uint32_t launch = 0x800; ///< and above: how many launches there were
+  static constexpr uint32_t launch = 0x800; ///< this bit and those above: the number of launches
   static_assert(maxWidth < inside);
 
   void loop(int worker) {
@@ -255,7 +255,7 @@ int default_width() {
   const int processors = ::sched_getaffinity(0, sizeof set, &set) == 0
                              ? CPU_COUNT(&set)
                              : static_cast<int>(std::thread::hardware_concurrency());
-  static const std::optional<int> quota = quota_processors(); // every compilation asks for the width
+  static const std::optional<int> quota = quota_processors(); // cached, because every compilation calls this
   return std::clamp(std::min(processors, quota.value_or(processors)), 1, maxWidth);
 }
 

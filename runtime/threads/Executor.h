@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All compute of a process runs on one pool of threads: kernels, and the blocks of matrix products, each of
-// which oneDNN computes on one thread. An embedder may put an executor of its own in the pool's place.
+// All computation of a process runs on one pool of threads: kernels, and the blocks of matrix products, each
+// of which oneDNN computes on one thread. An embedder may replace the pool by an executor of its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_THREADS_EXECUTOR_H
@@ -38,14 +38,14 @@ private:
   Result (*call_)(void *, Args...);
 };
 
-/// Runs ranges of tasks on threads. `worker` is below width(), and no two concurrent calls of one
-/// parallel_for share it. Which thread runs which range is open; no result may depend on it.
+/// Runs ranges of tasks on threads. `worker` is below width(), and differs between concurrent calls of the
+/// body in one parallel_for. Any thread may run any range, so no result may depend on that.
 class WEFT_RUNTIME_API Executor {
 public:
   using Body = function_ref<void(int64_t begin, int64_t end, int worker)>;
   virtual ~Executor();
-  /// Covers [0, tasks) with ranges whose bounds are multiples of `grain`. Returns when all have run. A single
-  /// range runs on the calling thread; so does everything when called from inside a body.
+  /// Covers [0, tasks) with ranges whose bounds are multiples of `grain`, and returns when all have run. A
+  /// single range runs on the calling thread, and so do all ranges of a call from inside a body.
   virtual void parallel_for(int64_t tasks, int64_t grain, Body body) = 0;
   virtual int width() const = 0;
 };
@@ -55,15 +55,16 @@ WEFT_RUNTIME_API Executor &executor();
 /// Replaces it; null restores the default. Must not be called while anything runs. The caller keeps
 /// ownership.
 WEFT_RUNTIME_API void set_executor(Executor *executor);
-/// A pool of `width` threads, the caller's included. A launch ends when its work is done, whether or not all
-/// of them came: beside other processes a thread may wait for a processor longer than a step takes.
+/// A pool of `width` threads, including the caller's. A launch ends when its work is done, even if some
+/// threads did not take part: beside other processes, a thread may wait for a processor longer than a step
+/// takes.
 WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);
 /// WEFT_NUM_THREADS, or the number of processors that this process may run on: those of its affinity mask, at
 /// most the quota of its control groups.
 WEFT_RUNTIME_API int default_width();
 
-/// While it exists, oneDNN makes and runs primitives on the calling thread only. In both cases oneDNN asks
-/// OpenMP for the number of threads, and would otherwise start a team of its own.
+/// While it exists, oneDNN makes and runs primitives only on the calling thread. For both, oneDNN gets the
+/// number of threads from OpenMP, and would otherwise start a team of its own.
 class WEFT_RUNTIME_API OneOpenMPThread {
 public:
   OneOpenMPThread();
