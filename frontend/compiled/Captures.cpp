@@ -1,4 +1,4 @@
-//===- Captures.cpp - Whether what a function captured has changed ------------===//
+//===- Captures.cpp - Changes of captured values --------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Captures.h - Whether what a function captured has changed --------------===//
+//===- Captures.h - Changes of captured values ----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Declared.h - What is declared of the arguments of a function ------===//
+//===- Declared.h - Declared argument types -------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

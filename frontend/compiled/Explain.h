@@ -1,4 +1,4 @@
-//===- Explain.h - What WEFT_EXPLAIN asks for ---------------------------------===//
+//===- Explain.h - The modes of WEFT_EXPLAIN ------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

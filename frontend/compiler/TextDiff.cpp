@@ -1,4 +1,4 @@
-//===- TextDiff.cpp - What is different between two texts ------------------===//
+//===- TextDiff.cpp - Differences of two texts ----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

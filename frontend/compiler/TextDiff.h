@@ -1,4 +1,4 @@
-//===- TextDiff.h - What is different between two texts -------------*- C++ -*-===//
+//===- TextDiff.h - Differences of two texts --------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TensorFiles.cpp - Files of tensors --------------------------------===//
+//===- TensorFiles.cpp - Files of tensors ---------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TensorFiles.h - Tensors of what files hold --------------------------===//
+//===- TensorFiles.h - Files of tensors -----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GradAccumulator.cpp - Where gradients are collected ---------------===//
+//===- GradAccumulator.cpp - Collects the gradient of a leaf --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

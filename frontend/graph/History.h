@@ -1,4 +1,4 @@
-//===- History.h - What gradients flow through ---------------------------===//
+//===- History.h - The history of a value for gradients -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Layout.h - Where the elements of a slot lie -----------------------===//
+//===- Layout.h - Strides of slots and views ------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

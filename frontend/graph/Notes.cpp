@@ -1,4 +1,4 @@
-//===- Notes.cpp - What is said unasked, once --------------------------------===//
+//===- Notes.cpp - Notes on standard error, each once ---------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

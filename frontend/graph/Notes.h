@@ -1,4 +1,4 @@
-//===- Notes.h - What is said unasked, once ----------------------------------===//
+//===- Notes.h - Notes on standard error, each once -----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

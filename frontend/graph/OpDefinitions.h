@@ -1,4 +1,4 @@
-//===- OpDefinitions.h - What the graph asks of the definitions of ops ---===//
+//===- OpDefinitions.h - Definitions of ops, for the graph ----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

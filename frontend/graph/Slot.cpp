@@ -1,4 +1,4 @@
-//===- Slot.cpp - What a handle refers to --------------------------------===//
+//===- Slot.cpp - The object that a Tensor refers to ----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TraceScope.h - Whether a trace is under way, and which ------------===//
+//===- TraceScope.h - The current trace of a thread -----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Undo.cpp - What an operation that failed leaves -------------------===//
+//===- Undo.cpp - Undoes writes after a failure ---------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

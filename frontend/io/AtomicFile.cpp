@@ -1,4 +1,4 @@
-//===- AtomicFile.cpp - Writing a file whole or not at all ---------------===//
+//===- AtomicFile.cpp - Writing a file completely or not at all -----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

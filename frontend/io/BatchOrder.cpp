@@ -1,4 +1,4 @@
-//===- BatchOrder.cpp - Which examples a batch takes ---------------------===//
+//===- BatchOrder.cpp - The examples of each batch ------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

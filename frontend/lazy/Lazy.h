@@ -1,4 +1,4 @@
-//===- Lazy.h - Runs what is pending ----------------------------------------===//
+//===- Lazy.h - Runs pending operations -----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Pending.cpp - What is recorded and not computed --------------------===//
+//===- Pending.cpp - Pending operations -----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

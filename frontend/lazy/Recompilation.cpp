@@ -1,4 +1,4 @@
-//===- Recompilation.cpp - Lines whose programs are compiled ever anew -----===//
+//===- Recompilation.cpp - Lines that are recompiled too often ------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ModuleState.h - What the copies of a module share ------------------===//
+//===- ModuleState.h - State shared by copies of a module -----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

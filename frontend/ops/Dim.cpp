@@ -1,4 +1,4 @@
-//===- Dim.cpp - Sizes that each call chooses -------------------------------===//
+//===- Dim.cpp - Dynamic dimensions ---------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

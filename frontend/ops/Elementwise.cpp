@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - Operators, functions of one tensor, creation -------===//
+//===- Elementwise.cpp - Operators, functions of one tensor, creation -----===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

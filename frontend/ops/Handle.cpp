@@ -1,4 +1,4 @@
-//===- Handle.cpp - How operations read and write tensors ----------------===//
+//===- Handle.cpp - How operations read and write tensors -----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Handle.h - How operations read and write tensors ------------------===//
+//===- Handle.h - How operations read and write tensors -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- OptimState.h - What an optimiser holds ----------------------------===//
+//===- OptimState.h - The state of optimisers -----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Metric.cpp - Averages that wait for nothing -----------------------===//
+//===- Metric.cpp - Running averages of step results ----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

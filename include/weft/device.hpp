@@ -1,4 +1,4 @@
-//===- device.hpp - Where a tensor lives ------------------------------------===//
+//===- device.hpp - Devices, and source lines for errors ------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- dim.hpp - Sizes that each call chooses -----------------------*- C++ -*-===//
+//===- dim.hpp - Dynamic dimensions -----------------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

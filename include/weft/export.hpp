@@ -1,4 +1,4 @@
-//===- export.hpp - Which symbols the shared libraries show ----------------===//
+//===- export.hpp - Visibility of symbols ---------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

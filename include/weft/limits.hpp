@@ -1,4 +1,4 @@
-//===- limits.hpp - What is the same limit everywhere ---------------------===//
+//===- limits.hpp - Limits of ranks and sizes -----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

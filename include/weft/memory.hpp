@@ -1,4 +1,4 @@
-//===- memory.hpp - What memory is used for ----------------------------===//
+//===- memory.hpp - Memory statistics and limits --------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- profile.hpp - Where the time goes ------------------------------------===//
+//===- profile.hpp - Profiles of launches ---------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

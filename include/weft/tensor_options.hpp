@@ -1,4 +1,4 @@
-//===- tensor_options.hpp - What functions of tensors take ------------------===//
+//===- tensor_options.hpp - Parameter types that are not tensors ----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
