@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace weft::io;
   const MemorySource source("fuzz.idx", std::as_bytes(std::span(data, size)));
   const weft::Expected<HostArray> array = read_idx(source);
-  // What is accepted must be consistent; what is refused must say why.
+  // An accepted file must be consistent; a refused one must have a message.
   if (array ? !ArrayView(*array).check().ok() : array.status().message().empty())
     __builtin_trap();
   return 0;

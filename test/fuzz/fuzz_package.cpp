@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checksums and seals are made right after each mutation, or the fuzzer would never come past them. The first
-// byte of the input says whether: half of all inputs keep theirs.
+// The fuzzer would never pass the checksums and seals of a package, so they are recomputed for half of the
+// inputs, which the first byte selects. The other inputs keep theirs.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/execution/StatefulExecutable.h"
@@ -17,7 +17,7 @@
 
 using namespace weft::runtime;
 
-/// The bytes of a section by its name; empty where there is none.
+/// The bytes of the section `name`; empty if there is none.
 static std::span<std::byte> sectionOf(std::span<std::byte> all, std::span<std::byte> table, uint32_t count,
                                       std::string_view name) {
   for (uint64_t i = 0; i < count && (i + 1) * sizeof(PackageSection) <= table.size(); ++i) {
@@ -33,7 +33,7 @@ static std::span<std::byte> sectionOf(std::span<std::byte> all, std::span<std::b
   return {};
 }
 
-/// Seals a plan again, with the kernels that are there.
+/// Recomputes the seals of the plans, for the kernels in the package.
 static void repairSeal(std::span<std::byte> all, std::span<std::byte> table, uint32_t count) {
   for (const std::string function : {"f", "step"}) {
     const auto plan = sectionOf(all, table, count, "plan." + function + ".cpu");
@@ -87,15 +87,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (repair)
     repairChecksums(bytes);
   const auto package = Package::from_memory(std::move(bytes));
-  // What is refused must say why.
+  // A refusal must have a message.
   require(package.ok() || !package.status().message().empty());
   if (!package.ok())
     return 0;
   for (const std::string &name : (*package)->names()) {
     const auto section = (*package)->section(name);
     require(section.ok() || !section.status().message().empty());
-    // "plan.FUNCTION.cpu" is what an executable is made from. It is not run: kernels are machine code, and a
-    // package is trusted as a program is.
+    // An executable is loaded from "plan.FUNCTION.cpu" but not run, because kernels are machine code, which
+    // is trusted like a program.
     if (name.starts_with("plan.") && name.ends_with(".cpu") && name.size() > 9) {
       const auto executable = StatefulExecutable::load(*package, name.substr(5, name.size() - 9));
       require(executable.ok() || !executable.status().message().empty());

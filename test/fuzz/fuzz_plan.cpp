@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace weft::runtime;
-  // A section begins on a page, and FlatBuffers relies on alignment.
+  // FlatBuffers relies on alignment. In a package, sections begin on a page.
   std::vector<uint64_t> storage(size / 8 + 1);
   std::memcpy(storage.data(), data, size);
   const auto plan = read_plan(std::as_bytes(std::span(storage)).first(size));

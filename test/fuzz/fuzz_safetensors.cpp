@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const weft::Expected<Safetensors> file = read_safetensors(source);
   if (!file)
     return file.status().message().empty() ? (__builtin_trap(), 0) : 0;
-  // What is accepted fills the file: the header and every byte of the tensors.
+  // In an accepted file, the header and the tensors together fill all bytes.
   uint64_t bytes = 8 + load_le<uint64_t>(reinterpret_cast<const std::byte *>(data));
   for (const NamedArray &entry : file->tensors) {
     if (!ArrayView(entry.array).check().ok())

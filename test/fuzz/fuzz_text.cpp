@@ -12,10 +12,10 @@
 
 using namespace mlir;
 
-/// A context for reading, or one for what was printed: a context that has a module's resources would give
-/// those of its text other names.
+/// A context for the input, or a second one for the printed module. In the first one, the resources of the
+/// printed module would get new names, because those of the input are registered there.
 static MLIRContext &context(bool second) {
-  // A context keeps every attribute and type that it has seen, so that it is a new one now and then.
+  // A context keeps all its attributes and types, so it is replaced after every 500 uses.
   static std::unique_ptr<MLIRContext> current[2];
   static int uses[2];
   if (!current[second] || ++uses[second] % 500 == 0) {
@@ -36,7 +36,7 @@ static std::string printed(ModuleOp module) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   auto module = weft::ir::parseModule(context(false), text, "fuzz.mlir");
-  // What is refused must say why, and what is accepted must be read again as it is printed.
+  // A refusal must have a message. The printed text of an accepted module must parse, and print the same.
   if (!module)
     return module.status().message().empty() ? (__builtin_trap(), 0) : 0;
   const std::string once = printed(**module);

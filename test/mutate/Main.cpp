@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sends programs with faults through everything: parser, verifier, printer, passes, kernels, package,
-// runtime. Each must be refused with a message or run; a process of its own finds crashes, hangs and exits.
+// Sends programs with random faults through the parser, the verifier, the printer, the passes, code
+// generation, the package and the runtime. Each must be refused with a message or run. Programs run in child
+// processes, so that crashes, hangs and exits are found.
 //
 //===----------------------------------------------------------------------===//
 #include "Mutator.h"
@@ -68,7 +69,7 @@ struct Arguments {
   bool schedules = false;
 };
 
-/// How far a program came; what the parent reads when the child is gone.
+/// The stage that a program has reached. The parent reads it after the child has ended.
 enum Stage : uint64_t { making, parsing, printing, lowering, compiling, loading, running, stages };
 constexpr const char *stageNames[] = {"making",    "parsing", "printing", "lowering",
                                       "compiling", "loading", "running"};
@@ -79,7 +80,7 @@ struct Shared {
   char message[4000] = {};
 };
 
-/// What is wrong with Weft where it refuses a program with this message, or nothing.
+/// The fault of Weft if it refuses a program with this message; empty if the refusal is correct.
 std::string faultOf(const std::string &message) {
   if (message.empty())
     return "refused without a message";
@@ -92,7 +93,7 @@ class Program {
 public:
   Program(Shared &shared) : shared(shared), context(registry(), MLIRContext::Threading::DISABLED) {}
 
-  /// What is wrong with Weft, or nothing: a program that is refused is none of its faults.
+  /// The fault of Weft that this program shows; empty if there is none. A refusal with a message is no fault.
   std::string check(const std::string &text, uint64_t seed);
 
 private:
@@ -118,8 +119,8 @@ std::string printed(ModuleOp module) {
   return text;
 }
 
-/// Whether a value of the function has so many elements that a kernel which reads them, if only as they are
-/// broadcast, would not end in time. No memory needs to be as large for that.
+/// Whether a value of the function has so many elements that a kernel that iterates over them would not end
+/// in time. A broadcast value can be that large without memory of this size.
 static bool isVast(ir::FuncOp function) {
   constexpr double most = 1 << 30;
   const auto exceeds = [](Type type) {
@@ -136,7 +137,7 @@ static bool isVast(ir::FuncOp function) {
 }
 
 std::string Program::check(const std::string &text, uint64_t seed) {
-  // What no command line handles goes to the handler of the context, and must not reach the terminal.
+  // Without a handler, the context would print diagnostics to the terminal.
   context.getDiagEngine().registerHandler([](Diagnostic &) { return success(); });
   shared.stage = parsing;
   auto module = ir::parseModule(context, text, "mutated.mlir");
@@ -144,7 +145,7 @@ std::string Program::check(const std::string &text, uint64_t seed) {
     return refuse(module.status());
   shared.stage = printing;
   const std::string once = printed(**module);
-  // In another context: one that has the module's resources would give those of its text other names.
+  // In a second context, because in the first one the resources of the printed module would get new names.
   MLIRContext other(registry(), MLIRContext::Threading::DISABLED);
   auto again = ir::parseModule(other, once, "printed.mlir");
   if (!again)
@@ -152,7 +153,7 @@ std::string Program::check(const std::string &text, uint64_t seed) {
   if (printed(**again) != once)
     return "what was printed prints in another way";
 
-  // Text may be taken up at any phase, whether or not it is what the phase before leaves.
+  // The compiler can start at any phase, and must refuse text that is not valid input of that phase.
   shared.stage = lowering;
   ir::CompilerOptions options;
   options.threads = 1;
@@ -166,7 +167,7 @@ std::string Program::check(const std::string &text, uint64_t seed) {
       return refuse(status);
     (void)codegen::reportPlan(*lowered).str();
   }
-  // A function that another calls becomes a part of it.
+  // Called functions are inlined, so a caller may contain the vast values of another function.
   const bool callsAny = (*module)->walk([](ir::CallOp) { return WalkResult::interrupt(); }).wasInterrupted();
   llvm::StringSet<> vast;
   bool isAnyVast = false;
@@ -193,8 +194,8 @@ std::string Program::check(const std::string &text, uint64_t seed) {
 std::string Program::run(std::shared_ptr<const runtime::Package> package, const std::string &function) {
   shared.stage = loading;
   auto executable = runtime::Executable::load(package, function);
-  // Sizes that verify may need more memory than there is, or can be, and a program may name a library that is
-  // not here: which loading says.
+  // Loading correctly refuses a program that needs more memory than there is or can be, and a program that
+  // names a library which is not available.
   const auto says = [&](const char *words) {
     return executable.status().message().find(words) != std::string::npos;
   };
@@ -218,7 +219,7 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
     auto buffer = runtime::Buffer::allocate(argument.type.bytes);
     if (!buffer)
       return refuse(buffer.status());
-    // Small numbers of every type: bytes that are 0 or 1 are a bool, an index, and a tiny float.
+    // Bytes that are 0 or 1 are small numbers of every type: a bool, an index, a tiny float.
     auto *bytes = static_cast<unsigned char *>((*buffer)->data());
     for (size_t i = 0; i < argument.type.bytes; ++i)
       bytes[i] =
@@ -230,18 +231,19 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
   for (const auto &result : results)
     if (Status status = result->wait(); !status)
       return refuse(status);
-  // The same failure may be told here too.
+  // `synchronize` may report the failure of the call a second time, so its status is dropped.
   (void)runtime::Queue::get_default().synchronize();
   return {};
 }
 
-/// Where a process keeps the launch list that it is at.
+/// The file with the launch list that the child process is testing.
 std::string current(const Arguments &arguments) { return arguments.failures + "/current.mlir"; }
 
-/// One after the other in a process that may die; the parent sees from `shared` where.
+/// Runs the programs from seed `from` on, in a child process that may die. `shared` tells the parent which
+/// program it was.
 [[noreturn]] void work(const mutate::Mutator &mutator, const Arguments &arguments, Shared &shared,
                        uint64_t from, const std::string &log) {
-  // What the program prints, and what ends the process, is for the report of a failure.
+  // The output of the programs, and messages of a crash, go to the log, which the report of a failure shows.
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (file < 0)
     ::_exit(127);
@@ -308,7 +310,7 @@ int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
   const uint64_t end = arguments.seed + arguments.count;
   uint64_t failed = 0;
   for (uint64_t from = arguments.seed; from < end;) {
-    // A child may die before it says where it is; the next begins behind this program all the same.
+    // If a child dies before it writes `seed`, the next child must still begin after this program.
     shared->seed = from;
     shared->stage = making;
     const pid_t child = ::fork();
@@ -342,7 +344,7 @@ int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
     const std::string path = arguments.failures + "/seed-" + std::to_string(shared->seed) + ".mlir";
     std::ofstream(path) << "// " << stageNames[shared->stage] << ": seed " << shared->seed
                         << "\n"
-                        // What cannot be made in the child cannot be made here.
+                        // If making the program ended the child, it would end the parent too.
                         << (shared->stage == making ? "" : mutator.make(shared->seed));
     std::cout << "seed " << shared->seed << ", " << stageNames[shared->stage] << ": " << why << "\n"
               << tail(log) << "\nagain: weft-mutate --reproduce=" << path << "\n\n"
@@ -397,7 +399,8 @@ int main(int argc, char **argv) {
     std::cerr << usage;
     return 2;
   }
-  // Kernels of broken programs are no use to anyone later, and kernels on disk would hide faults.
+  // Kernels of changed programs are not needed again, and cached kernels would hide faults of code
+  // generation.
   ::setenv("WEFT_CACHE", "0", 1);
   try {
     if (!arguments.reproduce.empty()) {

@@ -105,7 +105,7 @@ std::vector<Token> tokenize(const std::string &text) {
                                    ((text[end] == '+' || text[end] == '-') && text[end - 1] == 'e')))
         ++end;
       take(TokenKind::number, end - at);
-      // "4x8xf32": what separates sizes is a token of its own.
+      // In "4x8xf32", each `x` is a token.
       if (at < text.size() && text[at] == 'x')
         take(TokenKind::punctuation, 1);
     } else if (isWord(c)) {
@@ -169,7 +169,7 @@ std::string Mutator::other(TokenKind kind, const std::vector<Token> &program, Ra
     return pick(numbers, random);
   if (kind == TokenKind::type)
     return pick(types, random);
-  // Names mean something in their own program only.
+  // The names of values and symbols are only valid in their own program.
   if (kind == TokenKind::value || kind == TokenKind::symbol || random() % 4 == 0) {
     std::vector<std::string> own;
     for (const Token &token : program)
@@ -229,7 +229,7 @@ std::string Mutator::changeTokens(const std::string &text, Random &random) const
     break;
   case 3:
   case 4:
-  case 5: { // everywhere: a size or type that is another throughout a program may well verify
+  case 5: { // everywhere, because a program often verifies if a size or type is replaced in all places
     std::vector<size_t> regular;
     for (size_t i : places)
       if (tokens[i].kind == TokenKind::number || tokens[i].kind == TokenKind::type)
@@ -260,7 +260,7 @@ std::string Mutator::changeRegular(const std::string &text, Random &random) cons
   if (places[kind].empty())
     return text;
   const Token chosen = tokens[pick(places[kind], random)];
-  // A value that is read takes the place of one value; sizes, types and ops change everywhere.
+  // A value is replaced in one place; sizes, types and ops are replaced everywhere.
   if (kind == TokenKind::value) {
     tokens[pick(places[kind], random)].text = chosen.text;
   } else {
@@ -277,8 +277,8 @@ std::string Mutator::changeRegular(const std::string &text, Random &random) cons
 
 std::string Mutator::make(uint64_t seed) const {
   Random random(seed * 0x9e3779b97f4a7c15u + 1);
-  // Few changes: a program with many faults shows the first only. Every second program is to come far: one
-  // that is meant to be good, with one change that leaves it in shape.
+  // Only a few changes, because of many faults only the first would be found. Every second program should
+  // pass the parser and reach later stages, so it is a valid program with one change that keeps its form.
   if (seed % 2 == 0)
     return changeRegular(pick(good_.empty() ? programs_ : good_, random), random);
   std::string text = pick(programs_, random);

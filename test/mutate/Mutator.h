@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes programs in text and changes them: lines go, double, and change places; operands, numbers, types,
-// attributes and names are replaced by others. Some changes are made everywhere in a program at once, so that
-// what comes out often verifies and reaches the passes behind the verifier.
+// Changes the text of programs: lines are removed, doubled and exchanged; operands, numbers, types,
+// attributes and names are replaced by others. Some replacements are made everywhere in a program, so that
+// the result often verifies and reaches the passes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_MUTATE_MUTATOR_H
@@ -28,22 +28,23 @@ struct Token {
   std::string text;
 };
 
-/// Takes text apart without losing a character. The sizes in "4x8xf32" are numbers, "f32" a type.
+/// The tokens of a text, which together have all its characters. The sizes in "4x8xf32" are numbers, and
+/// "f32" is a type.
 std::vector<Token> tokenize(const std::string &text);
 
 class Mutator {
 public:
-  /// Reads every .mlir file below a folder; the parts between `// -----` are programs of their own. Comments
-  /// and lines of tests are left out. Throws std::runtime_error where nothing is found.
+  /// Reads every .mlir file below a folder. The parts between lines `// -----` are separate programs.
+  /// Comments and lines of tests are removed. Throws std::runtime_error if no program is found.
   explicit Mutator(const std::string &folder);
 
   size_t programs() const { return programs_.size(); }
-  /// One of the programs that are meant to be good.
+  /// One of the programs that should be valid.
   const std::string &good(uint64_t number) const {
     const auto &programs = good_.empty() ? programs_ : good_;
     return programs[number % programs.size()];
   }
-  /// A changed program: the same for the same seed and corpus.
+  /// A changed program. The same seed and corpus give the same program.
   std::string make(uint64_t seed) const;
 
 private:
@@ -51,11 +52,12 @@ private:
   std::string changeLines(const std::string &text, Random &random) const;
   std::string changeTokens(const std::string &text, Random &random) const;
   std::string changeRegular(const std::string &text, Random &random) const;
-  /// Something else of the kind.
+  /// Another token of the kind.
   std::string other(TokenKind kind, const std::vector<Token> &program, Random &random) const;
 
-  std::vector<std::string> programs_, good_; ///< good_: of files that are not called invalid
-  std::vector<std::string> lines_;           ///< of all programs
+  std::vector<std::string> programs_,
+      good_;                       ///< good_: from files whose name does not say that they are invalid
+  std::vector<std::string> lines_; ///< of all programs
   std::map<TokenKind, std::vector<std::string>> known_;
 };
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Changes one field of the plan of a compiled program. As it is the package must be refused, since the plan
-// is not the one that was sealed. Sealed again, as by somebody who means it, the plan must be refused with a
-// message or run: its numbers are then its own, but nothing may crash or hang. A process of its own finds
-// what does.
+// Changes one field of the plan of a compiled program. The package must be refused, because its seal does not
+// fit the changed plan. With a recomputed seal, it must be refused with a message or run; its results may be
+// different, but nothing may crash or hang. Packages run in child processes, so that crashes and hangs are
+// found.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Compile.h"
@@ -45,13 +45,13 @@ namespace {
 
 using Random = std::mt19937_64;
 
-/// A field of a plan: what it is called, and a way to change it.
+/// A field of a plan: its name, and a function that changes it.
 struct Field {
   std::string name;
   std::function<void(Random &)> change;
 };
 
-/// The fields of a plan, each of its parts apart.
+/// All fields of a plan, with those of its parts.
 class Fields {
 public:
   explicit Fields(fb::PlanT &plan) : plan(plan) {
@@ -132,7 +132,7 @@ public:
     whole("devices", plan.devices);
   }
 
-  /// Changes one; its name.
+  /// Changes a random field and returns its name.
   std::string change(Random &random) {
     Field &field = fields[random() % fields.size()];
     field.change(random);
@@ -166,7 +166,7 @@ private:
           number("group.tensors or item", *field);
       }
       whole("kernel.groups", kernel->groups);
-      // Another kernel of the same program, with all that belongs to it but the buffers.
+      // Another kernel of the same program, with all its fields except the buffers.
       fields.push_back({"kernel", [this, kernel](Random &random) {
                           const auto &other = plan.launches[random() % plan.launches.size()];
                           if (const auto *of = other->op.AsKernelLaunch()) {
@@ -286,7 +286,7 @@ private:
                           field[at] = other(field[at], random);
                       }});
   }
-  /// Parts go, or change places.
+  /// Adds a change of a list, which removes or exchanges elements.
   template <typename T> void whole(std::string name, std::vector<T> &field) {
     fields.push_back({std::move(name), [&field](Random &random) {
                         if (field.empty())
@@ -311,7 +311,7 @@ struct Program {
   uint64_t binding = 0;
 };
 
-/// Every program below a folder that compiles, function by function.
+/// The functions of all programs in a folder that compile.
 std::vector<Program> programsIn(const std::string &folder) {
   std::vector<std::string> paths;
   for (const auto &entry : std::filesystem::directory_iterator(folder))
@@ -345,7 +345,7 @@ std::vector<Program> programsIn(const std::string &folder) {
   return programs;
 }
 
-/// The package with another plan for the function, under the old seal or under a new one.
+/// The package with another plan for the function, and with the old seal, or a new one if `sealed`.
 Expected<std::shared_ptr<const runtime::Package>> withPlan(const Program &program,
                                                            std::span<const std::byte> plan, bool sealed) {
   runtime::PackageWriter writer;
@@ -365,7 +365,7 @@ Expected<std::shared_ptr<const runtime::Package>> withPlan(const Program &progra
   return runtime::Package::from_memory(*std::move(bytes));
 }
 
-/// Runs a function on small numbers: what its results hold, or why not.
+/// Runs a function on small numbers. Returns the bytes of its results, or the error.
 Expected<std::vector<Bytes>> run(const std::shared_ptr<const runtime::Package> &package,
                                  const std::string &function) {
   auto executable = runtime::Executable::load(package, function);
@@ -408,7 +408,7 @@ struct Shared {
   char message[2000] = {};
 };
 
-/// What is wrong with Weft, or nothing.
+/// The fault of Weft that this seed shows; empty if there is none.
 std::string check(const std::vector<Program> &programs, uint64_t seed, Shared &shared) {
   Random random(seed);
   const Program &program = programs[random() % programs.size()];
@@ -424,7 +424,7 @@ std::string check(const std::vector<Program> &programs, uint64_t seed, Shared &s
   builder.Finish(fb::Plan::Pack(builder, &plan), fb::PlanIdentifier());
   const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
   const Bytes bytes(data, data + builder.GetSize());
-  // Packed again, a plan may be the one that it was.
+  // The change may leave the packed plan as it was.
   const bool changed =
       bytes.size() != section->size() || std::memcmp(bytes.data(), section->data(), bytes.size()) != 0;
   for (const bool sealed : {false, true}) {
@@ -449,7 +449,7 @@ std::string check(const std::vector<Program> &programs, uint64_t seed, Shared &s
 
 [[noreturn]] void work(const std::vector<Program> &programs, Shared &shared, uint64_t from, uint64_t end) {
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  ::dup2(nowhere, 1); // what mutants print
+  ::dup2(nowhere, 1); // discards the output of mutants
   const rlimit noCore = {0, 0};
   ::setrlimit(RLIMIT_CORE, &noCore);
   runtime::CachingAllocator::get().set_limit(uint64_t(256) << 20);
@@ -496,7 +496,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   ::setenv("WEFT_CACHE", "0", 1);
-  // On the thread that asks, so that a child of this process can run it.
+  // Calls run on the calling thread, because a forked child has no other threads.
   ::setenv("WEFT_CPU_QUEUE", "inline", 1);
   ::setenv("WEFT_NUM_THREADS", "1", 1);
   try {

@@ -41,7 +41,7 @@ std::string printed(ModuleOp module) {
   return text;
 }
 
-/// A module in a context of its own, whose diagnostics reach no terminal.
+/// A module in a context of its own, whose diagnostics are not printed to the terminal.
 class Parsed {
 public:
   explicit Parsed(const std::string &text) : context(registry(), MLIRContext::Threading::DISABLED) {
@@ -61,7 +61,7 @@ public:
   OwningOpRef<ModuleOp> module;
 };
 
-/// The launch list of a program and another one, or nothing where it has no schedule to change.
+/// The launch list of a program and its changed version, or nothing if it has no schedule to change.
 std::optional<ScheduleEdit> makeEdit(const std::string &program, Random &random) {
   Parsed parsed(program);
   if (!parsed.status || !codegen::runPipeline(*parsed.module))
@@ -93,14 +93,15 @@ std::optional<ScheduleEdit> makeEdit(const std::string &program, Random &random)
   return edit;
 }
 
-/// What a call gives: the bytes of its results, or why it failed.
+/// The outcome of a call: the bytes of its results, or an error message.
 struct Outcome {
   bool refused = false; ///< before it ran
   std::string message;
   std::vector<std::vector<std::byte>> results;
 };
 
-/// Small numbers of every type, which leave sums inexact: an order that changes shows.
+/// Fills memory with small numbers whose sums are inexact, so that another order of additions gives other
+/// bits.
 void fill(std::byte *data, const runtime::TensorInfo &type, Random &random) {
   const auto put = [&](size_t i, auto value) { std::memcpy(data + i * sizeof value, &value, sizeof value); };
   const auto real = [&] { return static_cast<double>(random() % 30001) / 10000.0 - 1.5; };
@@ -133,8 +134,8 @@ void fill(std::byte *data, const runtime::TensorInfo &type, Random &random) {
     }
 }
 
-/// Calls every function of a package. Memory for results is filled with `poison` first, so that an element
-/// that nobody writes shows.
+/// Calls every function of a package. The memory for results is filled with `poison` first, so that an
+/// unwritten element is found.
 Outcome run(std::shared_ptr<const runtime::Package> package, uint64_t seed, int poison) {
   Outcome outcome;
   const auto refuse = [&](const Status &status) {
@@ -191,7 +192,7 @@ Outcome run(std::shared_ptr<const runtime::Package> package, uint64_t seed, int 
   return outcome;
 }
 
-/// Compiles a launch list and calls what it has.
+/// Compiles a launch list and calls its functions.
 Outcome compileAndRun(const std::string &text, uint64_t seed, int poison) {
   Outcome outcome;
   const auto refuse = [&](const Status &status) {
@@ -199,7 +200,7 @@ Outcome compileAndRun(const std::string &text, uint64_t seed, int poison) {
     outcome.message = status.message();
     return outcome;
   };
-  // Of what ran before nothing stays in memory, where it might be taken for what should have been computed.
+  // Cached memory may have results of an earlier run, which would hide unwritten elements, so it is freed.
   runtime::Queue::trim_all();
   (void)runtime::CachingAllocator::get().empty_cache();
   Parsed parsed(text);
@@ -220,7 +221,7 @@ Outcome compileAndRun(const std::string &text, uint64_t seed, int poison) {
 } // namespace
 
 std::string editField(const std::string &schedule, Random &random) {
-  // "loop, vector = 16, keep = [1, 2]": at commas that are in no list.
+  // Splits "loop, vector = 16, keep = [1, 2]" at commas outside of lists.
   std::vector<std::string> fields(1);
   int depth = 0;
   for (const char c : schedule) {
@@ -276,10 +277,10 @@ std::string editField(const std::string &schedule, Random &random) {
 EditOutcome checkScheduleEdit(const Mutator &mutator, uint64_t seed,
                               const std::function<void(const std::string &)> &keep) {
   Random random(seed * 0x9e3779b97f4a7c15u + 7);
-  // Most programs of the test suite can be compiled and called; of those that cannot another is taken.
+  // Most programs of the test suite can be compiled and called. If one cannot, another one is tried.
   for (int attempt = 0; attempt < 100; ++attempt) {
     const std::string program = mutator.good(random());
-    // What an undef holds is nobody's promise.
+    // The elements of an undef are not defined, so results could differ.
     if (program.find("weft.undef") != std::string::npos)
       continue;
     std::optional<ScheduleEdit> edit = makeEdit(program, random);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes a program through all passes and changes one schedule of its launch list: one field at a time, to
-// values that may be wrong, or all of it, to another schedule that is right. What comes out is either refused
-// with a message, which one that is right must not be, or gives the bits that the program gave before.
+// Lowers a program to its launch list and changes one of its schedules: either one field, to a value that may
+// be wrong, or the whole schedule, to another correct one. The changed launch list must be refused with a
+// message or give the same bits as the original one. A correct schedule must not be refused.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_MUTATE_SCHEDULEEDITS_H
@@ -19,19 +19,19 @@
 
 namespace weft::mutate {
 
-/// A launch list before and after its change.
+/// A launch list before and after a change.
 struct ScheduleEdit {
   std::string before, after;
-  bool isRight = false; ///< whether it must be taken
+  bool isRight = false; ///< whether the changed list is correct and must not be refused
 };
 
 struct EditOutcome {
-  std::string problem; ///< what is wrong with Weft, or nothing
+  std::string problem; ///< the fault of Weft; empty if there is none
   bool refused = false;
 };
 
-/// Changes a schedule of a program, the same way for the same `seed`, and runs both. `keep` gets the changed
-/// launch list before it is compiled, for a report of what happens then.
+/// Changes a schedule of a program and runs both launch lists. The same `seed` makes the same change. `keep`
+/// receives the changed launch list before it is compiled, so that a crash can be reported.
 EditOutcome checkScheduleEdit(const Mutator &mutator, uint64_t seed,
                               const std::function<void(const std::string &)> &keep);
 

@@ -20,7 +20,7 @@
 using namespace mlir;
 namespace weft::randomtest {
 
-/// The values of an argument to its memory, and back.
+/// `toMemory` writes the values of an argument to its memory; `fromMemory` reads them back.
 static void toMemory(const ir::Literal &literal, const runtime::TensorInfo &type, void *memory) {
   if (type.strides.empty())
     return literal.toBytes(memory);
@@ -32,7 +32,7 @@ static void toMemory(const ir::Literal &literal, const runtime::TensorInfo &type
 static ir::Literal fromMemory(const runtime::TensorInfo &type, const void *memory) {
   if (type.strides.empty())
     return ir::Literal::fromBytes(type.dtype, type.shape, memory);
-  std::vector<std::byte> packed(type.bytes); // no fewer bytes than the elements take
+  std::vector<std::byte> packed(type.bytes); // at least the bytes of the elements
   runtime::gather(type.shape, type.strides, itemsize(type.dtype), static_cast<const std::byte *>(memory),
                   packed.data());
   return ir::Literal::fromBytes(type.dtype, type.shape, packed.data());
@@ -40,7 +40,7 @@ static ir::Literal fromMemory(const runtime::TensorInfo &type, const void *memor
 
 namespace {
 
-/// Compares what a call takes at its peak with its plan. Nothing else may allocate meanwhile.
+/// Compares the peak memory of a call with its plan. Nothing else may allocate during the call.
 class PeakMemory {
 public:
   PeakMemory() {
@@ -48,7 +48,7 @@ public:
     runtime::CachingAllocator::get().reset_peak_stats();
     before = requested("current");
   }
-  /// Once the call has ended, and before anything else is allocated.
+  /// Must be called after the call has ended and before anything else is allocated.
   Status compare(const runtime::Executable &executable) const {
     const runtime::PlannedMemory planned = executable.planned_memory();
     const int64_t peak = requested("peak") - before,
@@ -79,7 +79,7 @@ Expected<SmallVector<ir::Literal>> runCompiledFor(const std::string &target, Mod
   ir::CompilerOptions options;
   options.threads = 1;
   options.target = target;
-  // Every processor that has the wide vectors has the others too: one program in four is compiled for those.
+  // Processors with AVX-512 also have AVX2, so one program in four is compiled for x86-64-v3.
   if (seed % 4 == 3)
     options.levels = {"x86-64-v3"};
   options.memoryLimit = seed % 2 ? 0 : -1;
@@ -113,13 +113,13 @@ Expected<SmallVector<ir::Literal>> runCompiledFor(const std::string &target, Mod
       return buffer.status();
     if (i < inputs.size()) {
       toMemory(inputs[i], info.type, (*buffer)->data());
-    } else { // the state of the generator, which a pass made an argument
+    } else { // an argument that a pass added for the state of the generator
       int64_t number = StringRef(info.name).ends_with(".key") ? state.key : state.counter;
       std::memcpy((*buffer)->data(), &number, sizeof number);
     }
     arguments.push_back(std::move(*buffer));
   }
-  // A call that fails leaves everything as it was.
+  // A call that fails must not change its arguments.
   auto failed = [&](const Status &status, const char *where) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const runtime::TensorInfo &type = signature.arguments[i].type;
@@ -144,7 +144,7 @@ Expected<SmallVector<ir::Literal>> runCompiledFor(const std::string &target, Mod
     const runtime::TensorInfo &type = signature.results[i].type;
     literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, results[i]->data()));
   }
-  // A call leaves what was not donated as it was.
+  // A call must not change arguments that are not donated.
   for (size_t i = 0; i < inputs.size(); ++i) {
     const runtime::ArgumentInfo &info = signature.arguments[i];
     if (info.donated)

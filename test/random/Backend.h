@@ -11,12 +11,12 @@
 
 namespace weft::randomtest {
 
-/// Compiles for this processor, or for x86-64-v3 where the seed says so, loads the package and calls it once.
-/// An error of the call is an error here.
+/// Compiles for this processor, or for x86-64-v3 for one seed in four, loads the package and calls it once.
+/// Returns the results, or the error of the call.
 Expected<llvm::SmallVector<ir::Literal>> runCompiled(mlir::ModuleOp module,
                                                      llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
 
-/// The same for a target of the host, as "cpu:64".
+/// The same for a given target of the host, for example "cpu:64".
 Expected<llvm::SmallVector<ir::Literal>> runCompiledFor(const std::string &target, mlir::ModuleOp module,
                                                         llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
 

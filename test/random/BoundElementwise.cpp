@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// No op has a rule here but for the accuracy that it states: its reference is evaluated, on doubles and
-// without rounding, over the intervals of its operands.
+// There are no rules for single ops. The reference of an op is evaluated in double, without rounding, over
+// the intervals of its operands, and the accuracy from the op's definition is added.
 //
 //===----------------------------------------------------------------------===//
 #include "BoundRules.h"
@@ -17,14 +17,15 @@ namespace weft::randomtest {
 
 namespace {
 
-/// Whether the op returns one of its operands, at most with another sign: then there is nothing to round.
+/// Whether the op returns one of its operands, or one with another sign or the number of its sign, so that
+/// nothing is rounded.
 bool onlyChooses(Operation *op) {
   return isa<ir::NegOp, ir::AbsOp, ir::SignOp, ir::MaxOp, ir::MinOp, ir::SelectOp>(op);
 }
 
 constexpr double kCritical[] = {-1, -0.0, 0.0, 1};
 
-/// Where one operand is tried; the first is its value.
+/// The sample points of one operand. The first is its value.
 SmallVector<double> candidates(double value, double error, bool monotone) {
   SmallVector<double> points{value};
   if (error == 0)
@@ -82,7 +83,7 @@ private:
       result.error[i] = operands[operands[0]->value.whole[i] ? 1 : 2]->error[i];
       return;
     }
-    // The sign of a NaN is free: passes and kernels may change it.
+    // Passes and kernels may change the sign of a NaN.
     if (isa<ir::CopysignOp>(op.getOperation()) && std::isnan(operands[1]->value.real[i])) {
       result.error[i] = kUnknown;
       return;
@@ -117,7 +118,7 @@ private:
     samples.push_back({i, begin, rows});
   }
 
-  /// Where two operands may be equal, that they are.
+  /// If two operands may be equal, adds a sample in which they are.
   void addEqual(int64_t i) {
     if (operands.size() != 2 || !operands[0]->value.isReal() || isExact(i))
       return;
@@ -185,7 +186,7 @@ private:
       return 0;
     double error = spread;
     if (ulps > 0) {
-      // Halves compute in f32, whose error is below one of their own roundings.
+      // Operands of 16 bits are computed in f32.
       DType computed = itemsize(dtype) == 2 ? DType::f32 : dtype;
       error += ulps * ulp(computed, largest);
     }
@@ -195,7 +196,7 @@ private:
             : error > 0;
     if (rounds && !(onlyChooses(op) && ulps == 0))
       error += ulp(dtype, largest + error);
-    // Near the largest number of the type either side may overflow.
+    // Near the largest number of the type, only one end of the interval may overflow.
     if (error > 0 &&
         kindOf(ir::roundTo(dtype, largest - error)) != kindOf(ir::roundTo(dtype, largest + error)))
       return kUnknown;

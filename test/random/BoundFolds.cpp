@@ -19,8 +19,8 @@ DType accumulatorOf(DType dtype) { return itemsize(dtype) == 2 ? DType::f32 : dt
 
 /// The factors of one product, in any order of multiplications.
 struct Product {
-  double most = 1, plain = 1;    ///< of magnitudes with and without errors
-  double largest = 1, least = 1; ///< of the factors above and below one: what a partial product may be
+  double most = 1, plain = 1;    ///< the product of all magnitudes, with and without their errors
+  double largest = 1, least = 1; ///< bounds of partial products: of the factors above one, and below one
   int64_t factors = 0;
   bool unknown = false, isNan = false, hasZero = false;
 
@@ -40,13 +40,13 @@ struct Product {
   double bound(DType dtype, double value) const {
     DType accumulator = accumulatorOf(dtype);
     if (isNan)
-      return unknown ? kUnknown : 0; // whatever the others are, even infinities that make it NaN earlier
+      return unknown ? kUnknown : 0; // NaN, whatever the other factors are
     if (unknown ||
         !std::isfinite(ir::roundTo(accumulator, largest * (1 + static_cast<double>(factors) * 1e-6))))
       return kUnknown;
     if (hasZero)
       return 0;
-    // A partial product that loses digits below the smallest normal number may lose all of them.
+    // A partial product below the smallest normal number may lose all digits.
     if (least < (accumulator == DType::f64 ? 1e-300 : 1e-36) && factors > 1)
       return kUnknown;
     auto roundings = static_cast<double>(std::max<int64_t>(factors - 1, 0));
@@ -59,7 +59,8 @@ struct Product {
   }
 };
 
-/// The elements of each result, in lines: `kept[i] + reduced[j]`.
+/// Offsets of the elements that are reduced to each result: result `i` has the elements `kept[i] +
+/// reduced[j]`.
 struct Lines {
   std::vector<int64_t> kept, reduced;
   Lines(const Bounded &in, ArrayRef<int64_t> dims) {
@@ -98,7 +99,7 @@ LogicalResult boundAny(ArrayRef<int64_t> dims, const Bounded &in, Bounded &resul
   return success();
 }
 
-/// Updates and merges in any order: each rounds a few times, relative to the spread of the elements.
+/// The order of updates and merges is free. Each rounds a few times, relative to the range of the elements.
 LogicalResult boundWelford(ArrayRef<int64_t> dims, const Bounded &in, MutableArrayRef<Bounded> results) {
   Lines lines(in, dims);
   DType dtype = results[0].value.dtype;
@@ -122,7 +123,7 @@ LogicalResult boundWelford(ArrayRef<int64_t> dims, const Bounded &in, MutableArr
     double m2Error = n * (2 * range * error + error * error) +
                      n * (8 * u * range * range + 4 * range * meanError) + 4 * n * u * m2 +
                      n * meanError * meanError + n * ulp(dtype, 0) + ulp(dtype, m2);
-    // Of one element the mean is the element, and nothing is left over.
+    // For one element, the mean is the element and m2 is 0.
     if (lines.reduced.size() == 1 && error == 0)
       meanError = m2Error = 0;
     bool inRange = std::isfinite(ir::roundTo(dtype, 2 * n * range * range)) &&
@@ -133,7 +134,7 @@ LogicalResult boundWelford(ArrayRef<int64_t> dims, const Bounded &in, MutableArr
   return success();
 }
 
-/// Every element is a sum, or a product, of those before it.
+/// Each element of a scan is bounded as the sum or product of the elements up to it.
 template <typename Fold, typename Op> LogicalResult boundScan(Op op, const Bounded &in, Bounded &result) {
   Lines lines(in, {static_cast<int64_t>(op.getDim())});
   if (op.getReverse())

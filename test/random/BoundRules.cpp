@@ -21,7 +21,7 @@ using Operands = ArrayRef<const Bounded *>;
 // Elements that move
 //===----------------------------------------------------------------------===//
 
-/// The errors of operands `data` go where their elements go: the op itself moves them.
+/// Moves the errors of the operands `data` with their elements, by interpreting the op on the errors.
 LogicalResult move(Operation *op, Operands operands, Bounded &result, ArrayRef<unsigned> data = {0}) {
   SmallVector<ir::Literal> literals;
   SmallVector<const ir::Literal *> pointers;
@@ -38,7 +38,7 @@ LogicalResult move(Operation *op, Operands operands, Bounded &result, ArrayRef<u
   if (failed(cast<ir::InterpretableOp>(op).interpret(pointers, out)))
     return failure();
   result.error = std::move(out.real);
-  // Where an index may be another one, so may every element.
+  // If an index is uncertain, every element is.
   for (auto [i, operand] : llvm::enumerate(operands))
     if (!llvm::is_contained(data, static_cast<unsigned>(i)) && !llvm::all_of(operand->error, isKnown))
       result.error.assign(result.error.size(), kUnknown);
@@ -56,12 +56,13 @@ bool isExact(const Bounded &value) {
   return llvm::all_of(value.error, [](double error) { return error == 0; });
 }
 
-/// Sums in one order, each rounded: exact where the terms are. `data`: the base and what is added.
+/// Sums in a fixed order, with a rounding for each term. They are exact if the terms are. `data` has the
+/// numbers of two operands: the base and the addends.
 LogicalResult boundAdded(Operation *op, Operands operands, Bounded &result, std::array<unsigned, 2> data) {
   if (llvm::all_of(operands, [](const Bounded *operand) { return isExact(*operand); }))
     return success();
-  // The errors add up, and so do the roundings of sums whose terms may differ: one for each term, of the sum
-  // of all magnitudes.
+  // The error of a sum is the sum of its terms' errors and, if that is not 0, one rounding for each term,
+  // relative to the sum of all magnitudes.
   auto added = [&](auto of) -> FailureOr<std::vector<double>> {
     SmallVector<ir::Literal> literals;
     SmallVector<const ir::Literal *> pointers;
@@ -102,7 +103,7 @@ LogicalResult boundAdded(Operation *op, Operands operands, Bounded &result, std:
   return success();
 }
 
-/// Products and extremes: exact where all operands are.
+/// Products and extremes, which are exact if all operands are.
 LogicalResult boundExact(Operands operands, Bounded &result) {
   if (!llvm::all_of(operands, [](const Bounded *operand) { return isExact(*operand); }))
     result.error.assign(result.error.size(), kUnknown);
@@ -122,7 +123,7 @@ LogicalResult boundBits(Operands operands, Bounded &result) {
   const Bounded &in = *operands[0];
   bool certain =
       isExact(in) && llvm::none_of(in.value.real, [](double x) { return x == 0 || std::isnan(x); });
-  // What is NaN or zero as a result is one all the same.
+  // If such bits are uncertain, so are all elements of the result.
   if (!certain)
     result.error.assign(result.error.size(), kUnknown);
   return success();
@@ -204,12 +205,12 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
           value += product;
         }
         if (real) {
-          // What is there may be rounded before the bias, or the residual, is added.
+          // The sum may be rounded before the bias or the residual is added.
           if (bias && std::isfinite(unbiased))
             sum.errors += ulp(result.value.dtype, unbiased);
           if (residual && std::isfinite(alone))
             sum.errors += ulp(result.value.dtype, alone);
-          // What relu cuts off was computed all the same: a NaN stays, and an overflow below zero is a zero.
+          // The bound is that of the sum before relu: relu returns NaN for NaN, and 0 for -inf.
           double error = sum.bound(result.value.dtype, ir::roundTo(result.value.dtype, value), 1);
           result.error[i] = error;
         } else {
@@ -261,7 +262,7 @@ LogicalResult boundArg(int64_t dim, bool largest, const Bounded &in, Bounded &re
     for (int64_t offset : reduced) {
       int64_t other = base + offset;
       double error = in.error[other] + in.error[best];
-      // Another element may be the one, or as large: then which is first decides.
+      // Another element may be the extreme one, or equal to it, in which case the first one is chosen.
       if (!isKnown(error) || (other != best && error > 0 && in.value.isReal() &&
                               !(sign * in.value.real[other] + error < sign * in.value.real[best]) &&
                               !std::isnan(in.value.real[best])))
@@ -275,7 +276,7 @@ LogicalResult boundArg(int64_t dim, bool largest, const Bounded &in, Bounded &re
 // Optimiser steps
 //===----------------------------------------------------------------------===//
 
-/// Whether a step is not done; then its results are what is before, with its errors.
+/// Whether a step is skipped. If so, sets the errors of the results to those of the values `before`.
 bool skipped(Value foundInf, Operands operands, ArrayRef<const Bounded *> before,
              MutableArrayRef<Bounded> results) {
   if (!foundInf || !operands.back()->value.whole[0] || operands.back()->error[0] != 0)
@@ -285,7 +286,7 @@ bool skipped(Value foundInf, Operands operands, ArrayRef<const Bounded *> before
   return true;
 }
 
-/// The formulas once more, with errors. Scalars are computed in f64 and rounded last.
+/// The formulas of optimiser steps with errors. Scalars are computed in f64 and then rounded.
 class StepBound {
 public:
   explicit StepBound(DType dtype) : computed(itemsize(dtype) == 2 ? DType::f32 : dtype), stored(dtype) {}
@@ -293,7 +294,7 @@ public:
   BoundedReal tensor(const Bounded *operand, int64_t i) const {
     return {operand->value.real[i], operand->error[i], computed};
   }
-  /// `relative`: what f64 may be off already.
+  /// `relative`: the relative error of the computation in f64.
   BoundedReal scalar(double value, double relative = 0) const {
     return {value, settle(value, ulp(computed, value) + std::fabs(value) * relative), computed};
   }

@@ -11,10 +11,11 @@
 
 namespace weft::randomtest {
 
-/// Both set the errors of `results`, whose values are there already.
+/// The functions set the errors of results whose values are already computed. This one is for elementwise
+/// ops.
 mlir::LogicalResult boundElementwise(ir::ElementwiseOp op, llvm::ArrayRef<const Bounded *> operands,
                                      Bounded &result, Reference reference);
-/// Every other op that is no composite. One without a rule is a diagnostic.
+/// Every other op that is not a composite. An op without a rule gets a diagnostic.
 mlir::LogicalResult boundOp(mlir::Operation *op, llvm::ArrayRef<const Bounded *> operands,
                             llvm::MutableArrayRef<Bounded> results, Reference reference);
 

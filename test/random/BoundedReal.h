@@ -17,25 +17,25 @@ namespace weft::randomtest {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-/// Whether a value with that error may be claimed. NaN, which comes of infinities among errors, is no claim.
+/// Whether a value with this error is known. An error that is NaN, because infinite errors were combined, is
+/// unknown.
 inline bool isKnown(double error) { return error < kUnknown; }
 
-/// What is left of an error once it is computed: a claim about a value that is not finite holds only if no
-/// error went into it.
+/// The error to record for `value`. A value that is not finite is only known if its error is 0.
 inline double settle(double value, double error) {
   if (!isKnown(error))
     return kUnknown;
   return std::isfinite(value) || error == 0 ? error : kUnknown;
 }
 
-/// A real number that a backend computes in `dtype`, one rounding an op.
+/// A real number that a backend computes in `dtype`, with one rounding per operation.
 struct BoundedReal {
   double value, error;
   DType dtype;
 
   BoundedReal make(double result, double propagated) const {
     double error = propagated + ulp(dtype, std::fabs(result) + propagated);
-    // The interpreter's double has room where a step in `dtype` overflows.
+    // A step that overflows in `dtype` may be finite in the interpreter's double.
     if (!std::isfinite(ir::roundTo(dtype, std::fabs(result) + error)) && std::isfinite(result))
       error = kUnknown;
     return {result, settle(result, error), dtype};
@@ -44,7 +44,7 @@ struct BoundedReal {
 
 /// The error of a product from those of its factors.
 inline double productError(double a, double ea, double b, double eb) {
-  // An exact infinity times what may be zero, or of either sign, could be anything.
+  // The product of an infinity and a factor whose sign is uncertain, or that may be zero, is unknown.
   if ((!std::isfinite(a) && eb > 0) || (!std::isfinite(b) && ea > 0))
     return kUnknown;
   if (ea == 0 && eb == 0)
@@ -93,8 +93,8 @@ struct Sum {
       magnitude += std::fabs(value);
   }
 
-  /// Any order of additions in the accumulator, then one rounding to `dtype`. `perTerm` more roundings, and
-  /// as many underflows, may have happened to each term.
+  /// The error of additions in the accumulator in any order, and one rounding to `dtype`. Each term may have
+  /// had `perTerm` more roundings, and as many underflows.
   double bound(DType dtype, double value, int perTerm) const {
     DType accumulator = itemsize(dtype) == 2 ? DType::f32 : dtype;
     if (unknown)
@@ -104,20 +104,20 @@ struct Sum {
     if (!std::isfinite(ir::roundTo(accumulator, most * (1 + static_cast<double>(terms) * 1e-7))))
       return kUnknown;
     if (!std::isfinite(value)) {
-      // Infinities among the terms decide; but if it only came of rounding the sum to a half, how near it
-      // was.
+      // With exact terms, the result is exact if terms are infinite. It is unknown if finite terms could
+      // overflow `dtype`, which may depend on the order of additions.
       return errors == 0 && !std::isfinite(value) ? (magnitude > overflowEdge(dtype) ? kUnknown : 0)
                                                   : kUnknown;
     }
     auto roundings = static_cast<double>(std::max<int64_t>(terms - 1, 0) + perTerm);
     double u = unitRoundoff(accumulator);
-    // The interpreter's own sum of doubles is rounded too: it shows in f64.
+    // The interpreter adds in f64 and also rounds, which matters for results in f64.
     double error = errors + roundings * u * most * (dtype == DType::f64 ? 2 : 1);
     if (perTerm > 0)
       error += static_cast<double>(terms) * ulp(accumulator, 0);
     if (dtype != accumulator || error > 0)
       error += error > 0 ? ulp(dtype, std::fabs(value) + error) : 0;
-    // The sign of a zero depends on where the sum begins.
+    // The sign of a zero depends on the initial value of the sum.
     if (value == 0)
       error = std::max(error, ulp(dtype, 0));
     return error > 0 && !std::isfinite(ir::roundTo(dtype, std::fabs(value) + error)) ? kUnknown : error;

@@ -67,7 +67,7 @@ public:
           results.push_back(values.find(value)->second);
         return results;
       }
-      // Order has no content.
+      // Tokens and events have no elements.
       auto isOrder = [](Type type) { return isa<ir::TokenType, ir::EventType>(type); };
       if (llvm::any_of(op.getResultTypes(), isOrder) || llvm::any_of(op.getOperandTypes(), isOrder))
         continue;
@@ -131,8 +131,8 @@ private:
     return boundOp(op, operands, results, reference);
   }
 
-  /// The decomposition, apart from the program, measured against real numbers: the composite rounds once
-  /// where its parts round many times.
+  /// Analyses the decomposition of a composite in a function of its own, with errors relative to real
+  /// numbers, because the composite is rounded once and its parts are rounded many times.
   LogicalResult boundComposite(Operation *op, ArrayRef<const Bounded *> operands,
                                MutableArrayRef<Bounded> results) {
     OpBuilder builder(op->getContext());

@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Forward error analysis, element by element, beside the interpreter's value. An op that IEEE fixes adds no
-// error to operands that have none: there the backend must give the same bits. Elsewhere
+// Forward error analysis of each element, together with the interpreter's value. If IEEE 754 defines the
+// result of an op and its operands have no error, the result has none, and the backend must give the same
+// bits. The errors of other ops are
 //
 //   elementwise   the spread of the op over the corners of its operands' intervals, points where elementary
 //                 functions have poles or kinks among them, and the documented error of the function
 //   sums          the errors of the terms, and (n - 1) u times the sum of magnitudes, whatever the order
 //   composites    the analysis of their decomposition
 //
-// An error of infinity is no claim at all: where a comparison, a rounding or an overflow could go either way,
-// nothing that depends on it is checked. A NaN or an infinity with an error of 0 must be met exactly.
+// An infinite error means that the value is unknown, for example because a comparison or an overflow could go
+// either way; values that depend on it are not checked. A NaN or an infinity with an error of 0 must be
+// equal.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_RANDOM_BOUNDS_H
@@ -28,37 +30,38 @@
 
 namespace weft::randomtest {
 
-/// A tensor and how far each element may be off. An integer is exact (0) or unknown (infinity).
+/// A tensor and the largest error of each element. The error of an integer is 0 (exact) or infinite
+/// (unknown).
 struct Bounded {
   ir::Literal value;
   std::vector<double> error;
 
   Bounded() = default;
-  /// An exact value.
+  /// An exact tensor.
   explicit Bounded(ir::Literal literal) : value(std::move(literal)), error(value.count(), 0.0) {}
 };
 
-/// What errors are measured against.
+/// The values that errors are relative to.
 enum class Reference {
-  interpreter, ///< rounding that the interpreter does alike is no error
-  realNumbers  ///< every rounding is one
+  interpreter, ///< a rounding that the interpreter also does is no error
+  realNumbers  ///< every rounding is an error
 };
 
-/// Runs a function of one block without calls and gradients. `options` as for `interpretFunction`. An op that
-/// the analysis has no rule for is a diagnostic.
+/// Runs a function of one block without calls and gradients. `options` as for `interpretFunction`. An op
+/// without a rule gets a diagnostic.
 mlir::FailureOr<llvm::SmallVector<Bounded>> interpretWithBounds(ir::FuncOp function,
                                                                 llvm::ArrayRef<Bounded> arguments,
                                                                 ir::InterpreterOptions &options,
                                                                 Reference reference = Reference::interpreter);
 
-/// The first element of `actual` outside of its bound, in words; nothing if all are inside.
+/// Describes the first element of `actual` that is outside of its bound; nothing if all are inside.
 std::optional<std::string> findMismatch(const Bounded &expected, const ir::Literal &actual);
-/// The first element that differs at all, but for the bits of a NaN.
+/// Describes the first element whose bits differ. All NaNs count as equal.
 std::optional<std::string> findDifference(const ir::Literal &expected, const ir::Literal &actual);
 
 /// The distance of neighbouring numbers of a type at `value`.
 double ulp(DType dtype, double value);
-/// Half of that, relative: the largest error of one rounding. Halves accumulate in f32.
+/// The largest relative error of one rounding in the type in which `dtype` is accumulated.
 double unitRoundoff(DType dtype);
 
 } // namespace weft::randomtest

@@ -26,7 +26,7 @@ namespace weft::randomtest {
 
 namespace {
 
-/// Collects what a context says while it lives.
+/// Collects the diagnostics of a context during its lifetime.
 class Diagnostics {
 public:
   explicit Diagnostics(MLIRContext *context)
@@ -47,14 +47,14 @@ bool hasGradient(ir::FuncOp function) {
   return llvm::any_of(function.getBody().front(), [](Operation &op) { return isa<ir::GradientOp>(op); });
 }
 
-/// What the program means, as far as it is certain.
+/// The results of a program with their bounds, or its error.
 struct Expectation {
-  std::string error; ///< the start of a message, where an index is out of range: the call fails
+  std::string error; ///< the start of the message if an index is out of range, so that the call fails
   SmallVector<Bounded> results;
-  int64_t counter = 0; ///< of the generator, afterwards
+  int64_t counter = 0; ///< of the generator, after the call
 };
 
-/// "index 7", where that is what a diagnostic reports as out of range; else empty.
+/// "index 7" if a diagnostic reports this index as out of range; else empty.
 std::string outOfRange(StringRef text) {
   size_t at = text.find("index ");
   StringRef rest = at == StringRef::npos ? StringRef() : text.substr(at);
@@ -66,14 +66,14 @@ std::string outOfRange(StringRef text) {
   return ("index " + number).str();
 }
 
-/// Rewrites whose results the interpreter itself rounds otherwise: it adds in the order of the text.
+/// Whether the pass may change the interpreter's results, which are rounded in the order of the ops.
 bool mayRound(StringRef pass) {
   return llvm::is_contained({"weft-decompose-composites", "weft-split-reductions",
                              "weft-canonicalize-contractions", "weft-attach-epilogues"},
                             pass);
 }
 
-/// The program without calls and gradients, which the analysis reads.
+/// Inlines calls and writes out gradients, because the analysis has no rules for them.
 LogicalResult flatten(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
@@ -82,8 +82,8 @@ LogicalResult flatten(ModuleOp module) {
   return passes.run(module);
 }
 
-/// Interprets the entry function after every pass. While it still holds gradients, what is interpreted is a
-/// copy in which they are written out, so that the passes before differentiation are checked too.
+/// Interprets the entry function after every pass. If it has gradients, a copy in which they are written out
+/// is interpreted, so that the passes before differentiation are checked too.
 class CheckAfterPass : public PassInstrumentation {
 public:
   CheckAfterPass(ModuleOp module, uint64_t seed, const Expectation &expected, std::optional<Failure> &failure,
@@ -132,7 +132,7 @@ public:
         if (auto difference = findDifference(previous[i], (*results)[i]))
           return report(prefix + "must keep every bit: " + *difference);
     }
-    // The state of the generator is a result as soon as it is an argument.
+    // Once the state of the generator is an argument, it is also the last result.
     int64_t counter = results->size() > expected.results.size() ? results->back().whole[0]
                                                                 : options.generators[kGenerator].counter;
     if (counter != expected.counter)
@@ -147,7 +147,7 @@ private:
   const Expectation &expected;
   std::optional<Failure> &failure;
   int64_t &stages;
-  std::string where; ///< ", for sm_90", or nothing
+  std::string where; ///< ", for sm_90", or empty
   SmallVector<ir::Literal> previous;
 };
 
@@ -158,7 +158,7 @@ std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expecta
   OwningOpRef<ModuleOp> copy(module.clone());
   std::optional<Failure> failure;
   PassManager passes(module.getContext());
-  // Half of the programs are reordered for the least memory.
+  // Half of the programs are reordered for less memory.
   ir::CompilerOptions options;
   options.memoryLimit = seed % 2 ? 0 : -1;
   options.target = target;
@@ -172,7 +172,7 @@ std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expecta
   return failure;
 }
 
-/// A program with a dynamic dimension against its twins of numbers, at some sizes.
+/// Compares a program with a dynamic dimension with static programs of some sizes.
 std::optional<Failure> checkDynamic(ModuleOp lifted, uint64_t seed, const Backend &backend) {
   for (int64_t size : {1, 2, 7, 16, 33}) {
     std::string stage = "dynamic, n = " + std::to_string(size);
@@ -182,7 +182,7 @@ std::optional<Failure> checkDynamic(ModuleOp lifted, uint64_t seed, const Backen
       return Failure{stage, "the static twin does not verify: " + diagnostics.text};
     SmallVector<ir::Literal> inputs = makeInputs(entryOf(*twin), seed);
     auto found = backend(*copy, inputs, seed), expected = backend(*twin, inputs, seed);
-    // An index may be out of range at another size: of both or of none.
+    // At another size an index may be out of range. Then both programs must fail.
     if (!found || !expected) {
       if (found.ok() != expected.ok())
         return Failure{stage, (found ? "the static twin fails: " + expected.status().message()
@@ -232,7 +232,7 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
     count.unknown += llvm::count_if(result.error, [](double error) { return !(error < HUGE_VAL); });
   }
 
-  // The interpreter proper, with calls and without bounds.
+  // The plain interpreter, with calls and without bounds.
   if (!hasGradient(function)) {
     Diagnostics diagnostics(module.getContext());
     ir::InterpreterOptions generators = makeGenerators(seed);
@@ -248,7 +248,7 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
   if (options.passes) {
     if (auto failure = checkPasses(module, seed, expected, count.stages, options))
       return failure;
-    // On a device of its own, so that there are copies, queues and events.
+    // Moves values to a second device, so that the program has copies, queues and events.
     Diagnostics diagnostics(module.getContext());
     OwningOpRef<ModuleOp> moved = moveToDevice(module, kEntry);
     if (!moved)

@@ -18,20 +18,20 @@
 
 namespace weft::randomtest {
 
-/// Compiles a module, which it may change, and calls its function `main`. `inputs` are those of the function
-/// as it was given; results beyond the function's own are not returned.
+/// Compiles a module, which it may change, and calls its function `main`. `inputs` are the arguments of the
+/// original function. Results that passes added are not returned.
 using Backend = std::function<Expected<llvm::SmallVector<ir::Literal>>(
     mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs, uint64_t seed)>;
 
 struct CheckOptions {
-  /// Interpret the program again after every pass, for the host and for a device beside it.
+  /// Interpret the program after every pass, for the host and for a second device.
   bool passes = false;
-  /// What is compared with the interpreter, or none.
+  /// The backend that is compared with the interpreter, or none.
   Backend backend;
-  /// Compile the program once more with a dynamic dimension, where its ops allow that, and compare with what
-  /// it gives where that is a number: the same bits.
+  /// Also compile the program with a dynamic dimension, if its ops allow that. It must give the same bits as
+  /// with static sizes.
   bool dynamic = false;
-  /// Adds passes that run before those of the pipeline; none but in the self-test.
+  /// Adds passes before those of the pipeline. Only the self-test uses it.
   std::function<void(mlir::OpPassManager &)> before;
 };
 
@@ -40,12 +40,13 @@ struct Failure {
   std::string message; ///< with the numbers
 };
 
-/// How much of what was compared could be.
+/// Counts of compared elements, of those that are unknown, and of checks.
 struct Statistics {
   int64_t elements = 0, unknown = 0, stages = 0, failing = 0, lifted = 0, moved = 0;
 };
 
-/// Nothing if all agree. Every diagnostic on the way is part of a failure's message; none is printed.
+/// Checks a program; returns nothing if all results agree. Diagnostics are not printed, but are part of a
+/// failure's message.
 std::optional<Failure> checkProgram(mlir::ModuleOp module, uint64_t seed, const CheckOptions &options,
                                     Statistics *statistics = nullptr);
 

@@ -16,7 +16,7 @@
 using namespace mlir;
 namespace weft::randomtest {
 
-/// The type with its device replaced; nothing for what has none.
+/// The type with its device replaced; nothing for a type without a device.
 static RankedTensorType on(ir::DeviceAttr device, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !ir::deviceOf(tensor))
@@ -30,7 +30,7 @@ OwningOpRef<ModuleOp> moveToDevice(ModuleOp module, StringRef entry) {
   auto cuda = ir::DeviceAttr::get(context, ir::DeviceKind::cuda, 0);
   OwningOpRef<ModuleOp> moved(module.clone());
 
-  // What an op gives to the host stays there, and what reads it reads a copy.
+  // Moves all values except results of weft.to_host_scalar, which stay on the host.
   PassManager passes(context);
   passes.addPass(passes::createMapDevices({"sm_90", "cuda:0"}));
   if (failed(passes.run(*moved)))
@@ -39,7 +39,7 @@ OwningOpRef<ModuleOp> moveToDevice(ModuleOp module, StringRef entry) {
   auto function = moved->lookupSymbol<ir::FuncOp>(entry);
   Block &body = function.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  // Of these attributes neither says that the argument is more than a name and an order of dimensions.
+  // An argument with only these attributes is neither donated nor state.
   const StringRef harmless[] = {ir::attr::name, ir::attr::strides};
   for (BlockArgument argument : body.getArguments()) {
     unsigned number = argument.getArgNumber();

@@ -13,8 +13,8 @@
 namespace weft::randomtest {
 
 /// The program with its values on `cuda:0`. Every second argument of the function `entry` that is only read,
-/// and every second result that is no argument's, stay on the host and are copied, so that its launches are
-/// on several queues. Null, after a diagnostic, for a program that cannot be mapped.
+/// and every second result that is not tied to an argument, stay on the host and are copied, so that there
+/// are several queues. Null, after a diagnostic, for a program that cannot be mapped.
 mlir::OwningOpRef<mlir::ModuleOp> moveToDevice(mlir::ModuleOp module, llvm::StringRef entry);
 
 } // namespace weft::randomtest

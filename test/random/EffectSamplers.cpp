@@ -9,14 +9,14 @@
 using namespace mlir;
 namespace weft::randomtest {
 
-/// The same value, in the same storage where it is returned.
+/// An alias of a value. If it is returned, it has the same storage.
 void sampleAlias(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &) { return true; });
   if (e)
     p.add<ir::AliasOp>(true, e->value);
 }
 
-/// A write to storage of its own, which nothing else reads.
+/// A copy into a new tensor that no other op reads.
 void sampleCopyInto(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &) { return true; });
   if (!e)
@@ -34,7 +34,7 @@ void sampleToHostScalar(ProgramBuilder &p) {
     p.add<ir::ToHostScalarOp>(false, e->value);
 }
 
-/// What holds whatever rounding does: a whole number is itself.
+/// An assertion that holds regardless of rounding: an integer equals itself.
 void sampleAssert(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &entry) { return !isFloat(entry); });
   if (!e)
@@ -44,7 +44,7 @@ void sampleAssert(ProgramBuilder &p) {
     p.commit(p.builder.create<ir::AssertOp>(p.loc, p.entries.back().value, "a number is itself"));
 }
 
-/// Two streams that wait for each other; every op of order in one piece.
+/// Two streams that wait for each other, with all ops of order.
 void sampleOrder(ProgramBuilder &p) {
   auto token = ir::TokenType::get(p.context);
   auto event = ir::EventType::get(p.context);
@@ -58,7 +58,7 @@ void sampleOrder(ProgramBuilder &p) {
   p.builder.create<ir::BarrierOp>(p.loc, token, ValueRange{joined});
 }
 
-/// To another device and back; what stands between is done there.
+/// A transfer to another device and back, with an op on that device in between.
 void sampleTransfer(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &) { return true; });
   if (!e)

@@ -17,7 +17,7 @@ namespace {
 // Elementwise ops
 //===----------------------------------------------------------------------===//
 
-/// Any op in any of the ways that its verifier accepts, rather on values that are there.
+/// A random op with a random signature that its verifier accepts, preferably on existing values.
 Operation *createElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
   const ElementwiseEntry &entry = catalog.elementwise[p.random.below(catalog.elementwise.size())];
   const Signature *signature = nullptr;
@@ -31,7 +31,7 @@ Operation *createElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
       first = *found;
   }
   Shape shape = first && !oneIn(p.random, 8) ? Shape(first->shape()) : p.anyShape();
-  // The value that was found is one of the operands.
+  // One operand is the value that was found.
   bool fits = first && first->shape() == ArrayRef<int64_t>(shape);
   size_t own = signature->operands.size() == 1 || oneIn(p.random, 2) ? signature->operands.size() - 1
                                                                      : signature->operands.size() / 2;
@@ -48,7 +48,7 @@ void sampleElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
   p.commit(createElementwise(p, catalog));
 }
 
-/// A function of its own that the program calls.
+/// A call of a new function.
 void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   Operation *op = createElementwise(p, catalog);
   OpBuilder outer(p.context);
@@ -67,7 +67,7 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   Operation *inner = outer.clone(*op);
   inner->setOperands(helper.getBody().front().getArguments());
   outer.create<ir::ReturnOp>(p.loc, inner->getResults());
-  // The op itself is executed in place of the call, whose value is the same.
+  // The builder executes the op instead of the call, because both have the same value.
   size_t known = p.entries.size();
   if (!p.commit(op)) {
     call->erase();
@@ -84,7 +84,7 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
 // The others
 //===----------------------------------------------------------------------===//
 
-/// Some of the dimensions of a value: often the last ones, often the first, and any.
+/// Some of the dimensions of a value: often the last ones, often the first ones, and otherwise any.
 Shape someDims(ProgramBuilder &p, size_t rank) {
   Shape dims;
   auto cut = static_cast<int64_t>(p.random.below(rank + 1));
@@ -166,7 +166,7 @@ void sampleDotGeneral(ProgramBuilder &p) {
   Value a = e->value;
   DType dtype = e->dtype();
   Shape aShape(e->shape()), bShape, batchA, batchB, contractA, contractB, free;
-  // The dimensions of b: those paired with dimensions of a, and new ones, in any order.
+  // The dimensions of b, in random order: those paired with dimensions of a, and free ones.
   struct Dim {
     int64_t size, a;
     bool batch;
@@ -253,7 +253,7 @@ void sampleCrossEntropy(ProgramBuilder &p) {
     p.entries.back().differentiable = false;
 }
 
-/// Operands of an attention, often on a value that is there; no q where they would be too large.
+/// Operands of an attention, often with an existing value. `q` is null if they would be too large.
 struct AttentionOperands {
   Value q, k, v, mask;
   APFloat scale;
@@ -297,7 +297,7 @@ void sampleSdpa(ProgramBuilder &p) {
     p.add<ir::SdpaOp>(true, o.q, o.k, o.v, o.mask, o.scale, o.causal);
 }
 
-/// Of any out and lse, and not of those that an attention gave.
+/// With random `out` and `lse`, not those of an attention.
 void sampleSdpaBackward(ProgramBuilder &p) {
   AttentionOperands o(p);
   if (!o.q)
@@ -312,7 +312,7 @@ void sampleSdpaBackward(ProgramBuilder &p) {
   p.add<ir::SdpaBackwardOp>(true, o.q, o.k, o.v, result, logs, grad, o.mask, o.scale, o.causal);
 }
 
-/// Often none.
+/// The operand found_inf of an optimiser step, which two steps in three do not have.
 Value sampleFoundInf(ProgramBuilder &p) {
   return oneIn(p.random, 3) ? p.scalar(DType::i1, "plain", "found_inf") : Value();
 }
@@ -358,7 +358,7 @@ void sampleAdamStep(ProgramBuilder &p) {
                         oneIn(p.random, 4));
 }
 
-/// What the gradient of a program is: of one value, made small, with respect to some that it is made of.
+/// The gradient of a value, reduced to a 0-dimensional one, with respect to some values that it depends on.
 void sampleGradient(ProgramBuilder &p) {
   auto smooth = [](const Entry &entry) { return isFloat(entry) && entry.differentiable; };
   const Entry *e = p.find([&](const Entry &entry) { return smooth(entry) && entry.value.getDefiningOp(); });
@@ -378,7 +378,7 @@ void sampleGradient(ProgramBuilder &p) {
       wrt.push_back(other->value);
   if (wrt.empty())
     return;
-  // A derivative has no derivative through the statistics of a cross_entropy.
+  // The gradient of a cross_entropy uses its statistics, which have no derivative.
   bool again = true;
   for (Operation &op : p.function.getBody().front())
     again &= !isa<ir::CrossEntropyOp>(op);
@@ -457,12 +457,12 @@ std::optional<std::string> findMissingSampler(const OpCatalog &catalog) {
 OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &catalog, uint64_t seed,
                                       std::optional<uint64_t> length) {
   ProgramBuilder p(&context, seed);
-  // Verifiers are asked whether an op fits; what they say is of no interest.
+  // Ops are tried until the verifier accepts them, so its diagnostics are dropped.
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) { return success(); });
   unsigned total = 0;
   for (const Sampler &sampler : kSamplers)
     total += sampler.weight;
-  // Something to begin with.
+  // The first arguments.
   for (uint64_t i = 0, n = 1 + p.random.below(3); i < n; ++i)
     p.argument(p.anyDType(), p.anyShape(), oneIn(p.random, 12) ? "special" : "plain");
   if (!length)

@@ -14,16 +14,16 @@
 
 namespace weft::randomtest {
 
-/// The name of the function that is tested; others are called by it.
+/// The name of the tested function, which may call others.
 inline constexpr llvm::StringLiteral kEntry = "main";
 
-/// A verified program, the same for one seed on every machine. Its arguments are named as Inputs.h says, so
-/// that with the same seed they get values on which most of the program is finite. It has a few ops, or
-/// about `length` of them.
+/// A verified program, which is the same for one seed on every machine. The names of its arguments (Inputs.h)
+/// and the seed determine their values, with which most results are finite. It has a few ops, or about
+/// `length`.
 mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext &context, const OpCatalog &catalog,
                                                   uint64_t seed,
                                                   std::optional<uint64_t> length = std::nullopt);
-/// An op of the catalogue that the generator has no way to make, or nothing.
+/// An op of the catalogue that the generator cannot make, or nothing.
 std::optional<std::string> findMissingSampler(const OpCatalog &catalog);
 
 } // namespace weft::randomtest

@@ -24,7 +24,7 @@ struct Place {
   size_t dim;
 };
 
-/// A place of a value that has dimensions, and that `wanted` accepts; nothing where there is none.
+/// A random dimension of an existing value that `wanted` accepts; nothing if there is none.
 static std::optional<Place> findPlace(ProgramBuilder &p, bool (*wanted)(const Entry &) = hasDims) {
   const Entry *e = p.find(wanted);
   if (!e)
@@ -48,7 +48,7 @@ void sampleConcat(ProgramBuilder &p) {
     Shape other(shape);
     if (!oneIn(p.random, 3))
       other[dim] = p.anySize();
-    if (ir::elementCount(other) > p.maxElements) // the other dimensions of what is empty may be large
+    if (ir::elementCount(other) > p.maxElements) // the other dimensions of an empty tensor may be large
       other[dim] = 0;
     parts.insert(parts.begin() + static_cast<int64_t>(p.random.below(parts.size() + 1)),
                  p.obtain(dtype, other));
@@ -67,7 +67,7 @@ void sampleReverse(ProgramBuilder &p) {
   p.add<ir::ReverseOp>(true, e->value, dims);
 }
 
-/// Offsets of a window: some of them outside, where they are clamped.
+/// Offsets of a window. Some are out of range, and are clamped.
 static SmallVector<Value> windowStarts(ProgramBuilder &p, size_t rank) {
   SmallVector<Value> starts;
   for (size_t i = 0; i < rank; ++i)
@@ -112,7 +112,7 @@ void sampleBitcast(ProgramBuilder &p) {
     return;
   DType to = kAllDTypes[1 + p.random.below(9)];
   Type element = ir::toElementType(p.context, to);
-  // The builder infers the type, so what does not fit is not built.
+  // The builder fails if it cannot infer the type, so sizes that do not fit are skipped.
   auto before = static_cast<int64_t>(itemsize(e->dtype())), after = static_cast<int64_t>(itemsize(to));
   if (before != after && (e->shape().empty() || e->shape().back() * before % after != 0))
     return;
@@ -121,7 +121,7 @@ void sampleBitcast(ProgramBuilder &p) {
 
 void sampleUndef(ProgramBuilder &p) {
   auto type = tensorType(p.context, p.anyDType(), p.anyShape());
-  // Nobody knows its elements, least of all what is computed from them.
+  // The elements of an undef, and values that depend on them, are unknown.
   if (p.add<ir::UndefOp>(true, type))
     p.entries.back().literal = nullptr;
 }
@@ -130,7 +130,7 @@ void sampleUndef(ProgramBuilder &p) {
 // Indices
 //===----------------------------------------------------------------------===//
 
-/// The shape of an index: of the operand's rank and no larger (`along`), or any.
+/// A shape of an index: if `along`, of the operand's rank and not larger outside of `dim`, else any.
 static Shape indexShape(ProgramBuilder &p, ArrayRef<int64_t> from, size_t dim, bool along) {
   Shape shape;
   if (along) {
@@ -155,14 +155,15 @@ static Value indexInto(ProgramBuilder &p, ArrayRef<int64_t> shape, int64_t size,
   return p.argument(dtype, shape, kind, std::max<int64_t>(size, 1));
 }
 
-/// In range by the kind of argument; some programs promise it, or clip what is in range already.
+/// How an index is checked. Some ops assume that it is in range, which its kind of argument ensures, or clip
+/// it.
 static ir::IndexMode anyMode(ProgramBuilder &p, int64_t size) {
   if (size == 0 || !oneIn(p.random, 4))
     return ir::IndexMode::check;
   return oneIn(p.random, 2) ? ir::IndexMode::clip : ir::IndexMode::assume;
 }
 
-/// An index with a mode that its values are right for; a null index where there is none.
+/// An index and a mode that is correct for its values. The index is null if there is none.
 static std::pair<Value, ir::IndexMode> anyIndex(ProgramBuilder &p, ArrayRef<int64_t> shape, int64_t size) {
   ir::IndexMode mode = anyMode(p, size);
   return {indexInto(p, shape, size, mode == ir::IndexMode::clip ? "outside" : "index"), mode};
@@ -223,7 +224,7 @@ void sampleOutOfRange(ProgramBuilder &p) {
   if (ir::elementCount(written) > p.maxElements)
     return;
   uint64_t how = p.random.below(4);
-  // The last element is outside; others may be.
+  // The last element is out of range, and others may be.
   Value index = indexInto(p, how < 2 ? rows : along, from[dim], "outside");
   Operation *op = nullptr;
   switch (how) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// FNV-1a: the stream of an argument.
+/// FNV-1a. The hash of an argument's name selects its stream of random numbers.
 uint64_t hashName(StringRef name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : name)
@@ -31,7 +31,7 @@ double unit(PhiloxSequence &random) { return std::ldexp(static_cast<double>(rand
 
 double signedBy(PhiloxSequence &random, double value) { return random.next32() & 1 ? -value : value; }
 
-/// How the numbers of one tensor are spread.
+/// A number in one of several distributions, of which each tensor has one.
 double number(PhiloxSequence &random, uint64_t style) {
   if (oneIn(random, 32))
     return signedBy(random, 0.0);
@@ -68,7 +68,7 @@ double specialNumber(PhiloxSequence &random, DType dtype) {
 }
 
 int64_t wholeNumber(PhiloxSequence &random, uint64_t style) {
-  if (style == 0) // every value of the type, its bounds among them
+  if (style == 0) // all values of the type, often near its bounds
     return oneIn(random, 8) ? (oneIn(random, 2) ? std::numeric_limits<int64_t>::min()
                                                 : std::numeric_limits<int64_t>::max()) >>
                                   (8 * random.below(8))
@@ -101,7 +101,7 @@ ir::Literal makeInput(RankedTensorType type, StringRef name, uint64_t seed) {
         value = kind == "target" && oneIn(random, 6)
                     ? -100
                     : static_cast<int64_t>(random.below(static_cast<uint64_t>(std::max<int64_t>(bound, 1))));
-      else if (kind == "outside") // a few beyond either end, the last element always
+      else if (kind == "outside") // some out of range at both ends, and always the last element
         value =
             static_cast<int64_t>(random.below(static_cast<uint64_t>(bound) + (oneIn(random, 4) ? 4 : 0))) -
             (oneIn(random, 12) ? bound + 1 : 0);
@@ -127,7 +127,7 @@ SmallVector<ir::Literal> makeInputs(ir::FuncOp function, uint64_t seed) {
   SmallVector<ir::Literal> inputs;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
-    // What a call gives, also once strides are settled.
+    // A pass may have changed the type to that in memory; the caller passes the original shape.
     if (auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(i, ir::attr::callerShape))
       type = ir::withShape(type, ir::toSizes(shape));
     auto nameAttr = function.getArgAttrOfType<StringAttr>(i, ir::attr::name);

@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The value of an argument is a function of a seed, the argument's name and its type, so that a program that
-// was shrunk, or read from a file, gets the values it failed with. What kind of values an argument needs is
-// in its name:
+// was reduced, or read from a file, gets the values with which it failed. The name has the kind of values:
 //
 //   plain:N        numbers of moderate size           nonnegative:N  the same without a sign
-//   special:N      with infinities, NaN, the largest and the smallest now and then
-//   index:N:B      integers in [0, B)                 target:N:B     the same, and -100 now and then
-//   outside:N:B    integers in [0, B), but for the last and some others
+//   special:N      some are infinities, NaN, the largest or the smallest number
+//   index:N:B      integers in [0, B)                 target:N:B     the same, and sometimes -100
+//   outside:N:B    integers in [0, B), except the last one and some others
 //   fraction:N     a hyper-parameter in [0, 1)        count:N        a small number of steps
 //
 //===----------------------------------------------------------------------===//
@@ -26,15 +25,15 @@ namespace weft::randomtest {
 
 /// The values of one argument.
 ir::Literal makeInput(mlir::RankedTensorType type, llvm::StringRef name, uint64_t seed);
-/// The values of all; the name of an argument is its attribute `weft.name`. Arguments that
-/// `weft-materialize-rng-state` added get the generator's state.
+/// The values of all arguments, by their attribute `weft.name`. Arguments that `weft-materialize-rng-state`
+/// added get the generator's state.
 llvm::SmallVector<ir::Literal> makeInputs(ir::FuncOp function, uint64_t seed);
-/// Where the generators of a program with this seed stand.
+/// The initial state of the generators of a program with this seed.
 ir::InterpreterOptions makeGenerators(uint64_t seed);
 /// The name of the only generator that programs use.
 inline constexpr llvm::StringLiteral kGenerator = "noise";
 
-/// The weights of a choice: `pick({6, 3, 1})` is 0 in six of ten cases.
+/// A random choice by weights: `pick({6, 3, 1})` is 0 in six of ten cases.
 inline size_t pick(PhiloxSequence &random, std::initializer_list<unsigned> weights) {
   uint64_t total = 0;
   for (unsigned weight : weights)
@@ -49,7 +48,7 @@ inline size_t pick(PhiloxSequence &random, std::initializer_list<unsigned> weigh
   }
   return 0;
 }
-/// True once in `n`.
+/// True in one of `n` cases.
 inline bool oneIn(PhiloxSequence &random, uint64_t n) { return random.below(n) == 0; }
 
 } // namespace weft::randomtest

@@ -26,7 +26,7 @@ public:
   OwningOpRef<ModuleOp> run();
 
 private:
-  /// Of a shape that follows from nothing the first or the last dimension is the one that is lifted.
+  /// The dimension that is lifted in shapes that are not inferred from operands: the first or the last.
   int64_t place(ArrayRef<ir::Size> shape) const { return last ? static_cast<int64_t>(shape.size()) - 1 : 0; }
   SmallVector<ir::Size> lifted(ArrayRef<ir::Size> shape) const {
     SmallVector<ir::Size> sizes(shape);
@@ -46,7 +46,7 @@ private:
   ir::Size n;
 };
 
-/// Sizes that are attributes follow the operands.
+/// Changes sizes in attributes so that they fit the operands.
 void Lifter::adjust(Operation *op) const {
   if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
     SmallVector<ir::Size> shape(broadcast.getShape());
@@ -98,8 +98,8 @@ void Lifter::adjust(Operation *op) const {
 }
 
 LogicalResult Lifter::infer(Operation *op) const {
-  // Attention over dynamic sizes is several kernels (WEFT-N009), which round otherwise than the launch that
-  // sizes of numbers get: Attention.DynamicSizesDecompose compares the two within a bound.
+  // Attention with dynamic sizes is several kernels (WEFT-N009), which are rounded differently from the one
+  // launch for static sizes. Attention.DynamicSizesDecompose compares both within a bound.
   auto isDynamic = [](Value value) { return ir::isDynamic(value.getType()); };
   if (isa<ir::SdpaOp, ir::SdpaBackwardOp>(op) && llvm::any_of(op->getOperands(), isDynamic))
     return failure();
@@ -148,11 +148,11 @@ OwningOpRef<ModuleOp> Lifter::run() {
 } // namespace
 
 OwningOpRef<ModuleOp> liftProgram(ModuleOp module, bool last) {
-  // Verifiers are asked whether an op fits; what they say is of no interest.
+  // Sizes are tried until the verifiers accept the program, so diagnostics are dropped.
   ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
   if (!llvm::hasSingleElement(module.getOps<ir::FuncOp>()))
     return nullptr;
-  // What an undef holds is nobody's promise: two functions need not agree on it.
+  // The elements of an undef may differ between two functions.
   if (module.walk([](ir::UndefOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return nullptr;
   SmallVector<int64_t> tried;

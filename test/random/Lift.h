@@ -12,9 +12,9 @@
 
 namespace weft::randomtest {
 
-/// The program with one size, that of the first dimension of some argument, or of the last, replaced by the
-/// symbol `n` wherever the program goes on to have it, in the range from 1 to 64. Null where its ops do not
-/// allow that.
+/// The program with one size replaced by the symbol `n`, from 1 to 64, in all shapes that follow from it. It
+/// is the size of the first dimension of some argument, or, if `last`, of the last one. Null if the ops do
+/// not allow any.
 mlir::OwningOpRef<mlir::ModuleOp> liftProgram(mlir::ModuleOp module, bool last);
 
 } // namespace weft::randomtest

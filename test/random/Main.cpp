@@ -53,7 +53,7 @@ struct Arguments {
   std::string failures = "random-failures", reproduce, device = "cpu";
 };
 
-/// Reads the command line; on an error says what is wrong with it.
+/// Reads the command line. On an error, prints a message and returns false.
 bool parseArguments(int argc, char **argv, Arguments &arguments) {
   if (const char *device = std::getenv("WEFT_TEST_DEVICE"))
     arguments.device = device;
@@ -160,7 +160,8 @@ int Run::reproduce() {
   return failure ? 1 : 0;
 }
 
-/// What failures of one bug have in common: the message without names, numbers, and what follows them.
+/// The stage and the message of a failure without names and numbers, which failures of one bug have in
+/// common.
 std::string kindOf(const Failure &failure) {
   std::string kind = failure.stage + ": ";
   bool quoted = false;
@@ -179,7 +180,7 @@ void Run::report(ModuleOp module, uint64_t seed, const Failure &failure) {
   if (arguments.shrink)
     shrunk = shrinkProgram(module, [&](ModuleOp candidate) {
       auto again = checkProgram(candidate, seed, options);
-      // Another failure is another bug, which would hide this one.
+      // A different failure would be another bug.
       bool same = again && kindOf(*again) == kindOf(failure);
       if (same)
         last = *again;

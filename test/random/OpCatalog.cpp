@@ -20,7 +20,7 @@ RankedTensorType tensorType(MLIRContext *context, DType dtype, ArrayRef<int64_t>
 
 namespace {
 
-/// Asks verifiers, on operands of shape [2] that live in a block of its own.
+/// Finds the signatures that verifiers accept, with operands of shape [2] in a temporary block.
 class Prober {
 public:
   explicit Prober(MLIRContext *context)
@@ -35,7 +35,7 @@ public:
       for (DType dtype : kAllDTypes) {
         SmallVector<DType, 3> same(count, dtype);
         probe(name, same, found);
-        // The one mixture that ops have: a condition first.
+        // The only mixed signature: the first operand is a condition.
         if (count > 1 && dtype != DType::i1) {
           same[0] = DType::i1;
           probe(name, same, found);
@@ -51,7 +51,7 @@ private:
       tryResults(name, operands, {}, {operands.back(), DType::i1}, found);
       return;
     }
-    // An attribute of an elementwise op is an element type.
+    // The attributes of elementwise ops are element types.
     for (DType to : kAllDTypes) {
       SmallVector<NamedAttribute, 1> values;
       for (StringAttr attribute : attributes)
@@ -70,7 +70,7 @@ private:
       state.addAttributes(attributes);
       Operation *op = Operation::create(state);
       block.push_back(op);
-      // Inferred types are checked with the regions.
+      // Inferred types are checked by the region invariants.
       bool valid = succeeded(op->getName().verifyInvariants(op)) &&
                    succeeded(op->getName().verifyRegionInvariants(op));
       op->erase();
@@ -108,9 +108,8 @@ Expected<OpCatalog> OpCatalog::discover(MLIRContext &context) {
                 name.getStringRef() != ir::FusionOp::getOperationName() &&
                 name.getStringRef() != ir::AttentionOp::getOperationName() &&
                 name.getStringRef() != ir::PrintOp::getOperationName())) {
-      // A fusion, or a launch of attention, is what passes make of the others; a gradient has a meaning once
-      // it is differentiated. What is printed is compared by test/tools/effects.test: here it would only fill
-      // the log.
+      // Fusions and launches of attention are made by passes, and gradients are made separately.
+      // test/tools/effects.test compares the output of weft.print, which would only fill the log here.
       catalog.others.push_back(name.getStringRef().str());
     }
   }

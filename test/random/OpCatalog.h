@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The ops are read from the registered dialect, so that a new one is generated, or missed by name, without
-// anyone thinking of it. What operands an elementwise op takes is found by asking its verifier.
+// The ops are read from the registered dialect, so that a new elementwise op is generated automatically, and
+// any other new op without a sampler fails a test. The operands of an elementwise op are those that its
+// verifier accepts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_RANDOM_OPCATALOG_H
@@ -34,12 +35,12 @@ struct ElementwiseEntry {
 
 struct OpCatalog {
   std::vector<ElementwiseEntry> elementwise;
-  /// Every other op that computes, by name, in the order of names.
+  /// The sorted names of the other ops that compute.
   std::vector<std::string> others;
 
   /// All names, for the table of coverage.
   std::vector<std::string> names() const;
-  /// Fails where an elementwise op accepts no operands that are tried.
+  /// Fails if an elementwise op accepts none of the tried operands.
   static Expected<OpCatalog> discover(mlir::MLIRContext &context);
 };
 

@@ -22,7 +22,7 @@ ProgramBuilder::ProgramBuilder(MLIRContext *context, uint64_t seed)
   builder.setInsertionPointToEnd(module->getBody());
   function = builder.create<ir::FuncOp>(loc, kEntry, builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(&function.getBody().front());
-  // Few sizes a program, so that values fit each other.
+  // A program has few different sizes, so that shapes of values fit each other.
   for (uint64_t i = 0, e = 2 + random.below(3); i < e; ++i) {
     switch (pick(random, {1, 4, 20, 4, 3, 1})) {
     case 0:
@@ -67,7 +67,7 @@ const Entry *ProgramBuilder::find(llvm::function_ref<bool(const Entry &)> accept
       accepted.push_back(i);
   if (accepted.empty())
     return nullptr;
-  // The later of two draws: chains grow, and early values are shared all the same.
+  // The later of two random values, so that chains become long and early values still have several uses.
   size_t at = std::max(random.below(accepted.size()), random.below(accepted.size()));
   return &entries[accepted[at]];
 }
@@ -96,7 +96,7 @@ Shape ProgramBuilder::anyShape(unsigned minRank) {
     }
     if (count <= maxElements)
       return shape;
-    // 1023 by 1023 is too much; so is 65 by 65 by 2.
+    // Reduces sizes of 1023 x 1023 elements, for example, or of 65 x 65 x 2.
     for (int64_t &size : shape)
       if (count > maxElements && size > 1) {
         count = count / size * 2;
@@ -144,12 +144,12 @@ Value ProgramBuilder::constant(DType dtype, ArrayRef<int64_t> shape) {
       values.push_back(IntegerAttr::get(
           element, APInt(element.getIntOrFloatBitWidth(), static_cast<uint64_t>(literal.whole[i]), false)));
   auto op = builder.create<ir::ConstantOp>(loc, type, DenseElementsAttr::get(type, values));
-  // One that is NaN everywhere was most likely taken back.
+  // The constant may have been removed, if all its elements are NaN.
   return commit(op) ? entries.back().value : argument(dtype, shape, "plain");
 }
 
 Value ProgramBuilder::obtain(DType dtype, ArrayRef<int64_t> shape, Value beside) {
-  // An op on one value twice is a case of its own, but a dull one.
+  // Ops that use one value twice are tested too, but only seldom.
   if (oneIn(random, 10))
     beside = {};
   if (!oneIn(random, 5))
@@ -173,7 +173,7 @@ Value ProgramBuilder::derive(DType dtype, ArrayRef<int64_t> shape) {
             find([&](const Entry &e) { return e.dtype() != dtype && e.shape() == ArrayRef<int64_t>(shape); }))
       return last(add<ir::ConvertOp>(true, entry->value, ir::toElementType(context, dtype)));
     return {};
-  case 1: { // another shape of as many elements
+  case 1: { // another shape with as many elements
     int64_t count = 1;
     for (int64_t size : shape)
       count *= size;
@@ -199,7 +199,7 @@ Value ProgramBuilder::derive(DType dtype, ArrayRef<int64_t> shape) {
         }
     return last(add<ir::TransposeOp>(true, entry->value, perm));
   }
-  default: { // a broadcast; which of the operand's dimensions go where is settled from the last on
+  default: { // a broadcast; the operand's dimensions are assigned from the last one on
     Shape dims;
     auto place = [&](const Entry &e) {
       dims.clear();
@@ -282,7 +282,7 @@ OwningOpRef<ModuleOp> ProgramBuilder::finish() {
   if (generatorCounter && !oneIn(random, 4))
     builder.create<ir::RngStateStoreOp>(loc, generatorCounter, kGenerator);
 
-  // What nothing reads is a result, or dead; and some that something reads.
+  // Unused values are results or stay dead, and some used values are results too.
   SmallVector<Value> results;
   for (const Entry &entry : entries) {
     bool unused = entry.value.use_empty(), made = entry.value.getDefiningOp() != nullptr;
@@ -330,7 +330,7 @@ void ProgramBuilder::chooseStrides() {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(function.getArgumentTypes()[i]).getShape();
     if (function.isDonated(i) || shape.empty() || !oneIn(random, 8))
       continue;
-    // Any order of dimensions, with gaps between elements and between rows.
+    // Strides of a random order of dimensions, with gaps between elements and between rows.
     SmallVector<size_t> order;
     for (size_t d = 0; d < shape.size(); ++d)
       order.insert(order.begin() + static_cast<int64_t>(random.below(order.size() + 1)), d);

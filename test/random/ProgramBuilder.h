@@ -19,12 +19,12 @@ namespace weft::randomtest {
 
 using Shape = llvm::SmallVector<int64_t>;
 
-/// A value of the program, and what it will be.
+/// A value of the program, and its elements.
 struct Entry {
   mlir::Value value;
-  /// Null where it is not known while the program grows: after a gradient.
+  /// Null if the elements are not known while the program is built, for example after a gradient.
   std::shared_ptr<const ir::Literal> literal;
-  /// Every op between the arguments and it has a derivative.
+  /// Whether every op between the arguments and the value has a derivative.
   bool differentiable = true;
 
   mlir::RankedTensorType type() const { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
@@ -33,32 +33,31 @@ struct Entry {
   int64_t count() const { return type().getNumElements(); }
 };
 
-/// Holds the values made so far, and finds or makes operands for the next op. Everything is executed as it is
-/// built: an op whose result is mostly NaN or infinite is taken back more often than not.
+/// Has the values of the program so far, and finds or makes operands for the next op. Each op is executed
+/// when it is built, and is usually removed if its results are mostly NaN or infinite.
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::MLIRContext *context, uint64_t seed);
 
   /// \name Operands
   /// @{
-  /// An existing value that `accept` accepts, or null: `next` where that is one, and else rather a recent
-  /// one.
+  /// An existing value that `accept` accepts, or null. `next` is preferred, then recent values.
   const Entry *find(llvm::function_ref<bool(const Entry &)> accept);
-  /// A value of that type: an existing one, one that is made from existing ones, a constant or an argument.
-  /// Rather not `beside`.
+  /// A value of that type: an existing one, one that is computed from existing ones, a constant or an
+  /// argument; preferably not `beside`.
   mlir::Value obtain(DType dtype, llvm::ArrayRef<int64_t> shape, mlir::Value beside = {});
   /// A new argument; `kind` and `bound` as in Inputs.h.
   mlir::Value argument(DType dtype, llvm::ArrayRef<int64_t> shape, llvm::StringRef kind, int64_t bound = 0);
   mlir::Value constant(DType dtype, llvm::ArrayRef<int64_t> shape);
-  /// The same 0-dimensional argument whenever it is asked for under one name.
+  /// A 0-dimensional argument. Calls with the same `use` return the same argument.
   mlir::Value scalar(DType dtype, llvm::StringRef kind, llvm::StringRef use);
   DType anyDType(bool floatOnly = false);
   Shape anyShape(unsigned minRank = 0);
   int64_t anySize();
   /// @}
 
-  /// Executes an op that was just built and adds its results to the values. Takes it back, and returns false,
-  /// where that fails, is too large, or gives little but NaN.
+  /// Executes an op that was just built and adds its results to the values. If that fails, or the results are
+  /// too large or mostly NaN, the op is removed, and false is returned.
   bool commit(mlir::Operation *op, bool hasDerivative = true);
 
   /// Inserts `op` and commits it.
@@ -67,7 +66,7 @@ public:
   }
 
   const Entry &entryOf(mlir::Value value) const { return entries[index.lookup(value)]; }
-  /// Makes a value known without executing anything.
+  /// Adds a value with known elements, without executing an op.
   void define(mlir::Value value, std::shared_ptr<const ir::Literal> literal, bool differentiable);
 
   /// Picks results, ties some to donated arguments, and ends the function.
@@ -81,20 +80,20 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ir::FuncOp function;
   std::vector<Entry> entries;
-  /// What the next op is to be of; asked for once.
+  /// The preferred operand of the next op. `find` resets it.
   mlir::Value next;
-  /// No value has more elements.
+  /// The most elements that a value may have.
   int64_t maxElements = 4096;
   bool usesGenerator = false;
-  /// A result that fails the call, if there is one.
+  /// The result whose computation fails the call, if there is one.
   mlir::Value failing;
-  /// The counter that a store at the end of the function writes back.
+  /// The key, and the counter that a store at the end of the function writes.
   mlir::Value generatorKey, generatorCounter;
 
 private:
   mlir::Value derive(DType dtype, llvm::ArrayRef<int64_t> shape);
   void tieResults(llvm::ArrayRef<mlir::Value> results);
-  /// Lets calls give some arguments in memory that is not row-major.
+  /// Chooses strides of some arguments, so that calls pass memory that is not row-major.
   void chooseStrides();
 
   llvm::DenseMap<mlir::Value, size_t> index;

@@ -14,8 +14,8 @@ namespace weft::randomtest {
 inline bool isFloat(const Entry &e) { return is_floating_point(e.dtype()); }
 inline bool isNumber(const Entry &e) { return e.dtype() != DType::i1; }
 
-/// Where a piece of a dimension begins and ends: most of it more often than little, and seldom nothing, so
-/// that there is something left to cut further.
+/// The begin and the end of a random piece of a dimension. It is usually large and seldom empty, so that it
+/// can be cut again.
 std::pair<int64_t, int64_t> anyPiece(ProgramBuilder &p, int64_t size);
 
 // Making tensors and moving elements.
@@ -29,7 +29,7 @@ void sampleReshape(ProgramBuilder &p);
 void sampleRngBits(ProgramBuilder &p);
 void sampleSlice(ProgramBuilder &p);
 void sampleTranspose(ProgramBuilder &p);
-/// A view of a value, a view of that, and so on.
+/// A chain of views, each of the one before.
 void sampleViewChain(ProgramBuilder &p);
 
 // Reading and writing by index, windows, joins.
@@ -51,7 +51,7 @@ void sampleOrder(ProgramBuilder &p);
 void sampleToHostScalar(ProgramBuilder &p);
 void sampleTransfer(ProgramBuilder &p);
 
-/// Ends a program with a read or write by an index of which an element is out of range: an error of the call.
+/// Ends a program with a read or write whose index has an element out of range, so that the call fails.
 void sampleOutOfRange(ProgramBuilder &p);
 
 } // namespace weft::randomtest

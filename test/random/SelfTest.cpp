@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A test that passes 20,000 programs shows nothing unless it fails a backend that is wrong. These backends
-// are: the interpreter on a program with one kind of op replaced by another, and with results that are off by
+// Random programs are only a useful test if they find a wrong backend. The backends of this test are wrong:
+// the interpreter on a program in which one kind of op is replaced by another, or with results that differ a
 // little.
 //
 //===----------------------------------------------------------------------===//
@@ -58,7 +58,7 @@ protected:
 
 using Edit = std::function<void(ModuleOp)>;
 
-/// Interprets the module, after an edit of its ops.
+/// A backend that interprets the module after an edit of its ops.
 Backend interpreterWith(Edit edit) {
   return [edit](ModuleOp module, ArrayRef<ir::Literal> inputs,
                 uint64_t seed) -> Expected<SmallVector<ir::Literal>> {
@@ -99,7 +99,7 @@ TEST_F(RandomPrograms, EveryOpHasASampler) {
   auto missing = findMissingSampler(catalog);
   EXPECT_FALSE(missing) << *missing;
   EXPECT_GE(catalog.elementwise.size(), 35u);
-  // convert: from each of ten types to each.
+  // convert has ten types of operands and of results.
   for (const ElementwiseEntry &entry : catalog.elementwise)
     if (entry.name.getStringRef() == "weft.convert") {
       EXPECT_EQ(entry.signatures.size(), 100u);
@@ -124,7 +124,7 @@ TEST_F(RandomPrograms, TheInterpreterAgreesWithItself) {
     auto failure = checkProgram(*generateProgram(*context, catalog, seed), seed, options, &statistics);
     EXPECT_FALSE(failure) << seed << ": " << failure->stage << ": " << failure->message;
   }
-  // The comparison would mean little if most elements could be anything.
+  // The comparison tests little if most elements are unknown.
   EXPECT_LT(statistics.unknown * 4, statistics.elements);
 }
 
@@ -150,7 +150,8 @@ TEST_F(RandomPrograms, AWrongOpIsFoundAndShrunk) {
   EXPECT_EQ(found, 5) << "of " << candidates << " programs with an add";
 }
 
-// Ops drawn one by one seldom are views of views, and seldom with a step in one and an offset in the other.
+// Independent random ops are seldom views of views, and seldom have a step in one view and an offset in the
+// other.
 TEST_F(RandomPrograms, AWrongViewOfAViewIsFoundSoon) {
   CheckOptions options;
   options.backend = interpreterWith([](ModuleOp module) {
@@ -161,7 +162,8 @@ TEST_F(RandomPrograms, AWrongViewOfAViewIsFoundSoon) {
       SmallVector<ir::Size> start, limit;
       SmallVector<int64_t> step;
       for (auto [i, count] : llvm::enumerate(outer.getType().getShape())) {
-        // The outer offset counts elements of the inner slice, which lie `step` apart.
+        // The outer offset should be multiplied by the inner step, which is the distance of elements of the
+        // inner slice.
         start.push_back(inner.getStart()[i] + outer.getStart()[i]);
         step.push_back(inner.getStep()[i] * outer.getStep()[i]);
         limit.push_back(start[i] + (count - 1) * step[i] + 1);
@@ -218,12 +220,12 @@ TEST_F(RandomPrograms, BoundsOfFunctionsAreTheDocumentedOnes) {
       value += off * ulp(DType::f32, value);
       return results;
     };
-    // Two units of the function, one of its rounding.
+    // The bound is two units for the function and one for the rounding.
     EXPECT_EQ(checkProgram(*module, 1, options).has_value(), off == 6);
   }
 }
 
-/// A sum over what was broadcast, as a rewrite without regard to how many elements there are would have it.
+/// A wrong rewrite of sums of broadcasts, which always multiplies by 2 instead of the number of elements.
 void doubleSums(Operation *root) {
   SmallVector<ir::SumOp> sums;
   root->walk([&](ir::SumOp sum) {
@@ -263,7 +265,7 @@ constexpr const char *kGradientOfSum = R"(
       weft.return %4 : tensor<5xf32, #cpu>
     })";
 
-// Of a program with a gradient too, which no pass has written out yet.
+// The check also works in a program whose gradient is not yet written out.
 TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
   for (const char *text : {kSumOfBroadcast, kGradientOfSum}) {
     auto module = parse(text);
@@ -285,13 +287,13 @@ TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
   }
 }
 
-// What is fused, and how it is cut, follows from the cores that a target says; no bit of a result does.
+// Fusions and schedules depend on the number of cores of the target. The bits of results do not.
 TEST_F(RandomPrograms, BitsDoNotDependOnTheCoresOfTheTarget) {
   size_t compared = 0;
   constexpr uint64_t count = 60;
   for (uint64_t seed = 1; seed <= count; ++seed) {
     OwningOpRef<ModuleOp> module = generateProgram(*context, catalog, seed);
-    // What an undefined tensor holds is what its bytes held before.
+    // The elements of an undefined tensor are the previous contents of its memory.
     bool isDefined = !module->walk([](ir::UndefOp) { return WalkResult::interrupt(); }).wasInterrupted();
     if (!isDefined)
       continue;
@@ -312,7 +314,7 @@ TEST_F(RandomPrograms, BitsDoNotDependOnTheCoresOfTheTarget) {
   EXPECT_GT(compared, count / 3);
 }
 
-// The passes of queues and events have something to do in programs on a device.
+// Programs on a device have queues and events, so the passes for these are tested.
 TEST_F(RandomPrograms, OnADeviceTheyHaveQueuesAndEvents) {
   size_t queues = 0, waits = 0;
   constexpr uint64_t count = 20;
@@ -346,7 +348,7 @@ TEST_F(RandomPrograms, NoPassIsLeftOutWhereThereIsAGradient) {
   EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
   const int64_t all = statistics.stages;
   EXPECT_EQ(statistics.moved, 1);
-  // Without a gradient as many stages are checked: none is left out until it is gone.
+  // A program without a gradient has as many checked stages, so the gradient does not prevent checks.
   auto plain = parse(R"(
     weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
       %0 = weft.mul %a, %a : tensor<5xf32, #cpu>
@@ -359,7 +361,7 @@ TEST_F(RandomPrograms, NoPassIsLeftOutWhereThereIsAGradient) {
 }
 
 TEST_F(RandomPrograms, WhatIsUnstableIsNotClaimed) {
-  // The comparison of two values that rounding makes equal or not.
+  // Compares two values that are equal or not, depending on rounding.
   auto module = parse(R"(
     weft.func @main(%a: tensor<7xf32, #cpu> {weft.name = "plain:0"}) -> (tensor<7xi1, #cpu>, tensor<7xi1, #cpu>) {
       %0 = weft.exp %a : tensor<7xf32, #cpu>

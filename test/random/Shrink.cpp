@@ -22,7 +22,7 @@ namespace {
 ir::FuncOp entryOf(ModuleOp module) { return module.lookupSymbol<ir::FuncOp>(kEntry); }
 Operation *terminatorOf(ir::FuncOp function) { return function.getBody().front().getTerminator(); }
 
-/// Removes what nothing reads. Ties count arguments, so they follow.
+/// Removes unused ops and arguments. Ties have the numbers of arguments, so they are changed.
 void removeDead(ir::FuncOp function) {
   Block &body = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
@@ -68,7 +68,7 @@ Value addArgument(ir::FuncOp function, Type type) {
   return function.getArguments().back();
 }
 
-/// The program with every dimension of size `from` made `to`, if that is one.
+/// The program with size `to` for every dimension of size `from`; null if that is not a valid program.
 OwningOpRef<ModuleOp> resize(ModuleOp module, int64_t from, int64_t to) {
   OwningOpRef<ModuleOp> copy(module.clone());
   if (llvm::range_size(copy->getOps<ir::FuncOp>()) != 1)
@@ -239,7 +239,7 @@ private:
         return builder.create<ir::ConstantOp>(op->getLoc(), type, DenseElementsAttr::get(type, one));
       };
       bool replaced = false;
-      for (unsigned i = 0; !replaced && i < op->getNumOperands(); ++i) // replaced: there is no op any more
+      for (unsigned i = 0; !replaced && i < op->getNumOperands(); ++i) // `op` is erased once it is replaced
         replaced = replaceOp(at, [i](Operation *op, Value result) {
           Value operand = op->getOperand(i);
           return operand.getType() == result.getType() ? operand : Value();

@@ -12,14 +12,14 @@
 
 namespace weft::randomtest {
 
-/// Smaller and smaller verified programs for which `fails` holds, as it must for `module`: fewer results, ops
-/// replaced by operands, arguments and constants, smaller dimensions. Stops where no step is left, or after
-/// `maxAttempts`.
+/// Reduces `module`, for which `fails` holds, to a small verified program for which it also holds. Steps
+/// remove results, replace ops by operands, arguments and constants, and reduce dimensions. Stops if no step
+/// is possible, or after `maxAttempts`.
 mlir::OwningOpRef<mlir::ModuleOp> shrinkProgram(mlir::ModuleOp module,
                                                 llvm::function_ref<bool(mlir::ModuleOp)> fails,
                                                 int64_t maxAttempts = 3000);
 
-/// The ops of the entry function that compute: no constants, no return.
+/// The number of ops in the entry function, without constants and the return.
 int64_t countOps(mlir::ModuleOp module);
 
 } // namespace weft::randomtest

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rewrites of views are about two of them, one of the other. Drawn one by one, ops seldom meet that way, and
-// more seldom with offsets and steps in both.
+// Rewrites of views match a view of a view. Independent random ops seldom have this form, and still less
+// often with offsets and steps in both.
 //
 //===----------------------------------------------------------------------===//
 #include "Samplers.h"
@@ -14,8 +14,8 @@
 using namespace mlir;
 namespace weft::randomtest {
 
-/// Cuts a value into pieces along one dimension and joins them: as they were, or with some out of order, with
-/// a step, or left out.
+/// Cuts a value into pieces along one dimension and joins them, in their order, or with some pieces
+/// exchanged, with a step, or left out.
 static void sampleCutAndJoin(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty() && entry.count() > 0; });
   if (!e)
@@ -83,7 +83,7 @@ void sampleViewChain(ProgramBuilder &p) {
     p.next = at;
     view->sample(p);
     p.next = {};
-    // What was taken back leaves the chain where it was.
+    // If the op was removed, the chain stays at the same value.
     if (Value made = p.entries.back().value; made != before && made.getDefiningOp())
       at = made;
   }
