@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs one example in an empty folder and checks that it does what it says.
+"""Runs one example in an empty folder and checks its output and its files.
 
 Usage: run.py [--memory-check=LIBRARY] PROGRAM [SECOND], or run.py FILE.mlir WEFT for text that the tool compiles and runs.
-The second program goes on with what the first one left in the folder. With the library of memory_check.cpp, the memory that
-calls take must be what their plans say. MNIST is taken from WEFT_DATA_DIR or from shared/data beside the project; where it is not,
-a small set of images that are easy to tell apart stands in for it.
+The second program uses the files that the first one wrote to the folder. With the library of memory_check.cpp, calls must use as
+much memory as their plans say. MNIST is read from WEFT_DATA_DIR or from shared/data beside the project. If it is in neither, a
+small set of images that are easy to distinguish replaces it.
 """
 
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The benchmark's rows are the same everywhere they are listed, and what is said of times beside neighbours and with a
-quota follows from them."""
+"""All lists of the benchmark's rows have the same rows, and verdicts about times beside neighbours and with a quota are
+computed correctly."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the house checks share: the tracked files, and counting in the manner of the test runner."""
+"""Helpers of the house checks: the tracked files, and counts in the form that the test runner reads."""
 
 import os
 import re

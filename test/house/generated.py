@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages that are written from the sources are what the sources say."""
+"""Pages that are generated from the sources are up to date."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads every #include of the tree and fails on an arrow that points the wrong way.
+"""Reads every #include of the tree and fails if a folder may not include the header.
 
 The rules are RULES below: for each folder, the headers that its files may include. Headers of the C++ and C
 libraries are free for all. The most specific folder counts. A self-test shows that a planted wrong include of

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names that follow from each other, so that who knows one finds the others.
+"""Names of passes, files, flags and tests correspond, so that each can be found from the others.
 
 A pass `MapDevices` of passes/Passes.td is in passes/MapDevices.cpp, runs as --weft-map-devices and is tested by
 test/passes/map-devices.mlir; the list is in alphabetical order. Every other file of passes/ is one of PIPELINE; what is

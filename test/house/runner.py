@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The runner of the suites (test/run_suites.py) by itself: what fails is counted, whatever way it fails, and a fresh
-random program that fails is shown and not counted. Shell scripts play the programs. And what the benchmark says of two
-builds (bench/paired.py), of times that are given."""
+"""Tests the runner of the suites (test/run_suites.py), with shell scripts in place of test programs: every kind of failure is
+counted, and a failing fresh random program is shown and not counted. Also tests the benchmark's verdict on two builds
+(bench/paired.py), with given times."""
 
 import contextlib
 import io

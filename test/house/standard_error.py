@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The table of docs/embedding.md has everything that the libraries write to standard error.
 
-A row names the files that write what it says, each as often as it does, in a comment that readers do not see:
-`<!-- writes: frontend/ops/Losses.cpp -->`. What goes through noteOnce() is written by its caller, and by the function itself.
+A row lists the files that write its text, in a comment that readers do not see:
+`<!-- writes: frontend/ops/Losses.cpp -->`. A file is listed once for each place that writes. A call of noteOnce() counts for
+the caller, and for the function itself.
 """
 
 import collections

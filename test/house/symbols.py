@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the shared libraries need and what they show.
+"""The dependencies and the exported symbols of the shared libraries.
 
-libweft-runtime.so needs neither LLVM nor MLIR, and both libraries export symbols of Weft only, so that they live
-beside any other library of a process. Pass another build folder to check that one.
+libweft-runtime.so needs neither LLVM nor MLIR. Both libraries export only symbols of Weft, so that they do not conflict with
+other libraries of a process. Another build folder can be passed as argument.
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What no text of the tree may hold: paths of one machine, reminders, and files without their heading."""
+"""Text that is not allowed in the tree: paths of one machine, reminders, and files without their heading."""
 
 import re
 

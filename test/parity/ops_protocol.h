@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One function call with its arguments, read from a stream. Lines of words; the bytes of a tensor follow its
-// line at once:
+// The protocol of one function call with its arguments. It consists of lines of words; the bytes of a tensor
+// follow its line:
 //
 //   call NAME
 //   tensor DTYPE REQUIRES_GRAD RANK SIZE...     then the bytes; numbered from 0
@@ -34,8 +34,8 @@ namespace parity {
 using weft::Tensor;
 using Tensors = std::vector<Tensor>;
 
-/// The arguments of a call, in order. Reading one as what it is not is an error of test_ops.py, and ends
-/// the call with a message that names both.
+/// The arguments of a call, in order. If one is read as another type than it has, test_ops.py is wrong, and
+/// the call ends with a message that names both types.
 class Args {
 public:
   using Value =
@@ -45,7 +45,7 @@ public:
   size_t size() const { return values.size(); }
   bool has(size_t i) const { return i < values.size() && values[i].index() != 0; }
   Tensor tensor(size_t i) const { return get<Tensor>(i, "a tensor"); }
-  /// An undefined tensor where there is none.
+  /// The tensor, or an undefined one if the argument is missing.
   Tensor tensorOrNone(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
   int64_t whole(size_t i) const { return get<int64_t>(i, "an integer"); }
   int64_t whole(size_t i, int64_t otherwise) const { return has(i) ? whole(i) : otherwise; }
@@ -76,7 +76,7 @@ private:
 using Function = std::function<Tensors(const Args &)>;
 using Table = std::map<std::string, Function>;
 
-/// \name The functions that can be called, by PyTorch's names; one file a family
+/// \name The functions that can be called, by PyTorch's names; each family has a file
 /// @{
 void addElementwise(Table &table);
 void addShapes(Table &table);

@@ -1,7 +1,7 @@
-"""Which OpInfo of PyTorch stands for which function of Weft, and how the arguments go over.
+"""The OpInfos of PyTorch with the functions of Weft that they test, and how arguments are converted.
 
-An entry names the parameters of PyTorch's function in order, and those that Weft's takes, in its order. A parameter that
-Weft does not take must be left at its default by the sample, or the sample is skipped with that as the reason.
+An entry has the parameters of PyTorch's function in order, and those of Weft's function in its order. If Weft's function lacks a
+parameter, the sample must have its default; otherwise the sample is skipped, with the parameter as the reason.
 """
 
 import torch

@@ -11,8 +11,8 @@
 
 namespace weft::programs {
 
-/// One line of JSON: the program with its data, and what each of its instructions did when it ran lazily.
-/// test/parity/test_programs.py runs the same instructions in PyTorch, and compares.
+/// One line of JSON: the program with its data, and the outcome of each instruction when it ran lazily.
+/// test/parity/test_programs.py runs the same instructions in PyTorch and compares.
 std::string describe(const Program &program);
 
 } // namespace weft::programs

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The programs of test/random are IR. These are what a user writes: variables that hold tensors, are assigned
-// and go out of scope, writes in place and through views, leaves and their gradients, guards, loops, and
-// reads in any order. A program has a text; what runs it is `Machine.h`.
+// The programs of test/random are IR. The programs here are like those of users: variables that hold tensors,
+// are assigned and go out of scope, writes in place and through views, leaves and their gradients, guards,
+// loops, and reads in any order. `Machine.h` runs them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_PROGRAMS_PROGRAM_H
@@ -19,13 +19,13 @@
 
 namespace weft::programs {
 
-/// How many variables a program has.
+/// The number of variables of a program.
 constexpr int variables = 8;
-/// Every matrix is square of this size, so that most operations fit most operands.
+/// The rows and columns of every matrix. All are square, so that most operations fit most operands.
 constexpr int64_t size = 4;
 
 enum class Op : uint8_t {
-  make,         ///< d = data[a], a square matrix that is there
+  make,         ///< d = data[a], a square matrix of given data
   fill,         ///< d = a square matrix of `number`
   row,          ///< d = a[i]
   transpose,    ///< d = a.t()
@@ -54,7 +54,7 @@ enum class Op : uint8_t {
   keep,         ///< kept.push_back(a)
   read,         ///< prints a
   fail,         ///< prints a.index_select(0, size), which is out of bounds
-  noGrad,       ///< gradients off, or on again
+  noGrad,       ///< turns gradients off, or on again
 };
 
 struct Instruction {
@@ -69,16 +69,16 @@ struct Program {
   std::vector<Instruction> before, body, after;
   int64_t iterations = 1; ///< of the body
 
-  /// As a person would write it.
+  /// The program as text for people.
   std::string str() const;
 };
 
 std::string str(const Instruction &instruction);
 
-/// The numbers that a program finds as `data[i]`, row by row.
+/// The elements of the matrix `data[i]` of programs, row by row.
 std::vector<float> dataOf(int64_t i);
 
-/// The same program for the same seed on every machine.
+/// A random program, which is the same for the same seed on every machine.
 Program generate(uint64_t seed);
 
 } // namespace weft::programs

@@ -1,5 +1,5 @@
-"""No launch of the benchmark's steps, or of an example, that is estimated at over 50 us has fewer pieces of work than
-the target has threads. The programs are those that the steps record; they are compiled for 16 and 64 threads here."""
+"""Every launch of the benchmark's steps and of an example that is estimated at over 50 us has at least as many tasks as the
+target has threads. The programs that the steps record are compiled for 16 and 64 threads."""
 import glob
 import json
 import math

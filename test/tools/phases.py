@@ -1,4 +1,4 @@
-"""Compiles a program in one go, and stopped after each phase and taken up with the next: the packages have the same bytes.
+"""Compiles a program at once, and in steps that stop after each phase. The packages must have the same bytes.
 
 Usage: phases.py FOLDER PROGRAM... The text between two phases keeps its source lines, which packages hold; the tools are found
 in PATH.

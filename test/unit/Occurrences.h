@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-/// How often `word` stands in `text`, without overlaps.
+/// The number of occurrences of `word` in `text`, without overlaps.
 inline size_t occurrences(const std::string &text, const std::string &word) {
   size_t count = 0;
   for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size())

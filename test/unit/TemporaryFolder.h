@@ -16,7 +16,7 @@
 
 namespace weft::test {
 
-/// An empty folder that goes away with the object.
+/// An empty folder, which the destructor removes.
 class TemporaryFolder {
 public:
   TemporaryFolder() {

@@ -13,14 +13,14 @@
 
 namespace weft::testing {
 
-/// How much to do: WEFT_TEST_LEVEL, which scripts/test sets to `quick`, `default`, `ci` or `full`.
+/// WEFT_TEST_LEVEL, which determines how much a test does. scripts/test sets it to `quick`, `default`, `ci`
+/// or `full`.
 inline std::string testLevel() {
   const char *level = std::getenv("WEFT_TEST_LEVEL");
   return level ? level : "default";
 }
 
-/// Whether to pass over the next of many cases of one kind: in daily work a test does its first and every
-/// third.
+/// Whether a test skips the next of many similar cases. In daily work it does the first and every third one.
 inline bool passedOver() {
   static const ::testing::TestInfo *last = nullptr;
   static unsigned calls = 0;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each row is one kind of bad input: what is done, and what the message must say. After every row a good
-// program runs in the same process: what went wrong has left nothing behind.
+// Each row is one kind of bad input: an action, and words of the expected message. After every row, a correct
+// program runs in the same process, which shows that the failure has changed no state.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_UNIT_BAD_INPUT_BADINPUT_H
@@ -24,13 +24,13 @@
 namespace weft::bad_input {
 
 struct Row {
-  std::string name; ///< letters and digits: GoogleTest's name of the row
+  std::string name; ///< GoogleTest's name of the row, in letters and digits
   std::function<void()> act;
-  std::vector<std::string> words; ///< what the message holds: what, where, and what to do
-  std::string code = {};          ///< of the error; empty where it has none
+  std::vector<std::string> words; ///< parts of the message: what is wrong, where, and what to do
+  std::string code = {};          ///< the reason code of the error, or empty
 };
 
-/// A training step, a lazy value and a matrix product, with known results.
+/// Expects known results of a training step, a lazy value and a matrix product.
 inline void expectUsable() {
   static auto doubled = compile([](Tensor x) { return (x * 2 + 1).sum(); }, {.name = "usable"});
   const Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4}, {4});
@@ -46,7 +46,7 @@ inline void expectUsable() {
   synchronize();
 }
 
-/// Does what a row says and checks what comes of it.
+/// Runs the action of a row, and checks the error and that the process is still usable.
 inline void check(const Row &row) {
   try {
     row.act();
@@ -62,7 +62,7 @@ inline void check(const Row &row) {
   expectUsable();
 }
 
-/// A training step with state, as packages and tools get it: x of 2 x 4.
+/// A training step with state, for tests of packages and tools. Its argument x is 2 x 4.
 inline auto smallStep(nn::Linear &net, optim::Adam &adam) {
   return compile(
       [&](Tensor x) {
@@ -78,7 +78,7 @@ inline auto smallStep(nn::Linear &net, optim::Adam &adam) {
 class Table : public ::testing::TestWithParam<Row> {};
 inline std::string nameOf(const ::testing::TestParamInfo<Row> &info) { return info.param.name; }
 
-/// A folder that goes away with the process's last test of a file.
+/// A folder that exists until the process's last test of a file.
 class Folder {
 public:
   Folder() {
@@ -92,7 +92,7 @@ public:
   }
   Folder(const Folder &) = delete;
   std::string operator/(const std::string &name) const { return path_ + "/" + name; }
-  /// Writes a file and gives its path.
+  /// Writes a file and returns its path.
   std::string file(const std::string &name, const std::string &bytes) const {
     std::ofstream(*this / name, std::ios::binary) << bytes;
     return *this / name;

@@ -18,21 +18,23 @@
 
 namespace weft::testing {
 
-/// A function whose whole body is one fusion, as text of primitive ops: it is wrapped here.
+/// A function whose body is one fusion. Its text has the primitive ops, which the constructor puts into the
+/// fusion.
 class FusedProgram {
 public:
-  /// `text` holds `weft.func @main`; fails the test on any error.
+  /// `text` has the function `weft.func @main`. An error fails the test.
   FusedProgram(const std::string &text, ir::FusionKind kind);
 
   bool valid() const { return static_cast<bool>(fusion); }
   std::vector<ir::Literal> interpret(const std::vector<ir::Literal> &arguments);
-  /// Runs the compiled kernel, its tasks in several runs. `inPlace[i]` >= 0: result i lies in that argument.
+  /// Runs the compiled kernel, with its tasks divided among several calls. If `inPlace[i]` >= 0, result i is
+  /// written to the memory of that argument.
   std::vector<ir::Literal> run(const std::vector<ir::Literal> &arguments, codegen::CpuTarget target,
                                std::vector<int> inPlace = {});
-  /// The same kernel for blocks of threads, all of whose tasks run on the host.
+  /// Runs the same kernel, mapped to blocks of threads, with all tasks on the host.
   std::vector<ir::Literal> runInBlocks(const std::vector<ir::Literal> &arguments, const BlockTarget &blocks,
                                        ThreadOrder order, std::vector<int> inPlace = {});
-  /// Times one kernel over arguments that stay where they are, in seconds, all tasks on one thread.
+  /// The time of one kernel in seconds, with all tasks on one thread, and arguments that are not moved.
   double time(const std::vector<ir::Literal> &arguments, codegen::CpuTarget target, int repeats);
   /// Random arguments: reals in [low, high), integers in [0, 8).
   std::vector<ir::Literal> randomArguments(uint64_t seed, double low = -2, double high = 2);
@@ -60,8 +62,8 @@ private:
 
 std::vector<std::vector<std::byte>> bytesOf(const std::vector<ir::Literal> &results);
 
-/// The largest difference between two results in units of `dtype`'s spacing at the expected value, but at
-/// least at `floor`; integers differ by their difference, and NaN equals NaN.
+/// The largest difference between two results, in units of the spacing of `dtype` at the expected value, or
+/// at `floor` if that is larger. For integers it is their difference. NaN equals NaN.
 double distance(const ir::Literal &expected, const ir::Literal &found, double floor = 1e-30);
 
 } // namespace weft::testing

@@ -26,7 +26,7 @@ namespace weft::testing {
 /// An image mapped into this process: writable while it is filled, never writable and executable at once.
 class LoadedImage {
 public:
-  /// Maps at `address` where it is not null, else anywhere.
+  /// Maps the image at `address`, or anywhere if it is null.
   explicit LoadedImage(const codegen::LinkedImage &image, void *address = nullptr);
   ~LoadedImage();
   LoadedImage(const LoadedImage &) = delete;
@@ -44,13 +44,13 @@ private:
 mlir::MLIRContext &context();
 mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
 
-/// Whether this machine can run code for the target.
+/// Whether this processor can run code for the target.
 bool canRun(codegen::CpuTarget target);
-/// The targets that tests run kernels for: all that this machine can run, the first of them at the level
-/// `quick`.
+/// The targets for which tests run kernels: all that this processor can run, or only the first one at the
+/// test level `quick`.
 std::vector<codegen::CpuTarget> runnableTargets();
 
-/// A kernel compiled from text, linked and loaded. Fails the test (and leaves `fn` null) on any error.
+/// A kernel that is compiled from text, linked and loaded. An error fails the test, and `fn` is null.
 struct Kernel {
   Kernel(const std::string &text, codegen::CpuTarget target);
   /// Runs over `buffers` in slots 0, 1, ...
@@ -67,8 +67,9 @@ private:
 /// The runtime's import table.
 void *const *importTable();
 
-/// A kernel that maps `body` over arrays. `arity` inputs; the text computes %y from %x0, %x1.
-/// Vectors of `lanes` (0: scalar), element type `in` to `out`; $T and $U stand for the types in `body`.
+/// The text of a kernel that applies `body` to the elements of `arity` arrays. `body` computes %y from %x0
+/// and %x1, which are vectors of `lanes` elements, or scalars if `lanes` is 0. The element types are `in` and
+/// `out`; in `body`, $T and $U stand for the types.
 std::string mapKernel(const std::string &name, const std::string &body, int arity, int lanes,
                       const std::string &in = "f32", const std::string &out = "f32");
 

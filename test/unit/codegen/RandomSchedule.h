@@ -13,8 +13,9 @@
 
 namespace weft::testing {
 
-/// A schedule that the verifier takes for a fusion with one: other chunks, tiles, blocks and ranges, other
-/// vectors, grain, kept values, prefetching and stores. What the order of a reduction depends on stays.
+/// Another schedule of a scheduled fusion that the verifier accepts. It has other chunks, tiles, blocks and
+/// ranges, vectors, grain, kept values, prefetching and stores. Fields that determine the order of a
+/// reduction stay.
 ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random);
 
 } // namespace weft::testing

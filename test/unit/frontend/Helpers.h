@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-/// The message of the Error that `body` throws; a failure if it throws none.
+/// The message of the Error that `body` throws. If it throws none, the test fails.
 template <typename Body> std::string errorOf(Body body) {
   try {
     body();
@@ -23,7 +23,7 @@ template <typename Body> std::string errorOf(Body body) {
   return "";
 }
 
-/// What `body` writes to standard error.
+/// The text that `body` writes to standard error.
 template <typename Body> std::string stderrOf(Body body) {
   ::testing::internal::CaptureStderr();
   body();
@@ -55,7 +55,7 @@ inline Names namesOf(const weft::StateDict &state) {
   return names;
 }
 
-/// The bits of every tensor, to compare states.
+/// The bytes of every tensor, for comparisons of states.
 inline std::vector<std::vector<std::byte>> bitsOf(const std::vector<weft::Tensor> &tensors) {
   std::vector<std::vector<std::byte>> bits;
   for (const weft::Tensor &t : tensors)

@@ -45,7 +45,7 @@ inline void expect_equal(const HostArray &a, const HostArray &b) {
   EXPECT_TRUE(a.bytes == b.bytes);
 }
 
-/// `text` must be refused with a message that names the file and holds each of `words`.
+/// Expects that `text` is refused with a message that has the name of the file and each of `words`.
 template <typename Read>
 void expect_refused(Read read, const std::string &text, std::initializer_list<const char *> words) {
   const MemorySource source("the.file", bytes_of(text));
@@ -57,7 +57,8 @@ void expect_refused(Read read, const std::string &text, std::initializer_list<co
     EXPECT_NE(message.find(word), std::string::npos) << "no '" << word << "' in: " << message;
 }
 
-/// Every proper prefix of a good file must be refused, and a file with damaged bytes must be read or refused.
+/// Expects that every proper prefix of a valid file is refused, and that files with damaged bytes are read or
+/// refused.
 template <typename Read> void expect_robust(Read read, const std::string &good) {
   ASSERT_TRUE(read(MemorySource("the.file", bytes_of(good))).ok())
       << read(MemorySource("the.file", bytes_of(good))).status().message();

@@ -21,7 +21,7 @@ inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline constexpr double NaN = // NOLINT(readability-identifier-naming): as it is written
     std::numeric_limits<double>::quiet_NaN();
 
-/// Floating-point and integer tensors. A value that the dtype does not hold is rounded or wrapped.
+/// Floating-point and integer tensors. A value outside of the dtype is rounded or wrapped.
 inline Literal reals(DType dtype, std::vector<int64_t> shape, std::vector<double> values) {
   Literal literal(dtype, shape);
   EXPECT_EQ(static_cast<size_t>(literal.count()), values.size());
@@ -37,7 +37,8 @@ inline Literal wholes(DType dtype, std::vector<int64_t> shape, std::vector<int64
   return literal;
 }
 
-/// A module from text, where `T<4xf32>` stands for `tensor<4xf32, #weft.device<cpu>>`, and what it says.
+/// A module from text, in which `T<4xf32>` stands for `tensor<4xf32, #weft.device<cpu>>`, and its
+/// diagnostics.
 class Program {
 public:
   explicit Program(std::string text, bool verify = true)
@@ -54,7 +55,7 @@ public:
 
   FuncOp function(llvm::StringRef name = "f") { return module->lookupSymbol<FuncOp>(name); }
 
-  /// The results of @f, or none where it failed.
+  /// The results of @f, or none if it failed.
   llvm::SmallVector<Literal> run(llvm::ArrayRef<Literal> arguments = {}) {
     auto results = interpretFunction(function(), arguments, options);
     return mlir::succeeded(results) ? std::move(*results) : llvm::SmallVector<Literal>();
@@ -69,7 +70,7 @@ public:
   InterpreterOptions options;
 };
 
-/// A function of one op: its operands are %a, %b, .. in the order of `arguments`.
+/// The text of a function of one op, whose operands are %a, %b, .. in the order of `arguments`.
 inline std::string functionOf(const std::string &op, const std::vector<std::string> &results,
                               llvm::ArrayRef<Literal> arguments) {
   std::string parameters, values, types = llvm::join(results, ", ");
@@ -98,7 +99,7 @@ inline Literal evaluate(const std::string &op, const std::string &result, llvm::
   return evaluate(op, std::vector{result}, arguments)[0];
 }
 
-/// What an op says when its operands are these.
+/// The diagnostics of an op with these operands.
 inline std::string errorOf(const std::string &op, const std::vector<std::string> &results,
                            llvm::ArrayRef<Literal> arguments) {
   Program program(functionOf(op, results, arguments));
@@ -106,7 +107,7 @@ inline std::string errorOf(const std::string &op, const std::vector<std::string>
   return program.said();
 }
 
-/// Equal with NaN equal to NaN and zeros told apart.
+/// Whether two numbers are equal. NaN equals NaN, and zeros of different sign are different.
 inline bool sameReal(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }

@@ -23,13 +23,13 @@
 
 namespace weft::testing {
 
-/// `@2x3@` is written out as `tensor<2x3xf64, #cpu>`, `@@` as `tensor<f64, #cpu>`.
+/// Replaces `@2x3@` by `tensor<2x3xf64, #cpu>`, and `@@` by `tensor<f64, #cpu>`.
 inline std::string expandTypes(const std::string &text) {
   std::string out;
   size_t position = 0;
   while (true) {
     size_t open = text.find('@', position);
-    // Symbols keep their sign: `@f(`.
+    // In a symbol such as `@f(`, the `@` stays.
     size_t close = open == std::string::npos ? open : text.find_first_not_of("0123456789x", open + 1);
     if (open == std::string::npos) {
       out += text.substr(position);
@@ -47,7 +47,7 @@ inline std::string expandTypes(const std::string &text) {
   }
 }
 
-/// A shape as `expandTypes` takes it: "@2x3@".
+/// A shape in the form that `expandTypes` replaces, for example "@2x3@".
 inline std::string typeText(llvm::ArrayRef<int64_t> shape) {
   std::string text = "@";
   for (size_t i = 0; i < shape.size(); ++i)
@@ -57,7 +57,7 @@ inline std::string typeText(llvm::ArrayRef<int64_t> shape) {
 
 inline std::string prelude() { return "#cpu = #weft.device<cpu>\n#cuda0 = #weft.device<cuda:0>\n"; }
 
-/// A module and its context; what goes wrong is collected in `messages`.
+/// A module and its context. `messages` collects the diagnostics.
 class Program {
 public:
   explicit Program(const std::string &text) : context(mlir::MLIRContext::Threading::DISABLED) {

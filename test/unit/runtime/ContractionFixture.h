@@ -118,7 +118,8 @@ struct Problem {
                             residual.bytes.data(), scratch->data()},
                            {serial});
   }
-  // Integers exactly, wrapping; floating point within the bound of a sum of k products.
+  // Integers must be equal, with wrapping; floating-point results must be in the bound of a sum of k
+  // products.
   void expect_right() {
     const ContractionShape &s = shape;
     const double unit = s.dtype == DType::f64    ? 0x1p-53

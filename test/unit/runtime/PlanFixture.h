@@ -27,10 +27,10 @@ inline std::unique_ptr<fb::TensorTypeT> tensor_type(DType dtype, std::vector<int
   return type;
 }
 
-/// A kernel for plans that are looked at and never run.
+/// A kernel for plans that are verified and never run.
 inline void nothing(const KernelFrame *, int64_t, int64_t) {}
 
-/// Puts a plan together piece by piece; each member returns the new piece's number.
+/// Builds a plan. Each member adds a piece and returns its number or a reference to it.
 struct PlanBuilder {
   fb::PlanT plan;
   explicit PlanBuilder(std::string function = "f") {
@@ -99,7 +99,7 @@ struct PlanBuilder {
     result.op.Set(std::move(kernel));
     return result;
   }
-  /// A launch that fails where an element of the buffer is false.
+  /// A launch that fails if an element of the buffer is false.
   fb::LaunchT &require(uint32_t buffer, std::vector<int64_t> shape, std::string text = {}) {
     fb::HostLaunchT host;
     host.action = fb::HostAction::require;
@@ -157,7 +157,7 @@ struct PlanBuilder {
   }
 };
 
-/// What the verifier says of a plan, beside an image of these kernels.
+/// The verifier's status for a plan with an image of these kernels.
 inline Status verify_with(const PlanBuilder &builder, uint64_t constant_bytes,
                           std::initializer_list<std::pair<std::string, KernelFn>> kernels) {
   const std::vector<std::byte> bytes = builder.bytes();
@@ -179,7 +179,7 @@ template <typename T> std::vector<T> values_of(Buffer &buffer) {
   return values;
 }
 
-/// Expects a failed status whose message holds `part`.
+/// Expects a failed status whose message contains `part`.
 #define EXPECT_FAILS(status, part)                                                                           \
   do {                                                                                                       \
     const ::weft::Status failed_status = (status);                                                           \
