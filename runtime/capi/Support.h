@@ -1,4 +1,4 @@
-//===- Support.h - What the C interface is made with -*- C++ -*-===//
+//===- Support.h - Helpers of the C interface -------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

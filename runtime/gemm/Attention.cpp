@@ -17,13 +17,13 @@
 namespace weft::runtime {
 namespace {
 
-// As for a contraction: below this, waking the pool costs more than it saves.
+// Below this many operations, waking the threads costs more than they save, as for contractions.
 constexpr double serialFlops = 600e3;
-/// Operations that are worth handing to a thread.
+/// The least operations of a task.
 constexpr double taskFlops = 1e6;
-/// A derivative with as many batch indices keeps every thread busy with whole ones.
+/// With this many batch indices, tasks of whole batch indices are enough for all threads.
 constexpr int64_t manyBatches = 16;
-/// Floats of sums of one batch index that may stay in scratch while its rows are computed.
+/// The most floats of dk and dv of one batch index that may be in scratch while its rows are computed.
 constexpr int64_t wholeSums = 256 << 10;
 
 const AttentionFunctions &functions(DType dtype) {
@@ -145,7 +145,7 @@ void Attention::run(void *const *parts, void *scratch, bool serial) const {
   };
   const double flops = 2.0 * static_cast<double>(batch_count_) * static_cast<double>(s.rows) *
                        static_cast<double>(s.keys) * static_cast<double>(s.features + s.values);
-  /// Each batch index in pieces of `piece` of `extent`.
+  // Divides `extent` of each batch index into pieces of size `piece`.
   const auto run_all = [&](AttentionFn function, int64_t extent, int64_t piece) {
     const int64_t count = pieces(extent, piece), tasks = batch_count_ * count;
     const auto body = [&](int64_t begin, int64_t end, int worker) {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // out = softmax(scale q k^T + mask) v for a batch of matrices, and its derivative, in blocks of rows and keys
-// that threads compute beside each other (AttentionTask.h). How it is cut follows from the extents alone, and
-// so do the bits of the results.
+// that threads compute in parallel (AttentionTask.h). The blocks, and so the bits of the results, depend on
+// the extents alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_ATTENTION_H
@@ -27,12 +27,12 @@
 
 namespace weft::runtime {
 
-/// The tensors of an attention, in the order in which a launch has them. The derivative has all but the
-/// mask, which both may have; lse is of f32 and has one column.
+/// The tensors of an attention, in the order of a launch. The forward launch has the first five, the backward
+/// launch all except the mask. Both may have a mask. lse is of f32 and has one column.
 enum class AttentionPart : uint8_t { q, k, v, out, lse, grad, dq, dk, dv, mask };
 inline constexpr size_t attentionParts = 10;
 
-/// Where a part begins, and its steps along the batch dimensions, rows and columns, in elements.
+/// The offset of a part, and its strides along the batch dimensions, rows and columns, in elements.
 struct AttentionPlace {
   int64_t offset = 0;
   std::vector<int64_t> strides;
@@ -40,7 +40,7 @@ struct AttentionPlace {
 
 struct WEFT_RUNTIME_API AttentionShape {
   DType dtype = DType::f32;
-  std::optional<DType> mask; ///< i1, where true is seen, or what is added: `dtype` or f32
+  std::optional<DType> mask; ///< i1 (true: the key is visible), or `dtype` or f32 (added to the scores)
   std::vector<int64_t> batch;
   int64_t rows = 0, keys = 0, features = 0, values = 0;
   bool causal = false, backward = false;
@@ -50,7 +50,7 @@ struct WEFT_RUNTIME_API AttentionShape {
   bool has(AttentionPart part) const {
     return part == AttentionPart::mask ? mask.has_value() : backward || part <= AttentionPart::lse;
   }
-  /// Whether a launch writes it.
+  /// Whether the launch writes a part.
   bool writes(AttentionPart part) const {
     return backward ? part == AttentionPart::dq || part == AttentionPart::dk || part == AttentionPart::dv
                     : part == AttentionPart::out || part == AttentionPart::lse;
@@ -60,23 +60,24 @@ struct WEFT_RUNTIME_API AttentionShape {
   DType dtype_of(AttentionPart part) const;
 };
 
-/// Whether there is attention of this element type.
+/// Whether the runtime has an attention of this element type.
 WEFT_RUNTIME_API bool attention_supports(DType dtype);
 
 /// An attention ready to run. May run on several threads at once.
 class WEFT_RUNTIME_API Attention {
 public:
-  /// The shape was verified (runtime/plan/PlanVerifier.h).
+  /// The shape must be verified (runtime/plan/PlanVerifier.h).
   explicit Attention(AttentionShape shape);
   const AttentionShape &shape() const { return shape_; }
   /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
   size_t scratch_bytes(int width) const;
-  /// `parts`: the memory of each part that the shape has, in order. `serial`: on the calling thread alone;
-  /// the result is the same.
+  /// `parts` has the memory of each part of the shape, in order. If `serial`, only the calling thread
+  /// computes; the results are the same.
   void run(void *const *parts, void *scratch, bool serial) const;
 
 private:
-  /// Whether a task of the derivative is a whole batch index; else rows and keys are computed apart.
+  /// Whether a task of the derivative is a whole batch index. Otherwise, dq is computed in tasks of rows, and
+  /// dk and dv in tasks of keys.
   bool is_whole() const;
   size_t floats() const;
 

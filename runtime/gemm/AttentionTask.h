@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Scores are computed transposed, [keys x rows]: keys and values are then read where they lie, only the
-// queries of a block are transposed, and the softmax of 32 rows is a walk along vectors. A tile of keys at a
-// time, with the running maximum and sum of each row; everything in f32. The order of every sum follows from
-// the extents and the constants below.
+// Scores are computed transposed, [keys x rows]. Keys and values are then read in place, only the queries of
+// a block are transposed, and the softmax of 32 rows works on vectors of rows. Each step computes a tile of
+// keys, with the running maximum and sum of each row, in f32. The order of every sum depends on the extents
+// and the constants below.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_ATTENTIONTASK_H
@@ -28,7 +28,7 @@ struct AttentionMatrix {
 
 enum class AttentionMask : uint8_t { none, choice, f16, bf16, f32 };
 
-/// A part of one batch index: rows [begin, end), or keys where the part is one of the keys.
+/// A task: rows [begin, end) of one batch index, or keys [begin, end) for `backward_keys`.
 struct AttentionTask {
   AttentionMatrix q, k, v, out, lse, grad, dq, dk, dv, mask;
   int64_t rows, keys, features, values, begin, end;
@@ -40,17 +40,17 @@ struct AttentionTask {
 
 inline constexpr int64_t attentionRows = 32, attentionKeys = 128, attentionPad = 16;
 
-/// Columns of a matrix in scratch.
+/// The number of columns of a matrix in scratch, padded to a multiple of `attentionPad`.
 inline constexpr int64_t attention_columns(int64_t columns) {
   return (columns + attentionPad - 1) / attentionPad * attentionPad;
 }
 
-/// Floats of scratch of a block of rows, for each part of a task.
+/// Floats of scratch of a forward task.
 inline constexpr int64_t attention_forward_floats(int64_t features, int64_t values) {
   return attentionRows * (attention_columns(features) + attention_columns(values) + attentionKeys + 4) +
          attentionKeys * (attention_columns(features) + attention_columns(values));
 }
-/// With the sums of the derivative of `keys` keys and values.
+/// Floats of scratch of a backward task, with the sums dk and dv of `keys` keys.
 inline constexpr int64_t attention_backward_floats(int64_t features, int64_t values, int64_t keys) {
   const int64_t e = attention_columns(features), ev = attention_columns(values);
   return attentionRows * (3 * e + 2 * ev + 2 * attentionKeys + 2) + (attentionKeys + keys) * (e + ev);
@@ -58,12 +58,12 @@ inline constexpr int64_t attention_backward_floats(int64_t features, int64_t val
 
 using AttentionFn = void (*)(const AttentionTask *task);
 
-/// Of one element type; null where there is no launch.
+/// The functions of one element type; null if the type has no attention.
 struct AttentionFunctions {
   AttentionFn forward;       ///< rows: out and lse
   AttentionFn backward;      ///< all rows: dq, dk and dv
   AttentionFn backward_rows; ///< rows: dq
-  AttentionFn backward_keys; ///< keys: dk and dv, to the bits of `backward`
+  AttentionFn backward_keys; ///< keys: dk and dv, with the same bits as `backward`
 };
 /// By DType number.
 struct AttentionTable {

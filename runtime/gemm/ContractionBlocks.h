@@ -1,4 +1,4 @@
-//===- ContractionBlocks.h - How a matrix product is cut ---------*- C++ -*-===//
+//===- ContractionBlocks.h - Blocks of a matrix product ---------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Package.cpp - The file a compiled program is kept in ---------------===//
+//===- Package.cpp - Package files ----------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

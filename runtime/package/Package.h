@@ -1,4 +1,4 @@
-//===- Package.h - The file a compiled program is kept in -------*- C++ -*-===//
+//===- Package.h - Package files --------------------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

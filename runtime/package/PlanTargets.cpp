@@ -1,4 +1,4 @@
-//===- PlanTargets.cpp - Which of a package's plans runs here --------------===//
+//===- PlanTargets.cpp - The plan of a package for this machine -----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- PlanTargets.h - Which of a package's plans runs here ------*- C++ -*-===//
+//===- PlanTargets.h - The plan of a package for this machine ---*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- AttentionPlan.cpp - Attention as plans have it ---------------------===//
+//===- AttentionPlan.cpp - Launches of attention in plans -----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 namespace weft::runtime {
 namespace {
 
-constexpr int64_t mostElements = int64_t(1) << 47; // what a process can address
+constexpr int64_t mostElements = int64_t(1) << 47; // the address space of a process
 
 constexpr const char *partNames[attentionParts] = {"q",    "k",  "v",  "out", "lse",
                                                    "grad", "dq", "dk", "dv",  "mask"};
@@ -29,7 +29,7 @@ bool aligned(const flatbuffers::Vector<int64_t> *vector) {
   return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
 }
 
-/// Of the launch but for its places.
+/// What is wrong with the type, the extents and the mask of a launch.
 std::string extents_problem(const fb::AttentionLaunch &launch) {
   const auto number = [](int64_t value) { return std::to_string(value); };
   if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
@@ -47,7 +47,7 @@ std::string extents_problem(const fb::AttentionLaunch &launch) {
   bool fits = true;
   for (uint32_t i = 0; i < length(launch.batch()); ++i)
     fits = fits && grows(launch.batch()->Get(i));
-  // Each alone first, so that their sum is a number.
+  // Each extent is limited first, so that their sum does not overflow.
   for (int64_t extent : {launch.features(), launch.values()})
     fits = fits && extent >= 1 && extent <= maxAttentionColumns;
   for (int64_t extent : {launch.rows(), launch.keys()})
@@ -59,7 +59,7 @@ std::string extents_problem(const fb::AttentionLaunch &launch) {
   return std::isfinite(launch.scale()) ? "" : "has a scale that is not finite";
 }
 
-/// Of a part of these extents: batch, rows, columns.
+/// What is wrong with the place of a part. `extents` are its batch dimensions, rows and columns.
 std::string place_problem(const fb::MatrixPlace &place, const std::vector<int64_t> &extents, size_t item,
                           bool written, const fb::Plan &plan) {
   if (place.buffer() >= length(plan.buffers()))
@@ -82,7 +82,7 @@ std::string place_problem(const fb::MatrixPlace &place, const std::vector<int64_
            std::to_string(place.buffer());
   if (!written)
     return "";
-  // Every element has a place of its own if each stride is beyond the reach of the smaller ones.
+  // Elements have different addresses if each stride is larger than the span of the smaller ones.
   std::sort(steps.begin(), steps.end());
   int64_t reach = 0;
   for (const auto &[stride, extent] : steps) {

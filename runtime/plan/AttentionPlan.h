@@ -1,4 +1,4 @@
-//===- AttentionPlan.h - Attention as plans have it --------------*- C++ -*-===//
+//===- AttentionPlan.h - Launches of attention in plans ---------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 
 namespace weft::runtime {
 
-/// What is wrong with a launch, as it follows the launch's name; empty where every part lies in its buffer
-/// and results have a place for each of their elements. That results overlap nothing else is for the plan to
-/// check.
+/// Describes what is wrong with a launch, in words that follow the launch's name. Empty if every part is
+/// inside of its buffer and no two elements of a result have the same address. Overlaps of results with other
+/// parts are checked by the plan verifier.
 std::string attention_problem(const fb::AttentionLaunch &launch, const fb::Plan &plan);
 
-/// The shape of a launch without a problem.
+/// The shape of a launch for which `attention_problem` found nothing.
 AttentionShape attention_shape(const fb::AttentionLaunch &launch);
 
 } // namespace weft::runtime

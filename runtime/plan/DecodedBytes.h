@@ -1,4 +1,4 @@
-//===- DecodedBytes.h - What the bytes of a plan stand for ------*- C++ -*-===//
+//===- DecodedBytes.h - Bounds of decoded plans -----------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

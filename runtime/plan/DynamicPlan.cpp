@@ -33,8 +33,8 @@ bool aligned(const flatbuffers::Vector<int64_t> *vector) {
   return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
 }
 
-/// The value of a size. `failed` is set where a number overflows or there is no such expression. Each
-/// expression is evaluated once: a plan may have as many sizes as it has terms.
+/// Evaluates sizes. `failed` is set if a number overflows or an expression does not exist. The value of each
+/// expression is kept, because many sizes of a plan may have the same expression.
 class Evaluator {
 public:
   using Expressions = flatbuffers::Vector<flatbuffers::Offset<fb::SizeExpression>>;
@@ -64,11 +64,11 @@ private:
 
   const Expressions *sizes_;
   std::span<const int64_t> values_;
-  std::vector<std::optional<int64_t>> known_; ///< by number of the expression
+  std::vector<std::optional<int64_t>> known_; ///< by index of the expression
 };
 
-/// A dimension of size 1 is never stepped along. Its stride is what the compiler gives one whose size is a
-/// number, so that both find the same library primitive.
+/// The stride of a dimension of size 1 has no effect on addresses. It is set as the compiler sets it for
+/// static sizes, so that both find the same library primitive.
 void complete_strides(int64_t rows, int64_t columns, int64_t &row_stride, int64_t &column_stride) {
   if (columns == 1)
     column_stride = rows != 1 && row_stride == 1 ? rows : 1;
@@ -173,7 +173,7 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
                          code);
   };
   std::optional<Evaluator> evaluate;
-  // First the dimensions that are a symbol, which give it its value; then all others, which must agree.
+  // First, dimensions that are only a symbol give it its value. Then all other dimensions are compared.
   for (const bool binding : {true, false})
     for (uint32_t i = 0; i < shapes.size(); ++i) {
       const auto *sizes = plan.arguments()->Get(i)->type()->shape();
@@ -254,10 +254,12 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
     if (fb::KernelLaunchT *kernel = launch->op.AsKernelLaunch()) {
       all(kernel->sizes);
       kernel->tasks = evaluate(kernel->tasks);
-      // A sum of quotients is no size of a plan, which says the most that it can be.
+      // The number of tasks is a sum of quotients, which is not an expression of plans, so the plan has an
+      // upper bound.
       if (kernel->chunk)
         kernel->tasks = step_tasks(kernel->sizes, kernel->chunk).value_or(kernel->tasks);
-      // The grain was chosen for the largest size: of few tasks no thread takes them all.
+      // The grain was chosen for the largest size. If there are few tasks, it must not give all to one
+      // thread.
       kernel->grain = std::min(kernel->grain, std::max<int64_t>(kernel->tasks / 16, 1));
     } else if (fb::ContractionLaunchT *product = launch->op.AsContractionLaunch()) {
       for (int64_t *extent : {&product->batch, &product->m, &product->n, &product->k})

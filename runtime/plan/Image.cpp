@@ -23,7 +23,7 @@ namespace {
 
 constexpr char imageMagic[8] = {'W', 'E', 'F', 'T', 'I', 'M', 'G', '\0'};
 constexpr uint32_t imageVersion = 2;
-// Far above any real image; keeps the sums below from overflowing.
+// Much larger than any image, and small enough that the sums below do not overflow.
 constexpr uint64_t maxImageBytes = uint64_t(1) << 40;
 
 uint64_t align_page(uint64_t value) { return (value + imagePageBytes - 1) & ~(imagePageBytes - 1); }
@@ -163,7 +163,7 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
   if (header.data_bytes)
     std::memcpy(base + header.data_address, source + header.text_bytes + header.rodata_bytes,
                 header.data_bytes);
-  // Whatever is neither text nor data, gaps included, becomes read-only.
+  // All pages that are neither text nor data, and the gaps, become read-only.
   const uint64_t text_end = align_page(header.text_bytes);
   const uint64_t data_begin = header.data_memory_bytes ? header.data_address : end;
   if (::mprotect(base, text_end, PROT_READ | PROT_EXEC) != 0 ||

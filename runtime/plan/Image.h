@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A CPU image is position independent and refers to nothing outside itself: loading copies it and sets
-// page protections; there is nothing to relocate. Text, read-only data and data keep the distances they
-// were linked at. No page is ever writable and executable at once.
+// A CPU image is position independent and has no references to the outside, so loading copies it and sets
+// page protections, without relocations. The distances between text, read-only data and data are those of
+// linking. No page is writable and executable at the same time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PLAN_IMAGE_H
@@ -63,7 +63,7 @@ struct ImageSymbolRow {
 };
 static_assert(sizeof(ImageSymbolRow) == 16);
 
-/// What the linker of code generation hands over. Addresses are relative to the first byte of text.
+/// The output of code generation's linker. Addresses are relative to the first byte of text.
 struct ImageLayout {
   struct Symbol {
     std::string name;
@@ -77,22 +77,22 @@ struct ImageLayout {
   std::span<const std::byte> data;
   uint64_t data_memory_bytes = 0; ///< at least data.size(); 0 means exactly that
   std::vector<Symbol> symbols;
-  std::span<const std::byte> signatures; ///< none: launches are not compared with any
+  std::span<const std::byte> signatures; ///< if empty, launches are not compared with signatures
   uint64_t binding = 0;
 };
 
-/// The bytes of an image section. What is wrong in the layout shows when the image is loaded.
+/// The bytes of an image section. The layout is not checked before the image is loaded.
 WEFT_RUNTIME_API std::vector<std::byte> build_image(const ImageLayout &layout);
 
 /// Kernels by name, mapped and ready to call.
 class WEFT_RUNTIME_API Image {
 public:
   static Expected<std::shared_ptr<Image>> load(std::span<const std::byte> section);
-  /// The best image in `package` that this processor can run: the sections are called
-  /// `<prefix>.x86-64-v4` and `<prefix>.x86-64-v3`. `level` stands in for the processor's in tests.
+  /// The image of the highest level in `package` that this processor can run. The sections are named
+  /// `<prefix>.x86-64-v4` and `<prefix>.x86-64-v3`. Tests pass another `level`.
   static Expected<std::shared_ptr<Image>> load(const Package &package, std::string_view prefix,
                                                CpuLevel level = cpu_level());
-  /// Kernels that are already in the process.
+  /// An image of functions that are already in the process.
   static std::shared_ptr<Image>
   from_functions(std::initializer_list<std::pair<std::string, KernelFn>> functions);
   ~Image();
@@ -102,11 +102,11 @@ public:
   Expected<KernelFn> find(std::string_view symbol) const;
   std::vector<std::string> symbols() const;
   CpuLevel level() const { return level_; }
-  /// What the kernels were compiled for, or null where nobody said (from_functions()).
+  /// The signatures of the kernels, or null if there are none (from_functions()).
   const fb::ImageSignatures *signatures() const { return signatures_; }
-  /// A number for the kernels that a plan's seal is made with; 0 for from_functions().
+  /// A number that identifies the kernels and is part of a plan's seal; 0 for from_functions().
   uint64_t binding() const { return binding_; }
-  /// Where the image lies in memory; empty for from_functions().
+  /// The mapped memory of the image; empty for from_functions().
   std::span<const std::byte> mapping() const;
 
 private:
@@ -121,7 +121,7 @@ private:
   uint64_t binding_ = 0;
 };
 
-/// The functions that kernels reach through KernelFrame::imports, by ImportId.
+/// The functions that kernels call through KernelFrame::imports, by ImportId.
 WEFT_RUNTIME_API void *const *kernel_imports();
 
 } // namespace weft::runtime

@@ -1,4 +1,4 @@
-//===- KernelSignature.cpp - How a kernel must be launched ----------------===//
+//===- KernelSignature.cpp - The operands that a kernel expects -----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,11 +13,11 @@
 namespace weft::runtime {
 namespace {
 
-/// More than an expression has that the compiler makes. Each is evaluated for each operand of each launch.
+/// Limits beyond the compiler's expressions. They bound the time of evaluation, which is done for each
+/// operand of each launch.
 constexpr uint32_t maxTerms = 256, maxFactors = 16;
 
-/// A size that a launch need not have: one over a symbol that the kernel is not given, and so cannot depend
-/// on.
+/// A size that is not compared, because it depends on a symbol that is not an operand of the kernel.
 constexpr int64_t anySize = -1;
 
 template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
@@ -48,7 +48,7 @@ std::optional<int64_t> value_of(const fb::ImageSignatures &signatures, int64_t s
   return failed ? std::nullopt : std::optional(value);
 }
 
-/// What the kernel knows of a group of steps: not how many there are.
+/// Whether two groups are equal for the kernel, which does not depend on the number of steps.
 bool same_steps(const fb::StepGroup &a, const fb::StepGroup &b) {
   const uint32_t numbers = length(a.number_bytes());
   if (a.reads() != b.reads() || a.writes() != b.writes() || a.item() != b.item() ||
@@ -60,7 +60,7 @@ bool same_steps(const fb::StepGroup &a, const fb::StepGroup &b) {
   return true;
 }
 
-/// Compares the table of a launch, which fits the launch, with what its kernel was compiled for.
+/// Compares the table of a launch, which check_step_table() has accepted, with the signature of its kernel.
 Status check_table_signature(const fb::KernelSignature &kernel, const fb::KernelLaunch &launch) {
   bool same = launch.chunk() == kernel.chunk() && length(launch.groups()) == length(kernel.groups());
   for (uint32_t i = 0; same && i < length(kernel.groups()); ++i)
@@ -146,7 +146,7 @@ Status check_launch_signature(const fb::ImageSignatures &signatures, const fb::K
   return {};
 }
 
-/// A size of the plan, whose expressions are over its symbols, as one over the sizes that a launch gives.
+/// Converts a size of the plan, which is an expression over its symbols, to one over the sizes of a launch.
 int64_t KernelSigner::size_over_launch(const fb::PlanT &plan, int64_t size,
                                        const std::map<uint32_t, uint32_t> &positions) {
   if (!is_expression(size))
@@ -174,10 +174,10 @@ int64_t KernelSigner::size_over_launch(const fb::PlanT &plan, int64_t size,
   return firstExpression + number->second;
 }
 
-/// What the launch's own numbers are compared with.
+/// Adds the sizes with which the numbers of a launch are compared.
 void KernelSigner::add_sizes(const fb::PlanT &plan, const fb::KernelLaunchT &kernel,
                              fb::KernelSignatureT &made) {
-  // Where the launch gives each symbol.
+  // The position of each symbol among the sizes of the launch.
   std::map<uint32_t, uint32_t> positions;
   for (size_t i = 0; i < kernel.sizes.size(); ++i) {
     if (!is_expression(kernel.sizes[i]))

@@ -1,4 +1,4 @@
-//===- PlanVerifier.cpp - What a plan must fulfil before it runs ----------===//
+//===- PlanVerifier.cpp - Checks of a plan before it runs -----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

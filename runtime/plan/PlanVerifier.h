@@ -1,4 +1,4 @@
-//===- PlanVerifier.h - What a plan must fulfil before it runs --*- C++ -*-===//
+//===- PlanVerifier.h - Checks of a plan before it runs ---------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- State.cpp - The values of state that a package keeps ---------------===//
+//===- State.cpp - Saved values of state ----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace {
 constexpr const char *stateIdentifier = "WSTA";
 constexpr uint64_t valueAlignment = 64;
 
-/// Bytes of a tensor, or nothing where the extents make no size.
+/// The bytes of a tensor, or nothing if an extent is negative or the size overflows.
 std::optional<uint64_t> bytes_of(DType dtype, std::span<const int64_t> shape) {
   uint64_t bytes = itemsize(dtype);
   for (int64_t extent : shape)

@@ -41,7 +41,7 @@ Status differs(const std::string &what, auto found, auto expected) {
                        std::to_string(expected));
 }
 
-/// Whether there are as many sizes and buffers as the groups have steps.
+/// Checks that the numbers of sizes and buffers are those of the groups' steps.
 Status check_counts(const fb::KernelLaunch &launch, size_t buffers) {
   uint64_t steps = 0, read = 0, written = 0;
   for (uint32_t i = 0; i < length(launch.groups()); ++i) {

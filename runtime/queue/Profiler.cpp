@@ -1,4 +1,4 @@
-//===- Profiler.cpp - Where the time of launches goes ---------------------===//
+//===- Profiler.cpp - Times of launches -----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Profiler.h - Where the time of launches goes -------------*- C++ -*-===//
+//===- Profiler.h - Times of launches ---------------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ArgumentError.h - Failures that are the caller's ----------------------===//
+//===- ArgumentError.h - Errors of the caller -----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

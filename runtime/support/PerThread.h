@@ -1,4 +1,4 @@
-//===- PerThread.h - What every thread has one of ---------------*- C++ -*-===//
+//===- PerThread.h - Objects per thread -------------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

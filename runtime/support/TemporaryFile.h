@@ -1,4 +1,4 @@
-//===- TemporaryFile.h - Files that are written beside their place -*- C++ -*-===//
+//===- TemporaryFile.h - Files that are written and renamed -----*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Executor.cpp - The threads that compute -----------------------------===//
+//===- Executor.cpp - The pool of compute threads -------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

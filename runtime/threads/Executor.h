@@ -1,4 +1,4 @@
-//===- Executor.h - The threads that compute --------------------*- C++ -*-===//
+//===- Executor.h - The pool of compute threads -----------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
