@@ -26,17 +26,18 @@ struct ContractionBlocks {
 /// How a product may be divided.
 enum class BlockCut {
   anywhere, ///< blocks are parts of larger matrices, with room between their rows
-  chains,   ///< so too, but the sum over k where the extents alone say so (ChainedContraction.h)
-  rows,     ///< blocks of rows, or of the batch, whose operands are dense where those of the product are
+  chains,   ///< the same, except that only the extents decide whether the sum over k is divided
+            ///< (ChainedContraction.h)
+  rows,     ///< blocks of rows, or of the batch, whose operands are dense if those of the product are
 };
 
-/// Cuts the batch first, then rows and columns. The sum over k stays whole but for two cases, where the
-/// partial sums are added in order: a result with too few elements, and, but for chains, a vector times a
-/// matrix whose rows lie along the result, which a cut of the columns would read in short pieces. All extents
-/// of `s` are at least 1.
+/// Divides the batch first, then rows and columns. The sum over k is divided in two cases, and the partial
+/// sums are added in order: if the result has too few elements, and, except for `chains`, for a vector times
+/// a row-major matrix, because blocks of columns would read short pieces of rows. All extents of `s` are at
+/// least 1.
 inline ContractionBlocks contraction_blocks(const ContractionShape &s, BlockCut cut) {
-  // Measured with oneDNN's gemm:jit on AVX2. A small product is worth a few blocks; from then on a block has
-  // to be large enough that the copies of its operands, which the library packs, cost little.
+  // Measured with oneDNN's gemm:jit on AVX2. A small product is divided into a few blocks. Larger products
+  // have blocks so large that packing of operands, which the library does for each block, costs little.
   constexpr double smallBlock = 320e3, largeBlock = 24e6;
   constexpr int64_t few = 4, most = 64, edge = 16, shortestSum = 256;
   const auto pieces_of = [](int64_t extent, int64_t pieces) { return (extent + pieces - 1) / pieces; };
@@ -57,7 +58,7 @@ inline ContractionBlocks contraction_blocks(const ContractionShape &s, BlockCut 
 
   const bool tiny = std::min(s.m, s.n) <= edge && std::max(s.m, s.n) < 8 * edge;
   const bool long_rows = cut == BlockCut::anywhere && s.m == 1 && s.b_strides[2] == 1;
-  // oneDNN has nothing fast for a dense column as the result, which partial sums would be.
+  // The partial sums would be dense columns, for which oneDNN has no fast implementation.
   const bool column = cut == BlockCut::anywhere && s.n == 1;
   if (cut != BlockCut::rows && s.batch == 1 && s.dtype == DType::f32 && (tiny || long_rows) && !column &&
       s.k >= 2 * shortestSum) {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every element of the result is one chain of fused multiply-adds over k, from 0 upwards, started at zero
-// and rounded once at the end (f16 and bf16 accumulate in f32). So it depends neither on blocking nor on
-// threads nor on the processor level. Integers wrap.
+// Every element of the result is one chain of fused multiply-adds over increasing k. It starts at zero and is
+// rounded to the result type at the end (f16 and bf16 accumulate in f32). So the bits do not depend on
+// blocks, threads or the processor level. Integers wrap.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_GEMM_H
@@ -19,7 +19,7 @@
 
 namespace weft::runtime {
 
-/// One tile of a result: m x n of it, all of k. Strides in elements.
+/// One tile of a result, of m x n elements, each over all of k. Strides in elements.
 struct GemmTile {
   const void *a, *b, *bias, *residual; ///< the last two may be null; the residual has the strides of c
   void *c, *scratch;
@@ -28,7 +28,7 @@ struct GemmTile {
   bool relu;
 };
 
-/// Tiles are at most this large; scratch of one tile is gemmScratchBytes, 64-byte aligned.
+/// The largest tile, and the bytes of scratch of a tile, which is 64-byte aligned.
 inline constexpr int64_t gemmTileM = 96, gemmTileN = 192, gemmTileK = 256;
 inline constexpr int64_t gemmScratchBytes =
     (gemmTileM * gemmTileK + gemmTileK * gemmTileN + gemmTileM * gemmTileN) * 8;
@@ -40,7 +40,7 @@ struct GemmTable {
   GemmTileFn functions[10];
 };
 WEFT_RUNTIME_API extern const GemmTable gemmBaseline, gemmV3, gemmV4;
-/// Integers of up to 32 bits on a v4 processor that has AVX-512 VNNI; null for the rest.
+/// Functions for integers of up to 32 bits on a v4 processor with AVX-512 VNNI; null for other types.
 WEFT_RUNTIME_API extern const GemmTable gemmVnni;
 
 } // namespace weft::runtime

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// AVX-512 VNNI adds two products of signed 16-bit numbers to a sum of 32 bits in one operation, where a
-// 32-bit product and its addition take three. Narrow integers are such numbers already. One of 32 bits is h *
-// 2^16 + l with l signed, and modulo 2^32
+// AVX-512 VNNI adds two products of signed 16-bit numbers to a 32-bit sum in one operation; a 32-bit product
+// and its addition take three. Integers of 8 and 16 bits are used directly. An integer of 32 bits is
+// h * 2^16 + l with a signed l, and modulo 2^32
 //
 //   sum of a b = 2^16 * sum of (ah bl + al bh) + sum of al bl
 //
-// so two sums of pairs give the product: one pair for each k, and one for each two k.
+// so the product is computed from two sums of pairs: one pair for each k, and one for every two k.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,15 @@ namespace {
 
 using Words = int32_t __attribute__((vector_size(GEMM_VECTOR_BYTES)));
 constexpr int64_t lanes = GEMM_VECTOR_BYTES / 4, columns = 2 * lanes;
-// Panels of this many k, which are larger by half than the operands, stay in the first-level cache together.
+// Panels of both operands with this many k fit into the first-level cache, although they are larger by half
+// than the operands.
 constexpr int64_t depth = gemmTileK / 2;
 static_assert(gemmTileM % rows == 0 && gemmTileN % columns == 0 && depth % 2 == 0);
 
-// On one element, or on a register of them.
+// The helpers work on one element or on a register of elements.
 using Elements = uint32_t __attribute__((vector_size(GEMM_VECTOR_BYTES)));
 template <typename E> E pair(E first, E second) { return (first & 0xffff) | (second << 16); }
-/// h of h * 2^16 + l with l signed.
+/// The h of h * 2^16 + l with a signed l.
 template <typename E> E high(E value) { return (value + 0x8000) >> 16; }
 
 template <typename T> Elements load(const T *from) {
@@ -62,11 +63,11 @@ void add_pairs(int64_t count, const char *a, const uint32_t *b, Words (&sums)[ro
   }
 }
 
-// Signed bytes are numbers here, and widened as such.
+// Signed bytes are numbers here, so they are sign-extended.
 // NOLINTBEGIN(bugprone-signed-char-misuse)
 
-/// A row of the left operand: l of each element, and (h, l) of each where `cross` is given; zeros behind the
-/// end.
+/// Packs a row of the left operand: l of each element, and the pair (h, l) of each if `cross` is given. The
+/// rest of the row is zero.
 template <typename T>
 void pack_row(const T *from, int64_t stride, int64_t k, uint16_t *low, uint32_t *cross) {
   if (stride == 1) {
@@ -93,7 +94,8 @@ void pack_row(const T *from, int64_t stride, int64_t k, uint16_t *low, uint32_t 
 }
 // NOLINTEND(bugprone-signed-char-misuse)
 
-/// Two rows of the right operand, the second null behind the end: their pairs, and (l, h) of each.
+/// Packs two rows of the right operand: pairs of their elements, and the pair (l, h) of each element. The
+/// second row is null after the last one.
 template <typename T>
 void pack_columns(const T *x, const T *y, int64_t stride, int64_t count, uint32_t *low, uint32_t *cross) {
   const auto put = [=](int64_t j, auto a, auto b, auto write) {
@@ -116,7 +118,7 @@ void pack_columns(const T *x, const T *y, int64_t stride, int64_t count, uint32_
 
 template <typename T> void pair_tile(const GemmTile *tile) {
   constexpr bool wide = sizeof(T) == 4;
-  // The left operand row by row, pairs of all k of a row side by side; the right one in panels.
+  // The left operand is packed by rows, with all pairs of a row together; the right one is packed in panels.
   char *const low_a = static_cast<char *>(tile->scratch), *const cross_a = low_a + gemmTileM * depth * 2;
   uint32_t *const low_b = reinterpret_cast<uint32_t *>(cross_a + gemmTileM * depth * 4);
   uint32_t *const cross_b = low_b + depth * gemmTileN / 2, *const acc = cross_b + depth * gemmTileN;

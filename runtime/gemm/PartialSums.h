@@ -13,8 +13,8 @@
 
 namespace weft::runtime {
 
-/// Row i of an f32 product whose k was cut: the sum, in their order, of `pieces` products of m x n elements,
-/// which lie one after the other.
+/// Computes row i of an f32 product whose k is divided. It is the sum, in order, of `pieces` products of m x
+/// n elements, which are consecutive in memory.
 inline void sum_pieces(const ContractionShape &s, const float *products, int64_t pieces, int64_t i,
                        float *row) {
   std::copy_n(products + i * s.n, s.n, row);
@@ -25,8 +25,8 @@ inline void sum_pieces(const ContractionShape &s, const float *products, int64_t
   }
 }
 
-/// Bias, residual and relu, as far as the product has them, for `count` elements of a row. `bias` and
-/// `residual` are those of the first element.
+/// Applies the bias, the residual and relu, if the product has them, to `count` elements of a row. `bias` and
+/// `residual` point to those of the first element.
 inline void finish_row(const ContractionShape &s, float *row, const float *bias, const float *residual,
                        int64_t count) {
   for (int64_t j = 0; s.bias && j < count; ++j)
