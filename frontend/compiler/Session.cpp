@@ -518,7 +518,7 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   if (failed(verify(*module)))
     return said.status("the trace does not verify; this is an error of Weft");
   program->traceText = print(*module);
-  if (!region.isLazy) // nobody ships a flush, and a module that is kept keeps its context
+  if (!region.isLazy) // lazy programs are not saved, and a kept module would keep its context
     program->trace = std::make_shared<TraceModule>(use.get(), module->clone());
   const Expected<runtime::DeviceMap> devices = devicesOf(region);
   if (!devices)

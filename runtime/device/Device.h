@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the runtime asks of a device. The host is the first: its memory is that of the process, and its
-// stream runs what it is given on the calling thread. Any other device runs beside the host: copies and
-// launches are issued to a stream and return at once; a point says when they are done.
+// The interface of devices. The host is the first device: its memory is that of the process, and its stream
+// runs work on the calling thread. Other devices run in parallel with the host: copies and launches are
+// issued to a stream, which returns at once, and a point tells when they are done.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_DEVICE_DEVICE_H
@@ -39,14 +39,15 @@ enum class CopyDirection : uint8_t {
 /// a point has reported it.
 class WEFT_RUNTIME_API DeviceStream {
 public:
-  /// Waits for what was issued.
+  /// Waits for the issued work.
   virtual ~DeviceStream();
-  /// Copies once the work before it is done. Both ranges stay valid until a later point has passed.
+  /// Issues a copy. Both ranges must stay valid until a later point has passed.
   virtual Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
-  /// Carries out launches in order. What the run refers to stays valid until a later point has passed.
+  /// Issues launches, which run in order. Objects that `run` refers to must stay valid until a later point
+  /// has passed.
   virtual Status issue(const LaunchRun &run) = 0;
-  /// What is issued from now on runs after a point, which may be one of another device. A failure before that
-  /// point is reported by the stream that it belongs to.
+  /// Work that is issued from now on waits for a point, which may be one of another device. A failure before
+  /// that point is reported by the point's own stream.
   virtual Status wait_for(const Point &point) = 0;
   virtual Expected<Point> record() = 0;
   StreamId id() const { return id_; }
@@ -55,7 +56,7 @@ private:
   const StreamId id_ = new_stream_id();
 };
 
-/// Lives as long as the process: queues keep streams and memory on it.
+/// A device exists as long as the process, because queues keep streams and memory on it.
 class WEFT_RUNTIME_API Device {
 public:
   explicit Device(std::string name) : name_(std::move(name)) {}
@@ -66,14 +67,14 @@ public:
   const std::string &name() const { return name_; }
   /// Whether the host reads and writes its memory by address.
   virtual bool is_host() const { return false; }
-  /// The kind of machine code that it runs, which is that of a package's images: "cpu".
+  /// The kind of machine code that the device runs, as in the names of a package's images: "cpu".
   virtual std::string_view code() const = 0;
-  /// Hands out its memory.
+  /// The allocator of the device's memory.
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.
   virtual CachingAllocator &pinned_allocator() = 0;
   virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;
-  /// Copies before it returns; the caller has waited for work that uses either range.
+  /// Copies before it returns. The caller must have waited for work that uses either range.
   virtual Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
 
 protected:

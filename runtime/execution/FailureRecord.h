@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether a check of a call has failed, in memory of the device that checks: launches after it find out
-// without the host. A violation is one number, its key, and the smallest key wins, so that the violation that
-// is reported does not depend on the order of threads. Its value does not fit into the key. A thread that
-// stored it after it had lowered the key could overwrite the value of a smaller key, so each appends key and
-// value to a short log, and whoever reads the record takes the entry of the final key.
+// A record in memory of a device that says whether a check of a call has failed, so that later launches of
+// the device need not wait for the host. A violation is one number, its key. The record has the smallest key,
+// so the reported violation does not depend on the order of threads. The value of the violation does not fit
+// into the key. If threads stored the value beside the key, a late thread could overwrite the value of a
+// smaller key. So each thread that lowers the key appends key and value to a short log, and readers use the
+// final key's entry.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_FAILURERECORD_H
@@ -24,9 +25,9 @@
 
 namespace weft::runtime {
 
-/// Lies in memory of a device: the host computes addresses in it, and reads a copy.
+/// The host computes addresses in a record of another device, and reads a copy of it.
 struct WEFT_RUNTIME_API FailureRecord {
-  /// Of a call none of whose checks has failed.
+  /// The key if no check of the call has failed.
   static constexpr uint64_t noKey = UINT64_MAX;
   static constexpr uint64_t logEntries = 8;
 
@@ -36,19 +37,20 @@ struct WEFT_RUNTIME_API FailureRecord {
   };
 
   uint64_t key = noKey;
-  uint64_t appended = 0; ///< entries that threads asked for; those beyond `logEntries` are not there
+  uint64_t appended = 0; ///< the number of entries that threads tried to append; the log has the first ones
   Entry log[logEntries] = {};
-  /// Keys of the other devices of the call, by their number; copied here before a run that looks at them.
+  /// Keys of the other devices of the call, by device number. They are copied here before a run that reads
+  /// them.
   uint64_t foreign[maxPlanDevices] = {};
 
   void reset();
-  /// One read of the key.
+  /// Whether a check has failed. It is one read of the key.
   bool failed() const { return __atomic_load_n(&key, __ATOMIC_RELAXED) != noKey; }
-  /// Lowers the key. From any thread.
+  /// Lowers the key to `with` if that is smaller, and logs the value. May be called from any thread.
   void note(uint64_t with, int64_t value);
-  /// Lowers the key to those of other devices, one bit of `devices` each.
+  /// Lowers the key to the smallest of those of other devices, which the bits of `devices` select.
   void merge(uint32_t devices);
-  /// What was logged with a key; none if the log was full.
+  /// The value that was logged with a key; nothing if the log was full.
   std::optional<int64_t> value_of(uint64_t with) const;
 
 private:

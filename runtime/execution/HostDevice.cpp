@@ -13,7 +13,7 @@
 namespace weft::runtime {
 namespace {
 
-/// Carries everything out at once, so that every point has passed when it is recorded.
+/// Runs all work at once, so that every point has passed when it is recorded.
 class HostStream final : public DeviceStream {
 public:
   Status copy(void *to, const void *from, size_t bytes, CopyDirection) override {

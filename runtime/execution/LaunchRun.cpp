@@ -21,7 +21,7 @@ namespace weft::runtime {
 
 static constexpr int64_t copyChunkBytes = 256 << 10;
 
-/// Where it comes from: the source line that the call gives, or else the program.
+/// Sets the location of a failure: the source line from the call, or else the one in the program.
 static void set_location(FailureInfo &info, const Origin &from, const CallOrigin *call) {
   info.operation = from.recorded;
   if (call && call->lines && from.recorded >= 0 && static_cast<size_t>(from.recorded) < call->lines->size()) {
@@ -39,7 +39,7 @@ static void set_location(FailureInfo &info, const Origin &from, const CallOrigin
 }
 
 uint64_t Executable::Impl::key_of(const Launch &launch, const CheckRecord &record) const {
-  // What a kernel counts of all checks, from 1 on, is here the number among those of its launch.
+  // The kernel numbers all checks of the plan from 1 on; the key has the number among those of the launch.
   const auto number = static_cast<uint64_t>(record.check) - 1 - launch.first_check;
   return failure_key.pack({launch.failure_number, static_cast<uint64_t>(record.position), number});
 }
@@ -81,7 +81,7 @@ int64_t failed_value(const FailureRecord &record, std::span<const CheckSlot> che
   return found == checks.end() ? 0 : found->value;
 }
 
-/// Passes on what a thread's part of a launch has found.
+/// Moves a violation that a thread's part of a launch has found to the failure record.
 static void note_violation(const LaunchRun &run, const Launch &launch, CheckSlot &slot) {
   const CheckRecord found = std::exchange(slot.record, CheckRecord());
   const uint64_t key = run.function->key_of(launch, found);
@@ -102,7 +102,7 @@ static void run_kernel(const LaunchRun &run, const Launch &launch, void **at) {
     launch.function(&frame, begin, end);
     if (launch.may_fail && run.checks && run.checks[worker].record.check)
       note_violation(run, launch, run.checks[worker]);
-    // Kernels may use streaming stores, which only this orders before what comes next.
+    // Kernels may use streaming stores, which only this fence orders before later stores.
     _mm_sfence();
   };
   if (run.serial)
@@ -131,7 +131,7 @@ static void run_print(const Launch &launch, const void *value) {
                              tensor_text(launch.dtype, launch.shape, value) + "\n";
     std::fwrite(line.data(), 1, line.size(), stdout);
   } catch (const std::bad_alloc &) {
-    // State may have been written already, so that the call must not fail here.
+    // State may already be written, so the call must not fail here.
     std::fputs("(no memory for the text of a tensor)\n", stdout);
   }
   std::fflush(stdout);
@@ -146,7 +146,7 @@ static void run_require(const LaunchRun &run, const Launch &launch, const void *
   run.failure->note(run.function->key_of(launch, found), 0);
 }
 
-/// Makes the record and what threads find ready for a call.
+/// Initialises the record and the slots of threads for a call.
 static void begin_call(const LaunchRun &run) {
   run.failure->reset();
   if (run.checks)

@@ -15,43 +15,44 @@
 
 namespace weft::runtime {
 
-/// What one thread's checks found, on a cache line of its own.
+/// The violations of one thread, on a separate cache line.
 struct alignas(64) CheckSlot {
-  CheckRecord record;                  ///< of the launch that runs
-  uint64_t key = FailureRecord::noKey; ///< the smallest that the thread found in this call,
-  int64_t value = 0;                   ///< and its value, which the call's log may have no room for
+  CheckRecord record;                  ///< of the running launch
+  uint64_t key = FailureRecord::noKey; ///< the smallest key of the thread in this call,
+  int64_t value = 0;                   ///< and its value, in case the log is full
 };
 
 /// Consecutive launches of a function on one device, with the memory of one call.
 struct LaunchRun {
   const Executable::Impl *function = nullptr;
   std::span<const Launch> launches;
-  /// Of all operands of the function, as their devices address them: a launch's begin at `first_operand`.
+  /// The addresses of all operands of the function, on their devices. Those of a launch begin at
+  /// `first_operand`.
   std::span<void *> pointers;
-  std::byte *library_scratch = nullptr; ///< what contractions and attention use
-  std::byte *scratch = nullptr;         ///< of kernels: `kernel_scratch` bytes for each thread
-  std::byte *scalars = nullptr;         ///< the block of the call's scalars; null where nothing reads it
-  /// Of the call, in memory of the device; null where no launch of the function can fail.
+  std::byte *library_scratch = nullptr; ///< scratch of contractions and attention
+  std::byte *scratch = nullptr;         ///< scratch of kernels: `kernel_scratch` bytes for each thread
+  std::byte *scalars = nullptr;         ///< the block of the call's scalars; null if no launch reads it
+  /// The call's record in memory of the device; null if no launch of the function can fail.
   FailureRecord *failure = nullptr;
-  CheckSlot *checks = nullptr; ///< one for each thread; null where no launch of the device can fail
-  /// Whether the call has asked the device for nothing before, so that its record and checks are not ready.
+  CheckSlot *checks = nullptr; ///< one for each thread; null if no launch of the device can fail
+  /// Whether this is the first run of the call on the device, which initialises the record and the slots.
   bool begins = true;
-  /// Whether nothing at all runs after a failure. Otherwise what is predicated does not, and the rest
-  /// computes what nobody will see.
+  /// Whether the run ends at a failure. Otherwise only predicated launches are skipped, and the results of
+  /// the others are not used.
   bool stops = true;
   uint32_t foreign_keys = 0;          ///< devices whose keys were copied to FailureRecord::foreign, as bits
   int width = 1;                      ///< threads
-  bool serial = true;                 ///< everything on the calling thread
-  const CallOrigin *origin = nullptr; ///< who calls, for errors; null for nobody
+  bool serial = true;                 ///< whether all launches run on the calling thread alone
+  const CallOrigin *origin = nullptr; ///< the caller, for errors; may be null
 };
 
-/// Carries launches out on the calling thread and the pool. A device whose kernels are code of the host uses
-/// it with pointers that the host can follow. What a check finds is in the failure record afterwards, and no
-/// error here.
+/// Runs launches on the calling thread and the pool. A device whose kernels are code of the host can call it
+/// with addresses of the host. A violation is recorded in the failure record and is not an error of this
+/// function.
 WEFT_RUNTIME_API Status run_launches(const LaunchRun &run);
 
-/// The value of the violation that a record has, which is in its log or, if that was full, in what the
-/// thread that found it has kept.
+/// The value of the violation in a record. It is in the log or, if that was full, in the slot of the thread
+/// that found it.
 int64_t failed_value(const FailureRecord &record, std::span<const CheckSlot> checks);
 
 } // namespace weft::runtime

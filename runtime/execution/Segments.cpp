@@ -21,19 +21,20 @@
 namespace weft::runtime {
 namespace {
 
-/// What a call has issued to one device.
+/// The work that a call has issued to one device.
 struct Issued {
   DeviceStream *stream = nullptr;
-  bool any = false;          ///< since the host last waited for it
-  bool touches_host = false; ///< a copy from or to memory of the host
-  bool begun = false;        ///< the call's record is ready in its memory
-  uint32_t checks = 0;       ///< segments that may fail,
-  uint32_t seen_checks = 0;  ///< and how many of them the host has looked at
-  /// How many segments that may fail of each other device it knows the key after.
+  bool any = false;          ///< whether there is work since the host last waited for the device
+  bool touches_host = false; ///< whether a copy from or to memory of the host was issued
+  bool begun = false;        ///< whether the call's record in the device's memory is initialised
+  uint32_t checks = 0;       ///< the number of issued segments that may fail,
+  uint32_t seen_checks = 0;  ///< and of those whose outcome the host has read
+  /// For each other device, the number of its segments that may fail when its key was last copied to this
+  /// one.
   std::array<uint32_t, maxPlanDevices> known_checks = {};
 };
 
-/// A part of a device's record, as the device addresses it: the host does not follow the pointer.
+/// The device's address of a part of its record. The host must not dereference it.
 void *part_of(FailureRecord *record, size_t offset) { return reinterpret_cast<std::byte *>(record) + offset; }
 void *key_in(FailureRecord *record) { return part_of(record, offsetof(FailureRecord, key)); }
 void *foreign_key_in(FailureRecord *record, size_t device) {
@@ -49,7 +50,7 @@ public:
   Driver(const Executable::Impl &function, std::span<LaunchRun> runs, std::span<const std::byte> scalars,
          Queue &queue)
       : function_(function), runs_(runs), scalars_(scalars), queue_(queue) {
-    // What the host finds itself, in its launches and in copies of values, is in one record.
+    // Violations that the host finds, in its launches and in copies of values, are in one record.
     for (size_t i = 0; i < runs.size(); ++i)
       if (is_host(i) && function.any_fallible)
         runs[i].failure = &found_;
@@ -62,7 +63,8 @@ public:
       status = open_streams();
       for (size_t i = 0; i < runs_.size() && status.ok(); ++i)
         status = send_scalars(i);
-      // Once the host knows of a failure it issues nothing more. Where it does not, predicates hold.
+      // After the host has read a failure, it issues no more segments. Before that, predicates prevent
+      // writes.
       for (size_t i = 0; i < function_.segments.size() && status.ok() && !found_.failed(); ++i)
         status = carry_out(function_.segments[i]);
       for (size_t i = 0; i < runs_.size() && status.ok(); ++i)
@@ -70,7 +72,7 @@ public:
     } catch (...) {
       thrown = std::current_exception();
     }
-    // The call's memory is the streams' until they are done, whichever way the call ends.
+    // The streams use the call's memory until they are done, also if the call fails.
     for (size_t device = 0; device < runs_.size(); ++device)
       if (Status last = settle(device); status.ok())
         status = std::move(last);
@@ -112,7 +114,8 @@ private:
     return status;
   }
 
-  /// Waits for a device at the end of a call. Where no point can be recorded, its stream ends, which waits.
+  /// Waits for a device at the end of a call. If no point can be recorded, the stream is destroyed, which
+  /// waits.
   Status settle(size_t device) {
     Status status;
     try {
@@ -132,7 +135,7 @@ private:
           if (Status status = wait_for(i); !status)
             return status;
     const bool acts = is_host_action(function_.launches[segment.first]);
-    // A copy cannot look at a key itself, so that the host does before it asks for one.
+    // A copy cannot be predicated on a device, so the host reads the keys before it issues one.
     const bool host_looks = is_host(segment.device) || acts || segment.is_copy;
     if (segment.predicated)
       if (Status status = host_looks ? see_failures() : send_keys(segment.device); !status || found_.failed())
@@ -151,8 +154,8 @@ private:
     return issued.stream->issue(run);
   }
 
-  /// Before the host does what a failed call must not do: looks at the keys of all devices that may have
-  /// failed since it last did.
+  /// Reads the keys of all devices that may have failed since the host last read them. Called before the host
+  /// prints, or writes an argument.
   Status see_failures() {
     for (size_t i = 0; i < runs_.size(); ++i) {
       Issued &issued = issued_[i];
@@ -172,7 +175,7 @@ private:
     return {};
   }
 
-  /// Before a device does: gives it the keys of the others, without waiting for them.
+  /// Copies the keys of the other devices to a device that will write an argument, without waiting for them.
   Status send_keys(size_t to) {
     for (size_t from = 0; from < runs_.size(); ++from) {
       uint32_t &known = issued_[to].known_checks[from];
@@ -194,7 +197,8 @@ private:
     return {};
   }
 
-  /// At the end of a call: copies the record of a device that may have failed, for which the host then waits.
+  /// Issues the copy of the record of a device that may have failed, at the end of a call. The host then
+  /// waits for it.
   Status fetch_record(size_t device) {
     if (issued_[device].checks == 0)
       return {};
@@ -203,7 +207,7 @@ private:
                                         CopyDirection::device_to_host);
   }
 
-  /// The first failure in the order of the program, of whichever device, once all are done.
+  /// The first failure of all devices, in the order of the program. All devices must be done.
   Status first_failure() {
     uint64_t key = found_.key;
     for (size_t i = 0; i < runs_.size(); ++i)
@@ -211,7 +215,7 @@ private:
         key = std::min(key, records_[i].key);
     if (key == FailureRecord::noKey)
       return {};
-    // A device also has the keys that others gave it, and no values for them.
+    // A device also has keys of other devices, without their values.
     std::optional<int64_t> value = found_.value_of(key);
     for (size_t i = 0; i < runs_.size() && !value; ++i)
       if (issued_[i].checks)
@@ -222,7 +226,7 @@ private:
     return function_.failure_of(key, value.value_or(0), runs_[0].origin);
   }
 
-  /// Looks for the value of a key in what the threads of a device have kept, where its log was too short.
+  /// Finds the value of a key in the slots of a device's threads, if the log was full.
   Status find_value(size_t device, uint64_t key, std::optional<int64_t> &value) {
     const LaunchRun &run = runs_[device];
     if (!run.checks || !issued_[device].begun)
@@ -261,11 +265,11 @@ private:
                                                   : CopyDirection::device_to_device;
     if (Status status = issued.stream->copy(at[1], at[0], bytes, direction); !status)
       return status;
-    // What is written to the source from here on waits for the copy.
+    // Later writes to the source must wait for the copy.
     return with_host ? Status() : order(to, from);
   }
 
-  /// What is issued to `later` from now on runs after what was issued to `earlier`.
+  /// Work that is issued to `later` from now on waits for the work that was issued to `earlier`.
   Status order(size_t earlier, size_t later) {
     Expected<Point> point = issued_[earlier].stream->record();
     return point ? issued_[later].stream->wait_for(*point) : point.status();
@@ -300,9 +304,9 @@ private:
   const std::span<const std::byte> scalars_;
   Queue &queue_;
   std::array<Issued, maxPlanDevices> issued_;
-  FailureRecord found_;                               ///< by the host, and what it has seen of devices
+  FailureRecord found_;                               ///< violations of the host, and keys read from devices
   std::array<FailureRecord, maxPlanDevices> records_; ///< of the devices, at the end of the call
-  uint32_t foreign_keys_ = 0;                         ///< that were sent to the device of the next segment
+  uint32_t foreign_keys_ = 0; ///< keys that were sent to the next segment's device, as bits
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- PackedContraction.cpp - Products of operands that lie anyhow --------===//
+//===- PackedContraction.cpp - Products with copied operands --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- PackedContraction.h - Products of operands that lie anyhow -*- C++ -*-===//
+//===- PackedContraction.h - Products with copied operands ------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

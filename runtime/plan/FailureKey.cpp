@@ -33,7 +33,7 @@ Violation FailureKey::unpack(uint64_t key) const {
           key & largest(check_bits)};
 }
 
-// Launches are counted from 1, and the number of all ones is that of no launch: so a key is neither 0 nor
+// Launches are numbered from 1, and no launch has the number with all bits set, so a key is neither 0 nor
 // FailureRecord::noKey.
 bool FailureKey::holds(uint64_t launches, uint64_t most_checks) const {
   return position_bits >= leastPositionBits && check_bits < 32 && position_bits + check_bits < 64 &&

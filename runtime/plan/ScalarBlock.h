@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Numbers that change from call to call, such as a learning rate, are arguments on the host. A call puts them
-// into one block, which each device that reads some of them gets with one copy; the plan says where in the
-// block each is.
+// Numbers that change from call to call, such as a learning rate, are arguments on the host. A call writes
+// them to one block, which is copied once to each device that reads some of them. The plan has the offset of
+// each number in the block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PLAN_SCALARBLOCK_H
@@ -21,9 +21,9 @@ struct Plan;
 
 namespace weft::runtime {
 
-/// Checks the layout of a plan's scalars, and returns what is wrong without a code: each is one argument of
-/// the host with the role scalar, of its type, and is not written; they are in order, aligned, share no byte,
-/// and are all of the block. Arguments have been checked before.
+/// Verifies the layout of a plan's scalars; an error has no code. Each is an argument of the host with the
+/// role scalar and the argument's type, and is not written. They are in order, aligned, do not overlap, and
+/// fill the block. The arguments must already be verified.
 Status check_scalar_block(const fb::Plan &plan);
 
 } // namespace weft::runtime
