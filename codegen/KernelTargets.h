@@ -14,11 +14,11 @@ namespace weft::codegen {
 
 /// The table's row for the kind of device that is described; null if there is none.
 const KernelTarget *findKernels(const ir::TargetDescription &device);
-/// That of the host.
+/// The table's row for the host.
 const KernelTarget &cpuKernels();
 
-/// Makes `--weft-emit-kernels` known: replaces a module of scheduled functions by the kernels of its fusions,
-/// for the host.
+/// Registers the pass `--weft-emit-kernels`, which replaces a module of scheduled functions by the kernels of
+/// its fusions, for the host.
 void registerEmitKernelsPass();
 
 } // namespace weft::codegen

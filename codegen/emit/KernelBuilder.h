@@ -69,7 +69,7 @@ public:
   void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body);
   /// The loop over the tasks.
   void forTasks(llvm::function_ref<void(mlir::Value task)> body) { forLoop(begin, end, 1, body); }
-  /// Vectors, then single elements, shared out by the mapping.
+  /// Emits a loop over vectors, then one over single elements; the mapping divides them among workers.
   void parallelFor(mlir::Value low, mlir::Value high, int64_t lanes, bool exact, Mapping::ParallelBody body) {
     mapping.parallelFor(*this, low, high, lanes, exact, body);
   }

@@ -17,7 +17,8 @@
 
 namespace weft::codegen {
 
-/// What decides who emits a kernel: the kind of its schedule, where some kinds have two forms.
+/// The form of a kernel, which selects its skeleton. It is the kind of the schedule, except that some kinds
+/// have two forms.
 enum class KernelForm : unsigned {
   pointwise,  ///< loop, in chunks
   transposed, ///< loop, in tiles
@@ -34,17 +35,17 @@ inline constexpr size_t numKernelForms = static_cast<size_t>(KernelForm::multiTe
 KernelForm kernelForm(ir::FusionOp fusion);
 llvm::StringRef nameOf(KernelForm form);
 
-/// Emits the kernel's work: who computes which element.
+/// Emits the loops of a kernel, which determine the task that computes each element.
 using Skeleton = Status (*)(KernelBuilder &);
 
 /// A row of the table of skeletons (codegen/KernelTargets.cpp).
 struct KernelTarget {
   llvm::StringLiteral name; ///< the kind of its descriptions, "cpu"
-  /// How the work of a task is shared out, by the numbers of the schedule.
+  /// Makes the mapping, which divides the work of a task among its workers, for a schedule.
   std::function<std::unique_ptr<Mapping>(ir::ScheduleAttr)> makeMapping;
-  /// By form; null where the target has none.
+  /// Skeletons by form; null if the target has none.
   std::array<Skeleton, numKernelForms> skeletons;
-  /// Makes the kernels of fallback schedules, whose tasks are one thread's each (`threads = 1`); null where
+  /// Makes the kernels of fallback schedules (`threads = 1`), in which each thread has its own tasks; null if
   /// the target has no such schedules.
   const KernelTarget *fallback = nullptr;
 };

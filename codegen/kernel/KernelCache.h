@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels are cached by content: the key is a hash of the kernel's canonical text, the compiler's name and
-// version, and the target. Entries on disk carry their whole key's
-// hash and a checksum; an entry that is damaged or foreign is a miss and is removed, one that cannot be read
-// for another reason is a miss and stays.
+// version, and the target. Entries on disk have the hash of their key and a checksum. An entry that is
+// damaged or foreign is a miss and is removed. An entry that cannot be read for another reason is a miss and
+// stays.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_KERNEL_KERNELCACHE_H

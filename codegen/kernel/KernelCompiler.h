@@ -16,7 +16,7 @@
 
 namespace weft::codegen {
 
-/// Where the time of one compilation went, in milliseconds.
+/// The times of one compilation, in milliseconds.
 struct CompileStats {
   double lower = 0;    ///< text to LLVM IR
   double optimise = 0; ///< mid-end
@@ -25,13 +25,14 @@ struct CompileStats {
   double total() const { return lower + optimise + generate; }
 };
 
-/// Makes code of kernels for one target. Used by several threads at once.
+/// Compiles kernels for one target. Several threads may use it at once.
 class KernelCompiler {
 public:
   virtual ~KernelCompiler() = default;
-  /// Name and version. From the same text for the same target, compilers of one identity make the same code.
+  /// The name and the version of the compiler. Compilers with the same identity generate the same code from
+  /// the same text for the same target.
   virtual std::string identity() const = 0;
-  /// "x86-64-v4"
+  /// The target, for example "x86-64-v4".
   virtual std::string target() const = 0;
   /// The code of canonical kernel text, which exports `canonicalSymbol`; `name` is for messages.
   virtual Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef name,

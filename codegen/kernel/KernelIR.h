@@ -5,28 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What emitters make and what the code of every target is made from. A kernel module holds one public
-// function
+// Emitters make kernel modules, from which the code of every target is generated. A kernel module has one
+// public function
 //
 //   func.func @name(%b0: memref<?xf32>, ..., [%s0: index, ...,]
 //                   %scratch: memref<?xi8>, %check: memref<3xi64>, %begin: index, %end: index)
 //       attributes {weft.buffers = array<i64: ...>}
 //
-// in the dialects func, arith, math, scf, cf, memref and vector, and private helpers. `weft.buffers` says
-// for each memref argument which of the launch's buffers it is; `index` arguments before `%scratch` are the
-// launch's sizes in order. Where only the run says which buffer is meant, the kernel asks for it by its
-// place among the buffers, and for one of the sizes by its own, from these declarations (the public function
-// only):
+// in the dialects func, arith, math, scf, cf, memref and vector, and private helpers. `weft.buffers` has the
+// index of the launch's buffer for each memref argument. The `index` arguments before `%scratch` are the
+// launch's sizes, in order. If a buffer or a size is determined at run time, the public function gets it by
+// its index from these declarations:
 //
 //   func.func private @weft.buffer.f32(index) -> memref<?xf32>
 //   func.func private @weft.size(index) -> index
 //
-// `%begin` and `%end` are tasks. `%scratch` belongs to whoever carries out a task: a thread of a CPU, or a
-// block of threads. The function is run by each thread of a block; which one it is in, and where it waits for
-// the others, is said by gpu.block_id, gpu.thread_id and gpu.barrier, which kernels of a CPU do not have.
+// `%begin` and `%end` are tasks. `%scratch` is the memory of a thread of a CPU, or of a block of threads.
+// Each thread of a block runs the function, and uses gpu.block_id, gpu.thread_id and gpu.barrier, which
+// kernels of a CPU do not have.
 //
-// Elementary functions are ops of math until a target is known: codegen/math/ makes arithmetic of them, and
-// of f64 calls of
+// Elementary functions are ops of the math dialect. codegen/math/ expands them to arithmetic, and those of
+// f64 to calls of
 //
 //   func.func private @weft.import.exp(f64) -> f64
 //
@@ -43,18 +42,18 @@
 
 namespace weft::codegen {
 
-/// The kernel's function has this name in canonical text and in what is compiled from it; linking gives it
-/// the name it is known by (codegen/cpu/LinkImage.h).
+/// The name of the kernel's function in canonical text and in its object. Linking renames it to the symbol of
+/// the launch (codegen/cpu/LinkImage.h).
 inline constexpr llvm::StringLiteral canonicalSymbol = "weft_kernel";
 
-/// What kernel IR calls a buffer by its place, after this prefix any name, and a run-time size by its.
+/// The functions that return a buffer and a run-time size by index. Any name may follow the prefix.
 inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction = "weft.size";
 
 /// The dialects of kernel IR.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 
-/// Whether kernels that emitters make may have the op: what a printer of another language has to know. Text
-/// that is compiled for a CPU may have any op of the dialects above.
+/// Whether emitters may use the op, so that a printer to another language must support it. Text that is
+/// compiled for a CPU may have any op of the dialects above.
 bool isKernelOp(mlir::Operation *op);
 
 /// The name of the module's public function; an error if the module breaks the contract above.

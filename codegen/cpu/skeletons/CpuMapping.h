@@ -11,14 +11,14 @@
 
 namespace weft::codegen {
 
-/// A thread is given a range of tasks and carries them out alone: loops are its own, with the lanes of its
-/// vectors; scratch and the record of failures are private to it.
+/// The mapping of a CPU, on which one thread computes a task alone. It runs all iterations of loops, with the
+/// lanes of its vectors, and has its own scratch and record of failures.
 class CpuMapping : public Mapping {
 public:
   Tasks tasks(KernelBuilder &kernel, Tasks called) const override;
   void parallelFor(KernelBuilder &kernel, mlir::Value low, mlir::Value high, int64_t lanes, bool exact,
                    ParallelBody body) const override;
-  /// By halves of the vectors.
+  /// Combines the lanes by halves of the vectors.
   State reduce(KernelBuilder &kernel, State partial, Combine combine) const override;
   mlir::Value scratch(KernelBuilder &kernel, int64_t offset, int64_t count, mlir::Type type) const override;
   void barrier(KernelBuilder &kernel) const override;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The skeletons of a CPU beside those that all targets share (codegen/emit/EmitKernel.h). A task of theirs is
-// one thread's: partial results stay in vector registers, and rows in the caches of a core.
+// The skeletons of a CPU, in addition to those that all targets share (codegen/emit/EmitKernel.h). One thread
+// computes a task: partial results stay in vector registers, and rows in the caches of a core.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CPU_SKELETONS_CPUSKELETONS_H
