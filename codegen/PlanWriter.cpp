@@ -23,6 +23,7 @@
 #include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/FailureKey.h"
 #include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/PlanSegments.h"
 #include "runtime/plan/plan_generated.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -97,6 +98,7 @@ public:
     if (Status status = addFailureKey(); !status)
       return status;
     signer.sign(plan);
+    addSegments();
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
     const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
@@ -410,7 +412,22 @@ private:
   void addLaunch(Operation *op, std::unique_ptr<rt::LaunchT> made) {
     if (isa<PrintOp>(op) || llvm::any_of(op->getResults(), [&](Value value) { return isInArgument(value); }))
       made->predicate = rt::Predicate::failure;
+    if (auto region = op->getAttrOfType<IntegerAttr>(attr::capture))
+      made->region = static_cast<int32_t>(region.getInt());
     plan.launches.push_back(std::move(made));
+  }
+
+  void addSegments() {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
+    for (const runtime::PlanSegment &segment :
+         runtime::divide_into_segments(*rt::GetPlan(builder.GetBufferPointer()))) {
+      auto made = std::make_unique<rt::SegmentT>();
+      made->device = segment.device;
+      made->launches = segment.launches;
+      made->waits = segment.waits;
+      plan.segments.push_back(std::move(made));
+    }
   }
 
   /// How failures are numbered, in a plan in which something may fail.

@@ -309,10 +309,10 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
   for (const PlanDevice &wanted : plan_devices(plan)) {
     FunctionDevice device;
     device.name = wanted.name;
-    if (const auto found = map.find(wanted.name); found != map.end())
-      device.device = found->second;
-    else if (wanted.name == host_device().name())
+    if (wanted.name == host_device().name())
       device.device = &host_device();
+    else if (const auto found = map.find(wanted.name); found != map.end())
+      device.device = found->second;
     if (!device.device)
       return Status::error("'" + text(plan.function()) + "' runs on '" + wanted.name +
                                "', which is mapped to no device: name one for it when the function is loaded",
@@ -537,7 +537,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
                static_cast<double>(launch.flops) / 16;
     launches.push_back(std::move(launch));
   }
-  segments = segments_of(launches, devices);
+  segments = segments_of(plan, launches, devices);
   // Each label holds the function's name again, so that long ones are cut.
   const std::string of = " of '" + shortened(signature.function) + "'";
   for (size_t i = 0; i < signature.results.size(); ++i) {

@@ -124,9 +124,10 @@ struct Segment {
   size_t first = 0, last = 0; // in Impl::launches
   uint8_t device = 0;
   bool is_copy = false;  // between two devices
-  bool alone = false;    // no other launch joins it
   bool may_fail = false; // a launch of it
   bool predicated = false;
+  bool awaited = false;        // by a later segment
+  std::vector<uint32_t> waits; // segments of other devices that are done before it begins
 };
 
 struct Executable::Impl {

@@ -8,6 +8,7 @@
 #include "runtime/execution/Segments.h"
 
 #include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/plan_generated.h"
 
 #include <algorithm>
 #include <array>
@@ -24,13 +25,11 @@ namespace {
 /// The work that a call has issued to one device.
 struct Issued {
   DeviceStream *stream = nullptr;
-  bool any = false;          ///< whether there is work since the host last waited for the device
-  bool touches_host = false; ///< whether a copy from or to memory of the host was issued
-  bool begun = false;        ///< whether the call's record in the device's memory is initialised
-  uint32_t checks = 0;       ///< the number of issued segments that may fail,
-  uint32_t seen_checks = 0;  ///< and of those whose outcome the host has read
-  /// For each other device, the number of its segments that may fail when its key was last copied to this
-  /// one.
+  bool any = false;         ///< since the host last waited for it
+  bool begun = false;       ///< the call's record is ready in its memory
+  uint32_t checks = 0;      ///< segments that may fail,
+  uint32_t seen_checks = 0; ///< and how many of them the host has looked at
+  /// How many segments that may fail of each other device it knows the key after.
   std::array<uint32_t, maxPlanDevices> known_checks = {};
 };
 
@@ -63,10 +62,13 @@ public:
       status = open_streams();
       for (size_t i = 0; i < runs_.size() && status.ok(); ++i)
         status = send_scalars(i);
-      // After the host has read a failure, it issues no more segments. Before that, predicates prevent
-      // writes.
-      for (size_t i = 0; i < function_.segments.size() && status.ok() && !found_.failed(); ++i)
+      // Once the host knows of a failure it issues nothing more. Where it does not, predicates hold.
+      points_.resize(function_.segments.size());
+      for (size_t i = 0; i < function_.segments.size() && status.ok() && !found_.failed(); ++i) {
         status = carry_out(function_.segments[i]);
+        if (status.ok() && function_.segments[i].awaited)
+          status = mark(i);
+      }
       for (size_t i = 0; i < runs_.size() && status.ok(); ++i)
         status = fetch_record(i);
     } catch (...) {
@@ -110,7 +112,7 @@ private:
     if (!point)
       return point.status();
     Status status = point->wait();
-    issued.any = issued.touches_host = false;
+    issued.any = false;
     return status;
   }
 
@@ -128,12 +130,26 @@ private:
     return status;
   }
 
+  /// Marks the end of a segment of a device. What the host carries out is done.
+  Status mark(size_t segment) {
+    const uint8_t device = function_.segments[segment].device;
+    if (is_host(device))
+      return {};
+    Expected<Point> point = issued_[device].stream->record();
+    if (!point)
+      return point.status();
+    points_[segment] = *point;
+    return {};
+  }
+
   Status carry_out(const Segment &segment) {
-    if (is_host(segment.device))
-      for (size_t i = 0; i < runs_.size(); ++i)
-        if (issued_[i].touches_host)
-          if (Status status = wait_for(i); !status)
-            return status;
+    for (const uint32_t wait : segment.waits) {
+      const Point &point = points_[wait];
+      if (Status status =
+              is_host(segment.device) ? point.wait() : issued_[segment.device].stream->wait_for(point);
+          !status)
+        return status;
+    }
     const bool acts = is_host_action(function_.launches[segment.first]);
     // A copy cannot be predicated on a device, so the host reads the keys before it issues one.
     const bool host_looks = is_host(segment.device) || acts || segment.is_copy;
@@ -247,26 +263,12 @@ private:
     const auto bytes = static_cast<size_t>(launch.copy_bytes);
     if (bytes == 0)
       return {};
-    const size_t worker = is_host(to) ? from : to;
-    Issued &issued = issued_[worker];
-    const bool with_host = is_host(from) || is_host(to);
-    if (!with_host)
-      if (Status status = order(from, to); !status)
-        return status;
-    // A copy of another device may still read or write the same memory of the host.
-    for (size_t i = 0; with_host && i < runs_.size(); ++i)
-      if (i != worker && issued_[i].touches_host)
-        if (Status status = order(i, worker); !status)
-          return status;
+    Issued &issued = issued_[launch.device];
     issued.any = true;
-    issued.touches_host |= with_host;
     const CopyDirection direction = is_host(from) ? CopyDirection::host_to_device
                                     : is_host(to) ? CopyDirection::device_to_host
                                                   : CopyDirection::device_to_device;
-    if (Status status = issued.stream->copy(at[1], at[0], bytes, direction); !status)
-      return status;
-    // Later writes to the source must wait for the copy.
-    return with_host ? Status() : order(to, from);
+    return issued.stream->copy(at[1], at[0], bytes, direction);
   }
 
   /// Work that is issued to `later` from now on waits for the work that was issued to `earlier`.
@@ -304,26 +306,37 @@ private:
   const std::span<const std::byte> scalars_;
   Queue &queue_;
   std::array<Issued, maxPlanDevices> issued_;
-  FailureRecord found_;                               ///< violations of the host, and keys read from devices
+  std::vector<Point> points_;                         ///< the ends of segments that later ones wait for
+  FailureRecord found_;                               ///< by the host, and what it has seen of devices
   std::array<FailureRecord, maxPlanDevices> records_; ///< of the devices, at the end of the call
   uint32_t foreign_keys_ = 0; ///< keys that were sent to the next segment's device, as bits
 };
 
 } // namespace
 
-std::vector<Segment> segments_of(std::span<const Launch> launches, std::span<const FunctionDevice> devices) {
-  if (std::ranges::all_of(devices, [](const FunctionDevice &device) { return device.device->is_host(); }))
-    return {};
+std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> launches,
+                                 std::span<const FunctionDevice> devices) {
   std::vector<Segment> segments;
-  for (size_t i = 0; i < launches.size(); ++i) {
-    const Launch &launch = launches[i];
-    const bool is_copy = launch.kind == LaunchKind::copy && launch.source_device != launch.destination_device;
-    const bool alone = is_copy || (is_host_action(launch) && !devices[launch.device].device->is_host());
-    if (alone || segments.empty() || segments.back().alone || segments.back().device != launch.device)
-      segments.push_back({i, i, launch.device, is_copy, alone, false, false});
-    segments.back().last = i + 1;
-    segments.back().may_fail |= launch.may_fail;
-    segments.back().predicated |= launch.predicated;
+  if (std::ranges::all_of(devices, [](const FunctionDevice &device) { return device.device->is_host(); }))
+    return segments;
+  size_t next = 0;
+  for (uint32_t i = 0; plan.segments() && i < plan.segments()->size(); ++i) {
+    const fb::Segment &source = *plan.segments()->Get(i);
+    Segment segment;
+    segment.first = next;
+    segment.last = next += source.launches();
+    segment.device = static_cast<uint8_t>(source.device());
+    const Launch &first = launches[segment.first];
+    segment.is_copy = first.kind == LaunchKind::copy && first.source_device != first.destination_device;
+    for (const Launch &launch : launches.subspan(segment.first, source.launches())) {
+      segment.may_fail |= launch.may_fail;
+      segment.predicated |= launch.predicated;
+    }
+    for (uint32_t j = 0; source.waits() && j < source.waits()->size(); ++j) {
+      segment.waits.push_back(source.waits()->Get(j));
+      segments[segment.waits.back()].awaited = true;
+    }
+    segments.push_back(std::move(segment));
   }
   return segments;
 }

@@ -15,16 +15,17 @@
 
 namespace weft::runtime {
 
-/// The launches of a function as segments, in order; empty if all launches run on the host.
-std::vector<Segment> segments_of(std::span<const Launch> launches, std::span<const FunctionDevice> devices);
+/// The segments of a plan whose launches and devices these are. None where the host carries out all of them.
+std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> launches,
+                                 std::span<const FunctionDevice> devices);
 
-/// Runs a call, on the thread of `queue`. Segments of devices are issued to their streams without waiting,
-/// even if they may fail: later segments that write an argument read the record of their device, to which the
-/// keys of other devices are copied. The host waits before a segment of its own if a copy between it and a
-/// device is under way, or if the segment writes an argument or prints and a device may have failed. It also
-/// waits at the end, and reads the records. A device that reads scalars of the call gets all of them,
-/// `scalars`, with one copy before its first segment. `runs` has one entry for each device of the function,
-/// without the launches.
+/// Carries a call out, on the thread of `queue`. Segments of devices are issued to their streams without
+/// waiting, whether or not they may fail: those after them that write an argument find a failure in the
+/// record of their device, to which the keys of other devices are copied. The host waits before a segment of
+/// its own for the segments that the plan says it waits for, and, if it writes an argument or prints, for all
+/// that may have failed; and at the end, where it reads the records. A device that reads scalars of the
+/// call gets all of them, `scalars`, with one copy before its first segment. `runs` has one entry for each
+/// device of the function, all but the launches filled in.
 Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs,
                     std::span<const std::byte> scalars, Queue &queue);
 

@@ -42,7 +42,8 @@ public:
            each(plan.sizes(), [&](const fb::SizeExpression &value) { return size(value); }) &&
            each(plan.devices(), [&](const fb::DevicePart &device) { return string(device.name()); }) &&
            (!plan.failure_key() || table()) &&
-           each(plan.scalars(), [](const fb::ScalarPlace &) { return true; });
+           each(plan.scalars(), [](const fb::ScalarPlace &) { return true; }) &&
+           each(plan.segments(), [&](const fb::Segment &segment) { return list(segment.waits()); });
   }
 
   bool fits(const fb::ImageSignatures &signatures) {
@@ -91,12 +92,15 @@ private:
     return !type || (table() && list(type->shape()) && string(type->device()));
   }
   bool place(const fb::Place *place) { return !place || (table() && string(place->file())); }
+  bool grid(const fb::Grid *grid) {
+    return !grid || (table() && list(grid->blocks()) && list(grid->threads()));
+  }
   bool groups(const flatbuffers::Vector<flatbuffers::Offset<fb::StepGroup>> *groups) {
     return each(groups, [&](const fb::StepGroup &group) { return list(group.number_bytes()); });
   }
   bool launch(const fb::Launch &launch) {
     if (!string(launch.name()) || !string(launch.location()) || !place(launch.place()) ||
-        (launch.op() && !table()))
+        (launch.op() && !table()) || !grid(launch.grid()))
       return false;
     if (const auto *kernel = launch.op_as_KernelLaunch())
       return string(kernel->symbol()) && list(kernel->buffers()) && list(kernel->sizes()) &&

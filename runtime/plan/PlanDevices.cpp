@@ -7,10 +7,14 @@
 
 #include "runtime/plan/PlanDevices.h"
 
+#include "runtime/package/PlanTargets.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/DeviceName.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
 
 namespace weft::runtime {
 namespace {
@@ -171,7 +175,64 @@ private:
   const std::vector<PlanDevice> devices_;
 };
 
+/// Whether a plan's kernels are code of a CPU, on whichever device.
+bool has_cpu_code(const fb::Plan &plan) {
+  constexpr std::string_view prefix = "image.";
+  const std::string image = text(plan.image());
+  return image.empty() || (image.starts_with(prefix) && parse_cpu_target(image.substr(prefix.size())));
+}
+
+/// Empty, or what is wrong with it.
+std::string grid_problem(const fb::Grid &grid) {
+  constexpr uint64_t mostThreads = 1024, mostSharedBytes = 256 << 10;
+  constexpr std::array<uint32_t, 3> mostBlocks = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+  uint64_t threads = 1;
+  for (const auto *extents : {grid.blocks(), grid.threads()}) {
+    if (length(extents) != mostBlocks.size())
+      return "a grid with " + number(length(extents)) + " extents, expected 3";
+    for (uint32_t d = 0; d < mostBlocks.size(); ++d)
+      if (extents->Get(d) == 0 || extents->Get(d) > mostBlocks[d])
+        return "a grid with extent " + number(extents->Get(d)) + " in dimension " + number(d);
+  }
+  for (uint32_t d = 0; d < mostBlocks.size(); ++d)
+    threads = std::min(threads * grid.threads()->Get(d), mostThreads + 1);
+  if (threads > mostThreads)
+    return "a grid with more than " + number(mostThreads) + " threads a block";
+  if (grid.shared_bytes() > mostSharedBytes)
+    return "a grid with " + number(grid.shared_bytes()) + " bytes of shared memory, more than " +
+           number(mostSharedBytes);
+  return "";
+}
+
 } // namespace
+
+Status check_launch_data(const fb::Plan &plan) {
+  const bool cpu = has_cpu_code(plan);
+  const std::vector<PlanDevice> devices = plan_devices(plan);
+  int32_t region = -1, before = -1;
+  for (uint32_t i = 0; i < length(plan.launches()); ++i) {
+    const fb::Launch &launch = *plan.launches()->Get(i);
+    const std::string what = "launch " + number(i) + " ";
+    if (launch.region() < -1 ||
+        (launch.region() >= 0 && launch.region() != before && launch.region() <= region))
+      return Status::error(what + "is of region " + number(launch.region()) + ", after launches of region " +
+                           number(region) + " and others");
+    const auto *host = launch.op_as_HostLaunch();
+    if (launch.region() >= 0 && host && host->action() == fb::HostAction::print)
+      return Status::error(what + "prints, and is in region " + number(launch.region()));
+    before = launch.region();
+    region = std::max(region, before);
+    const bool wants =
+        !cpu && launch.op_type() == fb::LaunchOp::KernelLaunch && devices[launch.device()].name != "cpu";
+    if (wants != (launch.grid() != nullptr))
+      return Status::error(
+          what + (wants ? "is a kernel of a GPU, and has no grid" : "has a grid, and is no kernel of a GPU"));
+    if (launch.grid())
+      if (const std::string problem = grid_problem(*launch.grid()); !problem.empty())
+        return Status::error(problem).context(what + "has ");
+  }
+  return {};
+}
 
 std::vector<PlanDevice> plan_devices(const fb::Plan &plan) {
   std::vector<PlanDevice> devices;

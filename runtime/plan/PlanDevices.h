@@ -37,6 +37,11 @@ WEFT_RUNTIME_API std::vector<PlanDevice> plan_devices(const fb::Plan &plan);
 /// touches, and one of the two that a copy touches. What launches refer to has been checked before.
 Status check_plan_devices(const fb::Plan &plan);
 
+/// Checks what launches have for devices that do more than carry out a list, and returns what is wrong
+/// without a code: a region is a run of launches of which none prints; kernels of a GPU have a grid of
+/// three extents that a GPU can have, and no other launch has one.
+Status check_launch_data(const fb::Plan &plan);
+
 } // namespace weft::runtime
 
 #endif // WEFT_RUNTIME_PLAN_PLANDEVICES_H

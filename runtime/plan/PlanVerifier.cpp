@@ -16,6 +16,7 @@
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/PlanSegments.h"
 #include "runtime/plan/ScalarBlock.h"
 #include "runtime/plan/StepTable.h"
 #include "runtime/plan/plan_generated.h"
@@ -68,7 +69,7 @@ public:
                       &Verifier::check_launches})
       if (Status status = (this->*step)(); !status)
         return status;
-    for (auto check : {check_failure_key, check_plan_devices})
+    for (auto check : {check_failure_key, check_plan_devices, check_launch_data, check_segments})
       if (Status status = check(plan_); !status)
         return fail(status.message());
     return {};

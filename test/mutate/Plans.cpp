@@ -108,6 +108,15 @@ public:
       number("scalar.dtype", scalar->dtype);
       number("scalar.offset", scalar->offset);
     }
+    for (auto &segment : plan.segments) {
+      number("segment.device", segment->device);
+      number("segment.launches", segment->launches);
+      list("segment.waits", segment->waits);
+    }
+    fields.push_back({"segments", [&plan](Random &) {
+                        plan.segments.push_back(std::make_unique<fb::SegmentT>());
+                        plan.segments.back()->launches = 1;
+                      }});
     number("scalar_bytes", plan.scalar_bytes);
     whole("scalars", plan.scalars);
     for (auto &symbol : plan.symbols) {
@@ -145,6 +154,12 @@ private:
     number("launch.bytes_read", launch.bytes_read);
     number("launch.flops", launch.flops);
     boolean("launch.may_fail", launch.may_fail);
+    number("launch.region", launch.region);
+    fields.push_back({"launch.grid", [&launch](Random &random) {
+                        launch.grid = launch.grid ? nullptr : std::make_unique<fb::GridT>();
+                        if (launch.grid && random() % 2)
+                          launch.grid->blocks = launch.grid->threads = {1, 1, 1};
+                      }});
     enumeration("launch.predicate", launch.predicate);
     number("launch.check_count", launch.check_count);
     number("launch.recorded", launch.recorded);
@@ -449,7 +464,8 @@ std::string check(const std::vector<Program> &programs, uint64_t seed, Shared &s
 
 [[noreturn]] void work(const std::vector<Program> &programs, Shared &shared, uint64_t from, uint64_t end) {
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  ::dup2(nowhere, 1); // discards the output of mutants
+  if (nowhere >= 0)
+    ::dup2(nowhere, 1); // what mutants print
   const rlimit noCore = {0, 0};
   ::setrlimit(RLIMIT_CORE, &noCore);
   runtime::CachingAllocator::get().set_limit(uint64_t(256) << 20);

@@ -10,6 +10,7 @@
 #include "runtime/execution/Executable.h"
 #include "runtime/execution/StatefulExecutable.h"
 #include "runtime/package/Package.h"
+#include "runtime/plan/PlanSummary.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -32,6 +33,7 @@ struct Section {
 struct Function {
   std::string name;
   std::shared_ptr<runtime::Executable> executable;
+  runtime::PlanSummary summary;
 
   const runtime::Signature &signature() const { return executable->signature(); }
   /// Whether sizes depend on the call. Launches and arena then exist only for given sizes.
@@ -55,7 +57,10 @@ Expected<std::vector<Function>> functionsOf(const std::shared_ptr<const runtime:
     auto executable = runtime::Executable::load(package, function);
     if (!executable)
       return executable.status();
-    functions.push_back({function, std::move(*executable)});
+    auto summary = runtime::summarize_plan(*package, function, (*executable)->signature().target);
+    if (!summary)
+      return summary.status();
+    functions.push_back({function, std::move(*executable), std::move(*summary)});
   }
   return functions;
 }
@@ -74,6 +79,21 @@ std::string typeText(const runtime::TensorInfo &type, const std::vector<std::str
 
 std::string quoted(const std::string &name) { return name.empty() ? "" : " '" + name + "'"; }
 
+/// How calls go: failures and scalars.
+void printCalls(const runtime::PlanSummary &summary) {
+  if (summary.fallible || summary.predicated)
+    std::printf("  failures: %s that may fail, %s that a failed call leaves out\n",
+                ir::amountText(summary.fallible, "launch").c_str(),
+                ir::amountText(summary.predicated, "launch").c_str());
+  if (!summary.scalars.empty()) {
+    std::printf("  scalars: %llu bytes a call", static_cast<unsigned long long>(summary.scalar_bytes));
+    for (const runtime::PlanSummary::Scalar &scalar : summary.scalars)
+      std::printf(",%s %s at %llu", quoted(scalar.name).c_str(), std::string(name(scalar.dtype)).c_str(),
+                  static_cast<unsigned long long>(scalar.offset));
+    std::printf("\n");
+  }
+}
+
 void printFunction(const Function &function) {
   const runtime::Signature &signature = function.signature();
   const runtime::Executable &executable = *function.executable;
@@ -85,6 +105,7 @@ void printFunction(const Function &function) {
                 signature.target.c_str(), ir::amountText(executable.launch_count(), "launch").c_str(),
                 static_cast<unsigned long long>(executable.arena_bytes()),
                 static_cast<unsigned long long>(executable.arena_lower_bound_bytes()));
+  printCalls(function.summary);
   for (const runtime::SymbolInfo &symbol : signature.symbols)
     std::printf("  symbol '%s' from %lld to %lld\n", symbol.name.c_str(), static_cast<long long>(symbol.min),
                 static_cast<long long>(symbol.max));
@@ -160,6 +181,15 @@ json::Object functionObject(const Function &function) {
                       {"symbols", std::move(symbols)},
                       {"arguments", std::move(arguments)},
                       {"results", std::move(results)}};
+  json::Array scalars;
+  for (const runtime::PlanSummary::Scalar &scalar : function.summary.scalars)
+    scalars.push_back(json::Object{
+        {"name", text(scalar.name)}, {"dtype", text(name(scalar.dtype))}, {"offset", scalar.offset}});
+  object["fallible_launches"] = function.summary.fallible;
+  object["predicated_launches"] = function.summary.predicated;
+  object["regions"] = function.summary.regions;
+  object["scalars"] = std::move(scalars);
+  object["scalar_bytes"] = function.summary.scalar_bytes;
   const bool dynamic = function.isDynamic();
   object["launches"] = dynamic ? json::Value(nullptr) : json::Value(executable.launch_count());
   object["arena_bytes"] = dynamic ? json::Value(nullptr) : json::Value(executable.arena_bytes());

@@ -176,6 +176,24 @@ TEST(Devices, CopiesAreThoseOfTheProgram) {
   EXPECT_GE(program.device.launches, 3u);
 }
 
+TEST(Devices, TheHostWaitsOnlyForWhatItReads) {
+  DeviceProgram program(R"(
+weft.func @main(%a: tensor<64x64xf32, #gpu>, %h: tensor<64x64xf32, #cpu>) -> (tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>) {
+  %0 = weft.exp %a : tensor<64x64xf32, #gpu>
+  %1 = weft.transfer %0 to #cpu : tensor<64x64xf32, #gpu>
+  %2 = weft.dot_general %h, %h, contract = [1] x [0] : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
+  %3 = weft.tanh %2 : tensor<64x64xf32, #cpu>
+  weft.return %1, %3 : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
+})");
+  ASSERT_TRUE(program.load());
+  for (runtime::QueueMode mode : modes) {
+    program.device.delayUs = 1000;
+    program.device.waits = 0;
+    program.expectAsOnTheHost(program.randomArguments(3), mode);
+    EXPECT_EQ(program.device.waits, 1u) << "at the end of the call";
+  }
+}
+
 // Numbers of the host, read on two devices and on the host itself.
 TEST(Devices, ScalarsOfACallTravelAsOneBlock) {
   DeviceProgram program(R"(

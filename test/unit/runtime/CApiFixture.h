@@ -41,7 +41,7 @@ inline std::vector<std::byte> step_package(bool with_state = true, const char *x
   fb::CopyLaunchT copy;
   copy.source = x;
   copy.destination = w;
-  PlanBuilder::predicated(b.launch("copy")).op.Set(std::move(copy));
+  PlanBuilder::predicated(b.launch("copy")).op.Set(copy);
   PackageWriter writer;
   b.add_to(writer, "step");
   if (with_state) {

@@ -34,7 +34,7 @@ std::vector<std::byte> copy_package() {
     copy.source = x;
     copy.destination = to;
     fb::LaunchT &launch = b.launch("copy");
-    launch.op.Set(std::move(copy));
+    launch.op.Set(copy);
     if (to == w)
       PlanBuilder::predicated(launch);
   }

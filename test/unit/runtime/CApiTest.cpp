@@ -277,7 +277,7 @@ TEST(CApiFailure, KeepsTheStateAndLeavesAnythingInTheMemoryOfOutputs) {
     copy.source = x;
     copy.destination = destination;
     fb::LaunchT &launch = b.launch("copy");
-    launch.op.Set(std::move(copy));
+    launch.op.Set(copy);
     return launch;
   };
   b.result("y", DType::f32, {4});

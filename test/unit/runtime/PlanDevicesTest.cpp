@@ -7,6 +7,8 @@
 
 #include "PlanFixture.h"
 
+#include "runtime/plan/PlanSegments.h"
+
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanVerifier.h"
 
@@ -46,8 +48,22 @@ PlanBuilder good() {
   return b;
 }
 
+/// With the segments and waits that the plan needs.
+PlanBuilder divided(PlanBuilder b) {
+  const std::vector<std::byte> bytes = b.bytes();
+  b.plan.segments.clear();
+  for (const PlanSegment &segment : divide_into_segments(*fb::GetPlan(bytes.data()))) {
+    auto made = std::make_unique<fb::SegmentT>();
+    made->device = segment.device;
+    made->launches = segment.launches;
+    made->waits = segment.waits;
+    b.plan.segments.push_back(std::move(made));
+  }
+  return b;
+}
+
 Status verify(const std::function<void(PlanBuilder &)> &change) {
-  PlanBuilder builder = good();
+  PlanBuilder builder = divided(good());
   change(builder);
   return verify_with(builder, 0, {{"work", nothing}});
 }
@@ -55,6 +71,114 @@ Status verify(const std::function<void(PlanBuilder &)> &change) {
 TEST(PlanDevices, AcceptsAGoodPlan) {
   const Status status = verify([](PlanBuilder &) {});
   EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// The host makes t of x, a device y of a copy of t, and the host z of a copy of y in place of t.
+PlanBuilder there_and_back() {
+  PlanBuilder b = good();
+  b.result("z", DType::f32, {16});
+  const uint32_t t = b.buffer(fb::Storage::arena, 0, 0, 64), z = b.buffer(fb::Storage::result, 1, 0, 64);
+  b.plan.launches.clear();
+  const auto copy = [&](uint32_t from, uint32_t to) {
+    fb::CopyLaunchT copy;
+    copy.source = from;
+    copy.destination = to;
+    fb::LaunchT &launch = b.launch("copy");
+    launch.op.Set(copy);
+    launch.device = 1;
+  };
+  b.kernel("work", {0, t}, 1, 4);
+  copy(t, 1);
+  b.kernel("work", {1, 2}, 1, 4).device = 1;
+  copy(2, t);
+  b.kernel("work", {t, z}, 1, 4);
+  return divided(std::move(b));
+}
+
+TEST(PlanDevices, SegmentsWaitForWhatTouchesTheSameBytes) {
+  const PlanBuilder b = there_and_back();
+  ASSERT_EQ(b.plan.segments.size(), 5u);
+  const std::vector<std::vector<uint32_t>> waits = {{}, {0}, {}, {}, {3}};
+  for (size_t i = 0; i < waits.size(); ++i) {
+    EXPECT_EQ(b.plan.segments[i]->waits, waits[i]) << "segment " << i;
+    EXPECT_EQ(b.plan.segments[i]->launches, 1u);
+    EXPECT_EQ(b.plan.segments[i]->device, i == 0 || i == 4 ? 0u : 1u);
+  }
+  const Status status = verify_with(b, 0, {{"work", nothing}});
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(PlanDevices, RefusesSegmentsThatAreNotInOrder) {
+  const auto refused = [](const char *message, const std::function<void(PlanBuilder &)> &change) {
+    PlanBuilder b = there_and_back();
+    change(b);
+    EXPECT_FAILS(verify_with(b, 0, {{"work", nothing}}), message);
+  };
+  refused("segment 1 does not wait for segment 0, and they touch the same bytes",
+          [](PlanBuilder &b) { b.plan.segments[1]->waits.clear(); });
+  refused("segment 4 does not wait for segment 3", [](PlanBuilder &b) { b.plan.segments[4]->waits = {2}; });
+  refused("segment 1 waits for segment 4, which is not before it on another device",
+          [](PlanBuilder &b) { b.plan.segments[1]->waits = {4}; });
+  refused("segment 2 waits for segment 1, which is not before it on another device",
+          [](PlanBuilder &b) { b.plan.segments[2]->waits = {1}; });
+  refused("segment 1 is of device 0, and its launch 1 of device 1",
+          [](PlanBuilder &b) { b.plan.segments[1]->device = 0; });
+  refused("segment 1 has 2 launches, of which number 1 is one that has to be alone", [](PlanBuilder &b) {
+    b.plan.segments[1]->launches = 2;
+    b.plan.segments.erase(b.plan.segments.begin() + 2);
+  });
+  refused("its segments have 4 of its 5 launches", [](PlanBuilder &b) { b.plan.segments.pop_back(); });
+  refused("segment 4 has 2 launches from number 4 on, and there are 5",
+          [](PlanBuilder &b) { b.plan.segments[4]->launches = 2; });
+  refused("segment 0 has 0 launches", [](PlanBuilder &b) { b.plan.segments[0]->launches = 0; });
+  PlanBuilder alone("alone");
+  alone.plan.segments.push_back(std::make_unique<fb::SegmentT>());
+  EXPECT_FAILS(verify_with(alone, 0, {}), "is for the host alone, and has segments");
+}
+
+TEST(PlanDevices, RefusesRegionsAndGridsThatCannotBe) {
+  const auto regions = [](std::vector<int32_t> numbers) {
+    PlanBuilder b = there_and_back();
+    for (size_t i = 0; i < numbers.size(); ++i)
+      b.plan.launches[i]->region = numbers[i];
+    return verify_with(b, 0, {{"work", nothing}});
+  };
+  EXPECT_TRUE(regions({-1, 0, 0, 2, -1}).ok());
+  EXPECT_FAILS(regions({-1, 0, -1, 0, -1}), "launch 3 is of region 0, after launches of region 0 and others");
+  EXPECT_FAILS(regions({-1, 1, 0, -1, -1}), "launch 2 is of region 0, after launches of region 1");
+  EXPECT_FAILS(regions({-2}), "launch 0 is of region -2");
+  PlanBuilder prints("prints");
+  prints.argument("x", DType::f32, {4});
+  fb::HostLaunchT print;
+  print.buffer = prints.buffer(fb::Storage::argument, 0, 0, 16);
+  print.dtype = static_cast<uint8_t>(DType::f32);
+  print.shape = {4};
+  fb::LaunchT &launch = PlanBuilder::predicated(prints.launch("print"));
+  launch.op.Set(std::move(print));
+  EXPECT_TRUE(verify_with(prints, 0, {}).ok());
+  launch.region = 0;
+  EXPECT_FAILS(verify_with(prints, 0, {}), "launch 0 prints, and is in region 0");
+  EXPECT_FAILS(verify([](PlanBuilder &b) { b.plan.launches[1]->grid = std::make_unique<fb::GridT>(); }),
+               "launch 1 has a grid, and is no kernel of a GPU");
+  // No CPU plan has a kernel of a GPU, whose grid is then proven before anything else of its launch is used.
+  const auto grid = [](std::vector<uint32_t> blocks, std::vector<uint32_t> threads, uint32_t shared) {
+    return verify([&](PlanBuilder &b) {
+      b.plan.image = "image.cuda:sm_90";
+      auto made = std::make_unique<fb::GridT>();
+      made->blocks = blocks;
+      made->threads = threads;
+      made->shared_bytes = shared;
+      b.plan.launches[1]->grid = std::move(made);
+    });
+  };
+  EXPECT_TRUE(grid({1 << 20, 2, 1}, {256, 2, 1}, 48 << 10).ok());
+  EXPECT_FAILS(grid({1, 1}, {1, 1, 1}, 0), "launch 1 has a grid with 2 extents, expected 3");
+  EXPECT_FAILS(grid({1, 1 << 16, 1}, {1, 1, 1}, 0), "a grid with extent 65536 in dimension 1");
+  EXPECT_FAILS(grid({1, 1, 1}, {0, 1, 1}, 0), "a grid with extent 0 in dimension 0");
+  EXPECT_FAILS(grid({1, 1, 1}, {64, 32, 1}, 0), "a grid with more than 1024 threads a block");
+  EXPECT_FAILS(grid({1, 1, 1}, {64, 1, 1}, 1 << 20), "a grid with 1048576 bytes of shared memory");
+  EXPECT_FAILS(verify([](PlanBuilder &b) { b.plan.image = "image.cuda:sm_90"; }),
+               "launch 1 is a kernel of a GPU, and has no grid");
 }
 
 TEST(PlanDevices, AreTheHostAloneWhereThereIsNoList) {
@@ -122,8 +246,9 @@ TEST(PlanDevices, RefusesLaunchesWithBuffersElsewhere) {
                  b.plan.launches[0]->device = 2;
                }),
                "launch 0 runs on 'cuda:1', and buffer 0 is on 'cpu'");
-  EXPECT_TRUE(verify([](PlanBuilder &b) { b.plan.launches[0]->device = 0; }).ok())
-      << "a copy runs on either of its sides";
+  EXPECT_FAILS(verify([](PlanBuilder &b) { b.plan.launches[0]->device = 0; }), "segment 0 is of device 1");
+  EXPECT_FAILS(verify([](PlanBuilder &b) { b.plan.launches[0]->device = b.plan.segments[0]->device = 0; }),
+               "segment 0 is a copy that the host is to carry out");
 }
 
 } // namespace

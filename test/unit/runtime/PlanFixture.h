@@ -182,7 +182,7 @@ template <typename T> std::vector<T> values_of(Buffer &buffer) {
 /// Expects a failed status whose message contains `part`.
 #define EXPECT_FAILS(status, part)                                                                           \
   do {                                                                                                       \
-    const ::weft::Status failed_status = (status);                                                           \
+    const ::weft::Status &failed_status = (status);                                                          \
     EXPECT_FALSE(failed_status.ok());                                                                        \
     EXPECT_NE(failed_status.message().find(part), std::string::npos) << failed_status.message();             \
   } while (false)

@@ -1,0 +1,228 @@
+//===- PlanSegments.cpp - Launches by who carries them out ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/PlanSegments.h"
+
+#include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/plan_generated.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+
+namespace weft::runtime {
+namespace {
+
+std::string number(auto value) { return std::to_string(value); }
+
+template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+struct Access {
+  uint32_t buffer;
+  bool written;
+};
+
+std::vector<Access> accesses_of(const fb::Launch &launch) {
+  std::vector<Access> accesses;
+  if (const auto *kernel = launch.op_as_KernelLaunch()) {
+    for (uint32_t i = 0; i < length(kernel->buffers()); ++i)
+      accesses.push_back({kernel->buffers()->Get(i), i >= kernel->first_result()});
+  } else if (const auto *product = launch.op_as_ContractionLaunch()) {
+    accesses = {{product->a(), false}, {product->b(), false}, {product->c(), true}};
+    for (const int optional : {product->bias(), product->residual()})
+      if (optional >= 0)
+        accesses.push_back({static_cast<uint32_t>(optional), false});
+  } else if (const auto *attention = launch.op_as_AttentionLaunch()) {
+    const AttentionShape shape = attention_shape(*attention);
+    uint32_t place = 0;
+    for (size_t i = 0; i < attentionParts; ++i)
+      if (const auto part = static_cast<AttentionPart>(i); shape.has(part))
+        accesses.push_back({attention->places()->Get(place++)->buffer(), shape.writes(part)});
+  } else if (const auto *copy = launch.op_as_CopyLaunch()) {
+    accesses = {{copy->source(), false}, {copy->destination(), true}};
+  } else if (const auto *host = launch.op_as_HostLaunch()) {
+    accesses = {{host->buffer(), false}};
+  }
+  return accesses;
+}
+
+/// Finds what has to be in order, and either notes what to wait for or says what is missing.
+class Order {
+public:
+  explicit Order(const fb::Plan &plan) : plan_(plan), devices_(plan_devices(plan)) {}
+
+  bool has_segments() const { return devices_.size() > 1 || devices_[0].name != "cpu"; }
+
+  /// Whether a launch is a segment of its own.
+  bool is_alone(const fb::Launch &launch) const {
+    return is_copy_between(launch) ||
+           (launch.op_type() == fb::LaunchOp::HostLaunch && devices_[launch.device()].name != "cpu");
+  }
+
+  /// Whether the host is asked for a copy whose other side it cannot reach.
+  bool is_copy_by_host(const fb::Launch &launch) const {
+    return is_copy_between(launch) && devices_[launch.device()].name == "cpu";
+  }
+
+  /// Looks at the next segment: what it has to wait for, beside what it says it waits for.
+  std::vector<uint32_t> missing_waits(const PlanSegment &segment) {
+    Seen seen;
+    seen.first = segments_.empty() ? 0 : segments_.back().last;
+    seen.last = seen.first + segment.launches;
+    seen.device = segment.device;
+    seen.is_copy = is_copy_between(*plan_.launches()->Get(seen.first));
+    const auto own = static_cast<uint32_t>(segments_.size());
+    // What those before it on its device have waited for is done as well.
+    for (uint32_t i = own; i-- > 0;)
+      if (segments_[i].device == seen.device) {
+        seen.after = segments_[i].after;
+        break;
+      }
+    for (const uint32_t wait : segment.waits)
+      follow(seen, wait);
+    std::vector<uint32_t> missing;
+    for (uint32_t i = own; i-- > 0;) {
+      const Seen &other = segments_[i];
+      if (other.device == seen.device || seen.after[other.device] > i || !(other.is_copy || seen.is_copy) ||
+          !conflict(other, seen))
+        continue;
+      missing.push_back(i);
+      follow(seen, i);
+    }
+    segments_.push_back(seen);
+    std::ranges::reverse(missing);
+    return missing;
+  }
+
+private:
+  struct Seen {
+    uint32_t first = 0, last = 0, device = 0;
+    bool is_copy = false;
+    /// Of each device, the number after the last segment that is done before this one begins.
+    std::array<uint32_t, maxPlanDevices> after = {};
+  };
+
+  bool is_copy_between(const fb::Launch &launch) const {
+    const auto *copy = launch.op_as_CopyLaunch();
+    return copy && buffer(copy->source()).device() != buffer(copy->destination()).device();
+  }
+
+  const fb::Buffer &buffer(uint32_t index) const { return *plan_.buffers()->Get(index); }
+
+  void follow(Seen &seen, uint32_t wait) const {
+    const Seen &other = segments_[wait];
+    for (size_t i = 0; i < seen.after.size(); ++i)
+      seen.after[i] = std::max(seen.after[i], other.after[i]);
+    seen.after[other.device] = std::max(seen.after[other.device], wait + 1);
+  }
+
+  bool conflict(const Seen &a, const Seen &b) const {
+    for (uint32_t i = a.first; i < a.last; ++i)
+      for (const Access &one : accesses_of(*plan_.launches()->Get(i)))
+        for (uint32_t j = b.first; j < b.last; ++j)
+          for (const Access &other : accesses_of(*plan_.launches()->Get(j)))
+            if ((one.written || other.written) && overlap(buffer(one.buffer), buffer(other.buffer)))
+              return true;
+    return false;
+  }
+
+  /// Whether two buffers share a byte; also where sizes that are not known yet may make them.
+  bool overlap(const fb::Buffer &a, const fb::Buffer &b) const {
+    if (a.device() != b.device() || storage_of(a) != storage_of(b))
+      return false;
+    for (const uint64_t size : {a.offset(), a.bytes(), b.offset(), b.bytes()})
+      if (is_expression(static_cast<int64_t>(size)))
+        return true;
+    return a.bytes() && b.bytes() && a.offset() < b.offset() + b.bytes() &&
+           b.offset() < a.offset() + a.bytes();
+  }
+
+  /// Where a buffer lies: a tied result is its argument.
+  std::pair<fb::Storage, uint32_t> storage_of(const fb::Buffer &buffer) const {
+    if (buffer.storage() == fb::Storage::result)
+      if (const int tied = plan_.results()->Get(buffer.index())->tied_to(); tied >= 0)
+        return {fb::Storage::argument, static_cast<uint32_t>(tied)};
+    const bool indexed = buffer.storage() == fb::Storage::argument || buffer.storage() == fb::Storage::result;
+    return {buffer.storage(), indexed ? buffer.index() : 0};
+  }
+
+  const fb::Plan &plan_;
+  const std::vector<PlanDevice> devices_;
+  std::vector<Seen> segments_;
+};
+
+} // namespace
+
+std::vector<PlanSegment> divide_into_segments(const fb::Plan &plan) {
+  Order order(plan);
+  std::vector<PlanSegment> segments;
+  if (!order.has_segments())
+    return segments;
+  bool alone = false;
+  for (uint32_t i = 0; i < length(plan.launches()); ++i) {
+    const fb::Launch &launch = *plan.launches()->Get(i);
+    const bool is_alone = order.is_alone(launch);
+    if (is_alone || alone || segments.empty() || segments.back().device != launch.device())
+      segments.push_back({launch.device(), 0, {}});
+    ++segments.back().launches;
+    alone = is_alone;
+  }
+  for (PlanSegment &segment : segments)
+    segment.waits = order.missing_waits(segment);
+  return segments;
+}
+
+Status check_segments(const fb::Plan &plan) {
+  Order order(plan);
+  const uint32_t count = length(plan.segments()), launches = length(plan.launches());
+  if (!order.has_segments())
+    return count ? Status::error("is for the host alone, and has segments") : Status();
+  std::vector<uint32_t> devices;
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const fb::Segment &segment = *plan.segments()->Get(i);
+    const std::string what = "segment " + number(i) + " ";
+    if (segment.launches() == 0 || segment.launches() > launches - next)
+      return Status::error(what + "has " + number(segment.launches()) + " launches from number " +
+                           number(next) + " on, and there are " + number(launches));
+    PlanSegment own{segment.device(), segment.launches(), {}};
+    for (uint32_t j = next; j < next + own.launches; ++j) {
+      const fb::Launch &launch = *plan.launches()->Get(j);
+      if (launch.device() != own.device)
+        return Status::error(what + "is of device " + number(own.device) + ", and its launch " + number(j) +
+                             " of device " + number(launch.device()));
+      if (order.is_copy_by_host(launch))
+        return Status::error(what + "is a copy that the host is to carry out, and the device that it is from "
+                                    "or to has to");
+      if (own.launches > 1 && order.is_alone(launch))
+        return Status::error(what + "has " + number(own.launches) + " launches, of which number " +
+                             number(j) + " is one that has to be alone");
+    }
+    for (uint32_t j = 0; j < length(segment.waits()); ++j) {
+      const uint32_t wait = segment.waits()->Get(j);
+      if (wait >= i || devices[wait] == own.device)
+        return Status::error(what + "waits for segment " + number(wait) +
+                             ", which is not before it on another device");
+      own.waits.push_back(wait);
+    }
+    if (const std::vector<uint32_t> missing = order.missing_waits(own); !missing.empty())
+      return Status::error(what + "does not wait for segment " + number(missing.back()) +
+                           ", and they touch the same bytes");
+    devices.push_back(own.device);
+    next += own.launches;
+  }
+  if (next != launches)
+    return Status::error("its segments have " + number(next) + " of its " + number(launches) + " launches");
+  return {};
+}
+
+} // namespace weft::runtime
