@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A call happens or it does not. Memory and kernels are secured before the first launch; after a launch
-// that may fail its checks are read, and if one failed the rest is skipped. Nothing donated has been written
-// by then: the plan verifier sees to it.
+// A call happens or it does not. Memory and kernels are secured before the first launch; a launch that writes
+// what is donated looks at the call's failures first, and does nothing if a check has failed. Nothing donated
+// is written before the last launch that may fail: the plan verifier sees to it.
 //
 // A call that was queued reports its failure later: at the next call that is given state it would have
 // written, at Buffer::wait() on such a buffer, or at Queue::synchronize(), whichever comes first. Until then
