@@ -53,7 +53,7 @@ std::pair<GemmTileFn, std::string> choose_kernel(DType dtype) {
 }
 
 /// Whether the kernel of chains, which is faster, computes the same: our own kernel's sums are one chain.
-bool is_one_chain(const ContractionShape &s) {
+bool has_chain_kernel(const ContractionShape &s) {
   const bool in_rows = s.n == 1 || s.b_strides[2] == 1, in_columns = s.k == 1 || s.b_strides[1] == 1;
   return s.dtype == DType::f32 && cpu_level() == CpuLevel::v4 && s.k >= 1 && s.k <= gemmChain &&
          (in_rows || in_columns) && (s.n == 1 || s.c_strides[2] == 1);
@@ -81,7 +81,7 @@ void multiply_one_chain(const GemmTile &tile) {
 class OwnContraction final : public Contraction {
 public:
   explicit OwnContraction(const ContractionShape &shape)
-      : shape_(shape), kernel_(choose_kernel(shape.dtype)), is_one_chain_(is_one_chain(shape)) {}
+      : shape_(shape), kernel_(choose_kernel(shape.dtype)), has_chain_kernel_(has_chain_kernel(shape)) {}
 
   size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
   std::string implementation() const override { return kernel_.second; }
@@ -119,7 +119,7 @@ public:
         tile.c_m = s.c_strides[1];
         tile.c_n = s.c_strides[2];
         tile.relu = s.relu;
-        if (is_one_chain_)
+        if (has_chain_kernel_)
           multiply_one_chain(tile);
         else
           kernel_.first(&tile);
@@ -137,7 +137,7 @@ public:
 private:
   const ContractionShape shape_;
   const std::pair<GemmTileFn, std::string> kernel_;
-  const bool is_one_chain_;
+  const bool has_chain_kernel_;
 };
 
 Status check_shape(const ContractionShape &shape) {
