@@ -49,12 +49,11 @@ void Slot::setValue(Ref value) {
     if (value_ && spec_ != value_.spec())
       spec_ = value_.spec();
   }
-  collectGradient();
+  if (requiresGrad && value_)
+    collectGradient();
 }
 
 void Slot::collectGradient() {
-  if (!value_ || !requiresGrad)
-    return;
   if (!accumulator_) {
     accumulator_ = std::make_shared<GradAccumulator>();
     accumulator_->slot = weak_from_this();
@@ -83,7 +82,8 @@ void Slot::exchange(SlotState &other) {
   const bool wasRevocable = revocable().erase(this) > 0;
   if (std::exchange(other.isRevocable, wasRevocable))
     revocable().insert(this);
-  collectGradient();
+  if (requiresGrad)
+    collectGradient();
   for (const auto &[weak, value] : other.views) {
     // A view may be gone by now, have been cut off, or have become a leaf or none.
     const auto view = weak.lock();
