@@ -20,7 +20,8 @@ class GraphMutex {
 public:
   void lock() {
     mutex_.lock();
-    if (++depth_ == 1 && traces_ > 0)
+    ++depth_;
+    if (traces_ > 0) [[unlikely]]
       showOwnValues();
   }
   void unlock() {

@@ -59,7 +59,7 @@ void TraceScope::installFrom(TraceScope *innermost) {
 
 void GraphMutex::showOwnValues() {
   TraceScope *own = innermostTrace();
-  if (shown_ == own)
+  if (depth_ > 1 || shown_ == own)
     return;
   for (TraceScope *trace = shown_; trace; trace = trace->outer_)
     trace->withdraw();
