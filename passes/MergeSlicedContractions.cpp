@@ -10,7 +10,8 @@
 // reads the weights once.
 //
 // Memory: the result of the whole lives from the first step to the last, where the results of steps would
-// live one after the other. It is at most `mostBytes`, or as large as the value that is sliced.
+// live one after the other. All such results of a function together are at most `mostBytes`, or as large as
+// the largest value that is sliced.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Contraction.h"
@@ -35,12 +36,15 @@ constexpr size_t fewestSlices = 4;
 /// A result of this size stays in the cache of a core's neighbourhood until its slices are read.
 constexpr int64_t mostBytes = int64_t(4) << 20;
 
-/// A product of a slice of `whole`, along one of its dimensions.
+/// A product of a slice, along one dimension of what is sliced.
 struct SlicedProduct {
   DotGeneralOp dot;
-  Value whole;
+  SliceOp slice;
   int64_t dim, begin, end;
   bool dropped; ///< the slice has one element along the dimension, and the operand no such dimension
+
+  /// What is sliced. Merging other products may replace it.
+  Value whole() const { return SliceOp(slice).getA(); }
 };
 
 /// The dimension along which a slice is less than all of its operand, or nothing where there are none or
@@ -85,7 +89,7 @@ std::optional<SlicedProduct> slicedProduct(DotGeneralOp dot) {
   std::optional<int64_t> begin = slice.getStart()[*dim].number(), end = slice.getLimit()[*dim].number();
   if (!begin || !end)
     return std::nullopt;
-  return SlicedProduct{dot, slice.getA(), *dim, *begin, *end, static_cast<bool>(reshape)};
+  return SlicedProduct{dot, slice, *dim, *begin, *end, static_cast<bool>(reshape)};
 }
 
 /// Dimensions of the operand of a product as dimensions of what it is a slice of.
@@ -108,7 +112,7 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
       std::optional<SlicedProduct> product = slicedProduct(dot);
       if (!product)
         continue;
-      std::vector<Group> &groups = found[{product->whole, dot.getB()}];
+      std::vector<Group> &groups = found[{product->whole(), dot.getB()}];
       auto group = llvm::find_if(groups, [&](const Group &group) { return areAlike(group[0], *product); });
       (group == groups.end() ? groups.emplace_back() : *group).push_back(*product);
     }
@@ -128,13 +132,16 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
   }
 
   /// Why the products of a group stay; empty if they do not. The group is in the order of its slices.
-  static std::string whyNot(const Group &group, const SymbolRanges &ranges) {
+  /// `room` is the number of bytes that results of wholes may still take.
+  static std::string whyNot(const Group &group, const SymbolRanges &ranges, int64_t &room) {
     const SlicedProduct &first = group.front();
     DotGeneralOp dot = first.dot;
     Type element = dot.getType().getElementType();
+    if (!deviceOf(dot.getType()).isCpu())
+      return "it is not known in which order another device adds";
     if (!element.isF32() && !element.isF64())
       return "the element type is neither f32 nor f64";
-    auto type = cast<RankedTensorType>(first.whole.getType());
+    auto type = cast<RankedTensorType>(first.whole().getType());
     if (isDynamic(type) || isDynamic(dot.getB().getType()))
       return "sizes are not known, and with them who multiplies";
     int64_t at = 0;
@@ -151,15 +158,17 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
       return "the whole would have to be transposed";
     // Other sums may be in another order in a product of more rows: those of at most four rows, or one
     // column, and long ones, of which small products are cut otherwise than large ones.
-    std::optional<ContractionShape> shape = getContractionShape(dot);
-    if (!shape || shape->m.asNumber() <= 4 || shape->n.asNumber() <= 1 || shape->k.asNumber() > longestSum)
-      return "products of so few rows or columns, or so long sums, may add in an order of their own";
     int64_t bytes = 0;
-    for (const SlicedProduct &product : group)
+    for (const SlicedProduct &product : group) {
+      std::optional<ContractionShape> shape = getContractionShape(product.dot);
+      if (!shape || shape->m.asNumber() <= 4 || shape->n.asNumber() <= 1 || shape->k.asNumber() > longestSum)
+        return "products of so few rows or columns, or so long sums, may add in an order of their own";
       bytes += ranges.largest(bytesOf(DotGeneralOp(product.dot).getType()));
-    if (bytes > std::max(mostBytes, ranges.largest(bytesOf(type))))
+    }
+    if (bytes > room)
       return "the result of the whole has " + std::to_string(bytes) +
              " bytes, all of which would live until the last slice is read";
+    room -= bytes;
     return {};
   }
 
@@ -176,11 +185,11 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
       locations.push_back(product.dot->getLoc());
     SmallVector<int64_t> batch = dimsOfWhole(first, dot.getBatchA()),
                          contract = dimsOfWhole(first, dot.getContractA());
-    auto whole =
-        builder.create<DotGeneralOp>(FusedLoc::get(builder.getContext(), locations), first.whole, dot.getB(),
-                                     Value(), batch, dot.getBatchB(), contract, dot.getContractB(), false);
+    auto whole = builder.create<DotGeneralOp>(FusedLoc::get(builder.getContext(), locations), first.whole(),
+                                              dot.getB(), Value(), batch, dot.getBatchB(), contract,
+                                              dot.getContractB(), false);
     // The dimension of the result that the slices are along.
-    auto rank = cast<RankedTensorType>(first.whole.getType()).getRank();
+    auto rank = cast<RankedTensorType>(first.whole().getType()).getRank();
     const SmallVector<int64_t> free = getFreeDims(rank, batch, contract);
     const size_t dim = batch.size() + static_cast<size_t>(llvm::find(free, first.dim) - free.begin());
     for (const SlicedProduct &product : group) {
@@ -206,11 +215,14 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
     if (groups.empty())
       return markAllAnalysesPreserved();
     SymbolRanges ranges = rangesOf(func);
+    int64_t room = mostBytes;
+    for (const Group &group : groups)
+      room = std::max(room, ranges.largest(bytesOf(group.front().whole().getType())));
     for (Group &group : groups) {
       llvm::sort(group, [](const SlicedProduct &a, const SlicedProduct &b) {
         return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
       });
-      const std::string why = whyNot(group, ranges);
+      const std::string why = whyNot(group, ranges, room);
       if (report)
         decisions.push_back({why.empty() ? "merged" : "WEFT-F011", locationText(group.front().dot->getLoc()),
                              "weft.slice", "weft.dot_general", 0,

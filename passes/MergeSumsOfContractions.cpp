@@ -121,10 +121,11 @@ void Lifetimes::restore(const std::vector<std::pair<size_t, unsigned>> &before) 
     temporaries[temporary].last = last;
 }
 
-/// Whether one product may be one of several that are added.
+/// Whether one product may be one of several that are added. A sum of f64 has no kernel that adds while it
+/// multiplies, and would be slower than products with residuals.
 bool isTerm(DotGeneralOp dot) {
-  Type element = dot.getType().getElementType();
-  return (element.isF32() || element.isF64()) && !dot.getBias() && !dot.getRelu() && dot.getMore().empty();
+  return dot.getType().getElementType().isF32() && deviceOf(dot.getType()).isCpu() && !dot.getBias() &&
+         !dot.getRelu() && dot.getMore().empty();
 }
 
 bool areAlike(DotGeneralOp a, DotGeneralOp b) {

@@ -212,10 +212,10 @@ def MergeSlicedContractions : Weft_FuncPass<"weft-merge-sliced-contractions"> {
   let description = [{
     Contractions of one right operand with slices of one value along one dimension, as the steps of a sequence are,
     become one contraction of the value, of whose result each takes its slice: the rows of the slices are rows of one
-    matrix. At least four slices of one size, which together are all of the value and of which none is contracted or
-    batched along the dimension that is sliced. f32 and f64, with AVX-512 the same sums in the same order. What is
-    refused has a reason (WEFT-F011): slices that leave something out or overlap, a result that needs more memory than
-    the operands together hold, sizes that are not known.
+    matrix. At least four slices, which together are all of the value and of which none is contracted or
+    batched along the dimension that is sliced. f32 and f64 on a CPU, with AVX-512 the same sums in the same order. What
+    is refused has a reason (WEFT-F011): slices that leave something out or overlap, few rows, results that together
+    need more than 4 MiB and more than the largest sliced value, sizes that are not known.
   }];
   let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
 }
@@ -225,9 +225,9 @@ def MergeSumsOfContractions : Weft_FuncPass<"weft-merge-sums-of-contractions"> {
   let description = [{
     A chain of contractions, each of which has the one before it as its residual, becomes one contraction with the
     operands of all of them (`plus`), where the last one stands: their products are added in the order of the program,
-    each rounded first, so that every bit stays. For sums of at most 384 products, where the results in between are
-    most of what is moved. The operands then live until the last product. A chain stays as it is, for a reason
-    (WEFT-F010), where that would make the temporaries of the function larger at their peak, where an operand is
+    each rounded first, so that every bit stays. For sums of at most 384 products of f32 on a CPU, where the results in
+    between are most of what is moved. The operands then live until the last product. A chain stays as it is, for a
+    reason (WEFT-F010), where that would make the temporaries of the function larger at their peak, where an operand is
     overwritten in between, and where sums are longer.
   }];
   let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];

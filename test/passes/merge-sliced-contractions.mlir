@@ -174,3 +174,75 @@ weft.func @dynamic(%x: tensor<?x4x5xf32, #n>, %w: tensor<5x7xf32, #cpu>) -> (ten
   %3 = weft.dot_general %r3, %w, contract = [1] x [0] : tensor<?x5xf32, #n>, tensor<5x7xf32, #cpu>
   weft.return %0, %1, %2, %3 : tensor<?x7xf32, #n>, tensor<?x7xf32, #n>, tensor<?x7xf32, #n>, tensor<?x7xf32, #n>
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+// What is sliced may itself be a product that has become a slice.
+// CHECK-LABEL: weft.func @two_layers
+// CHECK-SAME:  "4 products of slices of one value are one product"
+// CHECK-SAME:  "4 products of slices of one value are one product"
+// CHECK:         %[[ALL:.*]] = weft.dot_general %{{.*}} : tensor<96x16xf32, #cpu>, tensor<16x20xf32, #cpu>
+// CHECK:         %[[P0:.*]] = weft.slice %[[ALL]], start = [0, 0], limit = [24, 20]
+// CHECK:         weft.dot_general %[[P0]], %{{.*}} : tensor<24x20xf32, #cpu>, tensor<20x8xf32, #cpu>
+// CHECK-NOT:     weft.dot_general
+// CHECK:         weft.return
+weft.func @two_layers(%x: tensor<96x16xf32, #cpu>, %w: tensor<16x20xf32, #cpu>, %v: tensor<20x8xf32, #cpu>) -> (tensor<24x20xf32, #cpu>, tensor<24x20xf32, #cpu>, tensor<24x20xf32, #cpu>, tensor<6x8xf32, #cpu>, tensor<6x8xf32, #cpu>, tensor<6x8xf32, #cpu>, tensor<6x8xf32, #cpu>) {
+  %s0 = weft.slice %x, start = [0, 0], limit = [24, 16], step = [1, 1] : tensor<96x16xf32, #cpu>
+  %p0 = weft.dot_general %s0, %w, contract = [1] x [0] : tensor<24x16xf32, #cpu>, tensor<16x20xf32, #cpu>
+  %s1 = weft.slice %x, start = [24, 0], limit = [48, 16], step = [1, 1] : tensor<96x16xf32, #cpu>
+  %p1 = weft.dot_general %s1, %w, contract = [1] x [0] : tensor<24x16xf32, #cpu>, tensor<16x20xf32, #cpu>
+  %s2 = weft.slice %x, start = [48, 0], limit = [72, 16], step = [1, 1] : tensor<96x16xf32, #cpu>
+  %p2 = weft.dot_general %s2, %w, contract = [1] x [0] : tensor<24x16xf32, #cpu>, tensor<16x20xf32, #cpu>
+  %s3 = weft.slice %x, start = [72, 0], limit = [96, 16], step = [1, 1] : tensor<96x16xf32, #cpu>
+  %p3 = weft.dot_general %s3, %w, contract = [1] x [0] : tensor<24x16xf32, #cpu>, tensor<16x20xf32, #cpu>
+  %t0 = weft.slice %p0, start = [0, 0], limit = [6, 20], step = [1, 1] : tensor<24x20xf32, #cpu>
+  %q0 = weft.dot_general %t0, %v, contract = [1] x [0] : tensor<6x20xf32, #cpu>, tensor<20x8xf32, #cpu>
+  %t1 = weft.slice %p0, start = [6, 0], limit = [12, 20], step = [1, 1] : tensor<24x20xf32, #cpu>
+  %q1 = weft.dot_general %t1, %v, contract = [1] x [0] : tensor<6x20xf32, #cpu>, tensor<20x8xf32, #cpu>
+  %t2 = weft.slice %p0, start = [12, 0], limit = [18, 20], step = [1, 1] : tensor<24x20xf32, #cpu>
+  %q2 = weft.dot_general %t2, %v, contract = [1] x [0] : tensor<6x20xf32, #cpu>, tensor<20x8xf32, #cpu>
+  %t3 = weft.slice %p0, start = [18, 0], limit = [24, 20], step = [1, 1] : tensor<24x20xf32, #cpu>
+  %q3 = weft.dot_general %t3, %v, contract = [1] x [0] : tensor<6x20xf32, #cpu>, tensor<20x8xf32, #cpu>
+  weft.return %p1, %p2, %p3, %q0, %q1, %q2, %q3 : tensor<24x20xf32, #cpu>, tensor<24x20xf32, #cpu>, tensor<24x20xf32, #cpu>, tensor<6x8xf32, #cpu>, tensor<6x8xf32, #cpu>, tensor<6x8xf32, #cpu>, tensor<6x8xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+// Few rows at the end may add in another order than many.
+// CHECK-LABEL: weft.func @few_rows_at_the_end
+// CHECK-SAME:  products of so few rows
+// CHECK-COUNT-4: weft.dot_general
+weft.func @few_rows_at_the_end(%x: tensor<26x256xf32, #cpu>, %w: tensor<256x512xf32, #cpu>) -> (tensor<8x512xf32, #cpu>, tensor<8x512xf32, #cpu>, tensor<8x512xf32, #cpu>, tensor<2x512xf32, #cpu>) {
+  %s0 = weft.slice %x, start = [0, 0], limit = [8, 256], step = [1, 1] : tensor<26x256xf32, #cpu>
+  %p0 = weft.dot_general %s0, %w, contract = [1] x [0] : tensor<8x256xf32, #cpu>, tensor<256x512xf32, #cpu>
+  %s1 = weft.slice %x, start = [8, 0], limit = [16, 256], step = [1, 1] : tensor<26x256xf32, #cpu>
+  %p1 = weft.dot_general %s1, %w, contract = [1] x [0] : tensor<8x256xf32, #cpu>, tensor<256x512xf32, #cpu>
+  %s2 = weft.slice %x, start = [16, 0], limit = [24, 256], step = [1, 1] : tensor<26x256xf32, #cpu>
+  %p2 = weft.dot_general %s2, %w, contract = [1] x [0] : tensor<8x256xf32, #cpu>, tensor<256x512xf32, #cpu>
+  %s3 = weft.slice %x, start = [24, 0], limit = [26, 256], step = [1, 1] : tensor<26x256xf32, #cpu>
+  %p3 = weft.dot_general %s3, %w, contract = [1] x [0] : tensor<2x256xf32, #cpu>, tensor<256x512xf32, #cpu>
+  weft.return %p0, %p1, %p2, %p3 : tensor<8x512xf32, #cpu>, tensor<8x512xf32, #cpu>, tensor<8x512xf32, #cpu>, tensor<2x512xf32, #cpu>
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+
+// CHECK-LABEL: weft.func @on_a_gpu
+// CHECK-SAME:  it is not known in which order another device adds
+// CHECK-COUNT-4: weft.dot_general
+weft.func @on_a_gpu(%x: tensor<32x256xf32, #gpu>, %w: tensor<256x512xf32, #gpu>) -> (tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>) {
+  %s0 = weft.slice %x, start = [0, 0], limit = [8, 256], step = [1, 1] : tensor<32x256xf32, #gpu>
+  %p0 = weft.dot_general %s0, %w, contract = [1] x [0] : tensor<8x256xf32, #gpu>, tensor<256x512xf32, #gpu>
+  %s1 = weft.slice %x, start = [8, 0], limit = [16, 256], step = [1, 1] : tensor<32x256xf32, #gpu>
+  %p1 = weft.dot_general %s1, %w, contract = [1] x [0] : tensor<8x256xf32, #gpu>, tensor<256x512xf32, #gpu>
+  %s2 = weft.slice %x, start = [16, 0], limit = [24, 256], step = [1, 1] : tensor<32x256xf32, #gpu>
+  %p2 = weft.dot_general %s2, %w, contract = [1] x [0] : tensor<8x256xf32, #gpu>, tensor<256x512xf32, #gpu>
+  %s3 = weft.slice %x, start = [24, 0], limit = [32, 256], step = [1, 1] : tensor<32x256xf32, #gpu>
+  %p3 = weft.dot_general %s3, %w, contract = [1] x [0] : tensor<8x256xf32, #gpu>, tensor<256x512xf32, #gpu>
+  weft.return %p0, %p1, %p2, %p3 : tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>
+}
