@@ -37,9 +37,11 @@ struct CanonicalizeContractions : impl::CanonicalizeContractionsBase<Canonicaliz
     if (contractions.empty())
       return markAllAnalysesPreserved();
     for (ir::DotGeneralOp op : contractions) {
-      if (!ir::getContractionShape(op) && !op.getMore().empty())
-        splitSum(op);
-      else if (!ir::getContractionShape(op))
+      if (!ir::getContractionShape(op) && !op.getMore().empty()) {
+        splitSum(op); // a sum has no bias
+        continue;
+      }
+      if (!ir::getContractionShape(op))
         rewrite(op);
       if (op.getBias() && !ir::takesBias(op))
         detachBias(op);
