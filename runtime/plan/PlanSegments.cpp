@@ -41,6 +41,8 @@ std::vector<Access> accesses_of(const fb::Launch &launch) {
     for (const int optional : {product->bias(), product->residual()})
       if (optional >= 0)
         accesses.push_back({static_cast<uint32_t>(optional), false});
+    for (uint32_t i = 0; i < length(product->more()); ++i)
+      accesses.push_back({product->more()->Get(i), false});
   } else if (const auto *attention = launch.op_as_AttentionLaunch()) {
     const AttentionShape shape = attention_shape(*attention);
     uint32_t place = 0;

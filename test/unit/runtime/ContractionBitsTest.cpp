@@ -445,6 +445,16 @@ TEST(Contraction, SumsOfProductsHaveTheBitsOfProductsThatAreAdded) {
         }
 }
 
+// Rows without columns are nothing to add, however many they are.
+TEST(Contraction, SumsOfProductsWithoutElementsEnd) {
+  ContractionShape sum = Problem::dense(DType::f32, 1, int64_t(1) << 40, 0, 0);
+  sum.more = 1;
+  const void *const more[] = {nullptr, nullptr};
+  ContractionCall call;
+  call.more = more;
+  EXPECT_TRUE(Contraction::get(sum).value_or_throw()->run(call, {true}));
+}
+
 // With AVX-512 the gradients of a sequence's weights are one pass over each block of the result.
 TEST(Contraction, SumsOfShortProductsAreComputedBlockByBlock) {
   ContractionShape sum = Problem::dense(DType::f32, 1, 512, 128, 32);

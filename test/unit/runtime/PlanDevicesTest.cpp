@@ -95,6 +95,33 @@ PlanBuilder there_and_back() {
   return divided(std::move(b));
 }
 
+TEST(PlanDevices, AProductWaitsForAllOfItsOperands) {
+  // A device copies to the host what the host multiplies: as an operand of the first or of the second
+  // product.
+  for (const bool isFirst : {true, false}) {
+    PlanBuilder b = good();
+    b.plan.launches.clear();
+    b.result("z", DType::f32, {16});
+    const uint32_t t = b.buffer(fb::Storage::arena, 0, 0, 64), z = b.buffer(fb::Storage::result, 1, 0, 64);
+    fb::CopyLaunchT copy;
+    copy.source = 2;
+    copy.destination = t;
+    fb::LaunchT &copies = b.launch("copy");
+    copies.op.Set(copy);
+    copies.device = 1;
+    fb::ContractionLaunchT product;
+    product.a = isFirst ? t : 0;
+    product.b = 0;
+    product.c = z;
+    product.bias = product.residual = -1;
+    product.more = {isFirst ? 0 : t, 0};
+    b.launch("product").op.Set(product);
+    const PlanBuilder made = divided(std::move(b));
+    ASSERT_EQ(made.plan.segments.size(), 2u);
+    EXPECT_EQ(made.plan.segments[1]->waits, std::vector<uint32_t>{0}) << isFirst;
+  }
+}
+
 TEST(PlanDevices, SegmentsWaitForWhatTouchesTheSameBytes) {
   const PlanBuilder b = there_and_back();
   ASSERT_EQ(b.plan.segments.size(), 5u);
