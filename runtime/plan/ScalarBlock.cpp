@@ -39,11 +39,10 @@ Status check_scalar_block(const fb::Plan &plan) {
       return Status::error(what + "has element type number " + number(unsigned(scalar.dtype())) +
                            ", and its argument " + number(unsigned(type.dtype())));
     const uint64_t bytes = itemsize(static_cast<DType>(type.dtype()));
-    if (scalar.offset() < end || scalar.offset() % bytes != 0 || scalar.offset() > plan.scalar_bytes() ||
-        bytes > plan.scalar_bytes() - scalar.offset())
+    if (scalar.offset() != (end + bytes - 1) / bytes * bytes)
       return Status::error(what + "takes bytes [" + number(scalar.offset()) + ", +" + number(bytes) +
                            ") of a block of " + number(plan.scalar_bytes()) +
-                           ", which are misaligned, outside, or not behind those of the scalar before");
+                           ", expected the first aligned ones behind the scalar before");
     end = scalar.offset() + bytes;
   }
   if (end != plan.scalar_bytes())

@@ -518,6 +518,10 @@ TEST(PlanVerifier, ProvesTheBlockOfScalars) {
           [](PlanBuilder &b) { b.plan.scalars[1]->offset = 4; });
   refused("scalar 1 takes bytes [9, +4)", [](PlanBuilder &b) { b.plan.scalars[1]->offset = 9; });
   refused("scalar 1 takes bytes [12, +4)", [](PlanBuilder &b) { b.plan.scalars[1]->offset = 12; });
+  refused("scalar 0 takes bytes [18446744073709551608, +8)", [](PlanBuilder &b) {
+    b.plan.scalars[0]->offset = UINT64_MAX - 7;
+    b.plan.scalar_bytes = UINT64_MAX;
+  });
   refused("the block of scalars has 16 bytes, of which 12 are taken",
           [](PlanBuilder &b) { b.plan.scalar_bytes = 16; });
   refused("lies in scalar 2 of 2", [](PlanBuilder &b) { b.plan.buffers[1]->index = 2; });
