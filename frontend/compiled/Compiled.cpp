@@ -174,7 +174,8 @@ CompiledImpl::Compiling::Compiling(CompiledImpl &impl)
     : impl(impl), before(std::exchange(impl.compilingThread_, threadNumber())) {}
 
 CompiledImpl::Compiling::~Compiling() {
-  impl.compilingThread_ = before;
+  // A thread that holds the lock more than once compiles beside another one, which may have ended by now.
+  impl.compilingThread_ = before == threadNumber() ? before : 0;
   ++impl.compilations_;
   impl.compilations_.notify_all();
 }

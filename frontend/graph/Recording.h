@@ -22,7 +22,7 @@ public:
     mutex_.lock();
     ++depth_;
     if (traces_ > 0) [[unlikely]]
-      showOwnValues();
+      showOwnValuesOrUnlock();
   }
   void unlock() {
     --depth_;
@@ -34,6 +34,7 @@ public:
 private:
   friend class TraceScope;
   void showOwnValues();
+  void showOwnValuesOrUnlock();
   std::recursive_mutex mutex_;
   int depth_ = 0;
   int traces_ = 0;              ///< how many traces are under way, in all threads

@@ -67,6 +67,16 @@ void GraphMutex::showOwnValues() {
   shown_ = own;
 }
 
+/// Who locks does not hold the lock if that fails.
+void GraphMutex::showOwnValuesOrUnlock() {
+  try {
+    showOwnValues();
+  } catch (...) {
+    unlock();
+    throw;
+  }
+}
+
 SuspendTrace::SuspendTrace() : suspended_(currentScope()) { currentScope() = nullptr; }
 SuspendTrace::~SuspendTrace() { currentScope() = suspended_; }
 

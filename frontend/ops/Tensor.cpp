@@ -65,6 +65,7 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
 //===----------------------------------------------------------------------===//
 
 /// The type, which the slot stores apart from its value, so that the reference is valid as long as the slot.
+/// Read it under the graph's lock: without the lock, it may be the type that another thread sees.
 static const Spec &specOf(const Tensor &tensor, Loc loc) {
   const auto &slot = Access::slot(tensor);
   if (!slot)
@@ -75,6 +76,7 @@ static const Spec &specOf(const Tensor &tensor, Loc loc) {
 
 const Shape &Tensor::sizes(Loc loc) const { return specOf(*this, loc).shape; }
 int64_t Tensor::size(int64_t dim, Loc loc) const {
+  GraphLock lock(graphMutex());
   const Shape &shape = sizes(loc);
   auto rank = static_cast<int64_t>(shape.size());
   if (rank == 0)
@@ -82,16 +84,24 @@ int64_t Tensor::size(int64_t dim, Loc loc) const {
   return numberOr(shape[static_cast<size_t>(wrapDim(dim, rank, loc))], "the size of this dimension", loc);
 }
 int64_t Tensor::numel(Loc loc) const {
+  GraphLock lock(graphMutex());
   return numberOr(specOf(*this, loc).count(), "the number of elements of this tensor", loc);
 }
-DType Tensor::dtype(Loc loc) const { return specOf(*this, loc).dtype; }
-Device Tensor::device(Loc loc) const { return specOf(*this, loc).device; }
+DType Tensor::dtype(Loc loc) const {
+  GraphLock lock(graphMutex());
+  return specOf(*this, loc).dtype;
+}
+Device Tensor::device(Loc loc) const {
+  GraphLock lock(graphMutex());
+  return specOf(*this, loc).device;
+}
 std::vector<int64_t> Tensor::strides(Loc loc) const {
   specOf(*this, loc);
   GraphLock lock(graphMutex());
   return stridesOf(*slot_);
 }
 bool Tensor::is_contiguous(Loc loc) const {
+  GraphLock lock(graphMutex());
   const Shape &shape = sizes(loc);
   std::vector<int64_t> found = strides(loc), wanted = rowMajor(shape);
   for (size_t i = 0; i < shape.size(); ++i)

@@ -65,6 +65,7 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
       names.insert(name = "param" + std::to_string(members.size()));
     Access::slot(parameter)->optimized = true;
     Access::slot(parameter)->optimizer = self;
+    ++changes;
     members.push_back({std::move(parameter), std::move(name), number, nullptr, {}});
   }
 }
@@ -165,15 +166,22 @@ void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
                        std::all_of(stepping.begin(), stepping.end(),
                                    [](const Member *member) { return member->counter != nullptr; });
   if (isThere && !Trace::current()) {
+    ++changes;
     makeState(stepping, loc);
     return;
   }
+  if (!Trace::current())
+    ++changes;
   // State may be made from here on. If that fails, or the trace under way fails, it is undone.
   std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
   for (const Member &member : members)
     if (member.counter && !Access::slot(member.counter->steps)->value().node->trace)
       values.emplace_back(Access::slot(member.counter->steps), Access::slot(member.counter->steps)->value());
-  const std::function<void()> undo = [this, before = members, values = std::move(values)] {
+  // A trace runs without the graph's lock. If another thread has made steps meanwhile, they count, and what
+  // the trace made stays: state of zeros, which no step has used.
+  const std::function<void()> undo = [this, before = members, values = std::move(values), seen = changes] {
+    if (changes != seen)
+      return;
     members = before;
     for (const auto &[slot, value] : values)
       if (slot->value() != value)
@@ -351,6 +359,7 @@ void OptimizerState::load(const StateDict &state, Loc loc) {
       number.value = value.item<double>();
       overwrite(number.tensor, value, loc);
     }
+  ++changes;
   // Members that shared a count and load equal ones go on sharing it, so that nothing compiles again.
   struct Sharers {
     std::shared_ptr<Counter> before; ///< null if they had none; then only members of one group share

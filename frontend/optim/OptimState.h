@@ -60,6 +60,7 @@ struct OptimizerState {
   std::string kind; ///< "adam": the prefix of the names of slots
   std::vector<Group> groups;
   std::vector<Member> members;
+  uint64_t changes = 0; ///< steps, loads and new groups outside of traces
   std::shared_ptr<const void> self = std::make_shared<char>(); ///< how its parameters refer to it
 
   void addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
