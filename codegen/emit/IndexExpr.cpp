@@ -91,7 +91,7 @@ VarId IndexSpace::addGathered(int node, ir::Size size, bool perLane) {
 }
 
 VarId IndexSpace::intern(IndexVar var) {
-  std::vector<int64_t> key{var.kind, var.by.raw(), var.node};
+  std::vector<int64_t> key{var.kind, var.by.raw(), var.node, var.maximum.raw(), var.multipleOf};
   var.of.append(key);
   auto [entry, isNew] = derived.try_emplace(std::move(key), static_cast<VarId>(vars.size()));
   if (isNew)

@@ -473,6 +473,40 @@ TEST(TraceThreads, AnExceptionUndoesTheTraceAndNothingElse) {
   EXPECT_EQ(adam.state_dict().size(), 5u); // the numbers, and no state of a parameter
 }
 
+TEST(TraceThreads, StepsOfAnotherThreadStayWhenATraceIsDiscarded) {
+  const auto run = [](bool beside) {
+    Tensor w = full({2}, 1.0).requires_grad_();
+    optim::Adam adam({w}, {.lr = 0.1});
+    const auto step = [&] {
+      (w * w).sum().backward();
+      adam.step();
+      adam.zero_grad();
+    };
+    step();
+    (w * w).sum().backward();
+    Meeting meeting;
+    auto f = compile([&] {
+      (w * w).sum().backward();
+      adam.step();
+      if (beside)
+        meeting.wait();
+    });
+    const auto steps = [&] {
+      for (int i = 0; i < 5; ++i)
+        step();
+      w.to_vector<float>();
+    };
+    if (beside) {
+      meeting.run([&] { f(); }, steps); // the gradient is gone: traced again
+    } else {
+      steps();
+      f();
+    }
+    return w.to_vector<float>();
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
 //===----------------------------------------------------------------------===//
 // Both at full speed
 //===----------------------------------------------------------------------===//
