@@ -85,6 +85,8 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     binding.isGradient = touched.gradientOf != nullptr;
     if (touched.argument < 0)
       binding.slot = touched.gradientOf ? touched.gradientOf : touched.slot;
+    if (binding.slot)
+      binding.view = binding.slot->sharedView();
     binding.spec = touched.input ? touched.input.spec() : slot.spec();
     binding.requiresGrad = slot.requiresGrad;
     binding.needsGrad = slot.requiresGrad || (touched.input && touched.input.requiresGrad());

@@ -188,6 +188,10 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
       return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};
     if (!fits(binding.spec, slot->spec()))
       return specMismatch(binding, slot->spec());
+    if (binding.slot && binding.slot->sharedView() != binding.view)
+      return Mismatch{binding.str() + (binding.view ? " was a view of another tensor and is none"
+                                                    : " was no view of another tensor and is one"),
+                      "WEFT-R004"};
     if (auto why = stridesMismatch(binding, *slot))
       return why;
     if (slot->requiresGrad != binding.requiresGrad ||

@@ -25,10 +25,11 @@ struct Binding {
   bool isGradient = false;    ///< it is the gradient of that slot or argument
 
   Spec spec;
-  bool requiresGrad = false; ///< it is a gradient leaf
-  bool needsGrad = false;    ///< operations on it record a gradient
-  bool guardsGrad = false;   ///< whether it has a gradient before the call is part of the signature,
-  bool hadGrad = false;      ///< and it had one
+  std::shared_ptr<const View> view; ///< of a slot: how it was a view, or null
+  bool requiresGrad = false;        ///< it is a gradient leaf
+  bool needsGrad = false;           ///< operations on it record a gradient
+  bool guardsGrad = false;          ///< whether it has a gradient before the call is part of the signature,
+  bool hadGrad = false;             ///< and it had one
 
   int argument = -1;    ///< its number in the executable; -1 if the call does not read its value
   int tiedResult = -1;  ///< the result that is written to its storage

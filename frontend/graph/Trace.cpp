@@ -151,7 +151,7 @@ void Trace::writeMode(const std::shared_ptr<bool> &flag, bool value) {
 //===----------------------------------------------------------------------===//
 
 Trace::Guards Trace::guardsOf(const Slot &slot) {
-  return {slot.spec(), slot.requiresGrad, slot.hasHistory(), slot.grad != nullptr};
+  return {slot.spec(), slot.requiresGrad, slot.hasHistory(), slot.grad != nullptr, slot.sharedView()};
 }
 
 void Trace::exchange(size_t index) {
@@ -199,8 +199,8 @@ void Trace::withdraw() {
 void Trace::install() {
   for (Hidden &hidden : hidden_) {
     const Guards was = std::exchange(hidden.guards, guardsOf(*hidden.guarded)), &is = hidden.guards;
-    hidden.isChanged |=
-        was.spec != is.spec || was.requiresGrad != is.requiresGrad || was.needsGrad != is.needsGrad;
+    hidden.isChanged |= was.spec != is.spec || was.view != is.view || was.requiresGrad != is.requiresGrad ||
+                        was.needsGrad != is.needsGrad;
     hidden.isGradChanged |= was.hasGrad != is.hasGrad;
   }
   auto cut = cuts_.begin();

@@ -105,6 +105,7 @@ private:
   struct Guards {
     Spec spec;
     bool requiresGrad, needsGrad, hasGrad;
+    std::shared_ptr<const View> view;
   };
   /// The other side of a touched slot.
   struct Hidden {
@@ -112,8 +113,9 @@ private:
     SlotState state;
     std::shared_ptr<Slot> guarded; ///< the slot itself, or that which an argument stands for
     Guards guards;                 ///< when the trace was last withdrawn
-    bool isChanged = false;        ///< another thread changed its type, or whether it requires a gradient
-    bool isGradChanged = false;    ///< another thread removed its gradient, or gave it one
+    bool isChanged =
+        false; ///< another thread changed its type, how it is a view, or whether it requires a gradient
+    bool isGradChanged = false; ///< another thread removed its gradient, or gave it one
   };
   /// A view from outside that is none in the trace, because the type of its base changed there.
   struct CutView {

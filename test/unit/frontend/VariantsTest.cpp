@@ -306,6 +306,21 @@ TEST(Recompilation, WhatTheUsersCodeThrowsOverADimIsNoReasonToEndTheCall) {
   EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws an exception."), 1u) << text;
 }
 
+TEST(Variants, ACapturedViewThatIsCutOffIsNoViewInCallsEither) {
+  nn::Linear layer(2, 2);
+  const NoGradGuard guard;
+  layer.weight.fill_(1);
+  Tensor part = layer.weight.detach().slice(0, 0, 1);
+  const auto body = [&](Tensor x) { return part * x; };
+  auto f = compile(body);
+  EXPECT_EQ(floats(f(full({1, 2}, 2.0))), Floats(2, 2));
+  layer.to(f64); // the view keeps its own value from here on
+  layer.to(f32);
+  layer.weight.fill_(7);
+  EXPECT_EQ(floats(body(full({1, 2}, 2.0))), Floats(2, 2));
+  EXPECT_EQ(floats(f(full({1, 2}, 2.0))), Floats(2, 2));
+}
+
 TEST(Recompilation, OfOtherStridesIsSaidAtTheThirdWithAdvice) {
   auto f = compile([](Tensor x) { return x * 2; }, {.name = "rows"});
   const Tensor base = ones({64, 8});
