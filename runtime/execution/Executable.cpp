@@ -14,9 +14,9 @@
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanVerifier.h"
 #include "runtime/plan/StepTable.h"
-#include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
 #include "runtime/threads/Executor.h"
 
@@ -25,12 +25,6 @@
 
 namespace weft::runtime {
 namespace {
-
-std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
-
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
 
 TensorInfo tensor_info(const fb::TensorType &type) {
   TensorInfo info;

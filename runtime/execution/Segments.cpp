@@ -8,7 +8,7 @@
 #include "runtime/execution/Segments.h"
 
 #include "runtime/plan/PlanDevices.h"
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 
 #include <algorithm>
 #include <array>
@@ -320,7 +320,7 @@ std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> l
   if (std::ranges::all_of(devices, [](const FunctionDevice &device) { return device.device->is_host(); }))
     return segments;
   size_t next = 0;
-  for (uint32_t i = 0; plan.segments() && i < plan.segments()->size(); ++i) {
+  for (uint32_t i = 0; i < length(plan.segments()); ++i) {
     const fb::Segment &source = *plan.segments()->Get(i);
     Segment segment;
     segment.first = next;
@@ -332,7 +332,7 @@ std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> l
       segment.may_fail |= launch.may_fail;
       segment.predicated |= launch.predicated;
     }
-    for (uint32_t j = 0; source.waits() && j < source.waits()->size(); ++j) {
+    for (uint32_t j = 0; j < length(source.waits()); ++j) {
       segment.waits.push_back(source.waits()->Get(j));
       segments[segment.waits.back()].awaited = true;
     }

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/AttentionPlan.h"
 
+#include "runtime/plan/PlanFields.h"
 #include "weft/limits.hpp"
 
 #include <algorithm>
@@ -20,18 +21,8 @@ constexpr int64_t mostElements = int64_t(1) << 47; // the address space of a pro
 constexpr const char *partNames[attentionParts] = {"q",    "k",  "v",  "out", "lse",
                                                    "grad", "dq", "dk", "dv",  "mask"};
 
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
-
-// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
-bool aligned(const flatbuffers::Vector<int64_t> *vector) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
-}
-
 /// What is wrong with the type, the extents and the mask of a launch.
 std::string extents_problem(const fb::AttentionLaunch &launch) {
-  const auto number = [](int64_t value) { return std::to_string(value); };
   if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
       !attention_supports(static_cast<DType>(launch.dtype())))
     return "has no attention of element type number " + number(launch.dtype());

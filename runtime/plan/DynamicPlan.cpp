@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/DynamicPlan.h"
 
+#include "runtime/plan/PlanFields.h"
 #include "runtime/plan/StepTable.h"
-#include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
 #include "weft/limits.hpp"
 
@@ -18,19 +18,8 @@
 namespace weft::runtime {
 namespace {
 
-std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
-
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
-
 std::string prefix(const fb::Plan &plan) {
   return "plan of '" + text(plan.function()) + "' for " + text(plan.target()) + ": ";
-}
-
-/// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
-bool aligned(const flatbuffers::Vector<int64_t> *vector) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
 }
 
 /// Evaluates sizes. `failed` is set if a number overflows or an expression does not exist. The value of each

@@ -7,7 +7,7 @@
 
 #include "runtime/plan/FailureKey.h"
 
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,8 +17,6 @@ namespace weft::runtime {
 namespace {
 
 uint64_t largest(uint32_t bits) { return (uint64_t(1) << bits) - 1; }
-
-std::string number(auto value) { return std::to_string(value); }
 
 } // namespace
 
@@ -52,9 +50,9 @@ Expected<FailureKey> choose_failure_key(uint64_t launches, uint64_t most_checks)
 }
 
 Status check_failure_key(const fb::Plan &plan) {
-  const uint32_t checks = plan.checks() ? plan.checks()->size() : 0;
+  const uint32_t checks = length(plan.checks());
   uint64_t fallible = 0, own = 0, most = 0;
-  for (uint32_t i = 0; plan.launches() && i < plan.launches()->size(); ++i) {
+  for (uint32_t i = 0; i < length(plan.launches()); ++i) {
     const fb::Launch &launch = *plan.launches()->Get(i);
     const bool checked = launch.may_fail() && launch.op_type() == fb::LaunchOp::KernelLaunch;
     if (checked != (launch.check_count() != 0))

@@ -17,7 +17,6 @@
 #include "weft/status.hpp"
 
 #include <cstdint>
-#include <vector>
 
 namespace weft::fb {
 struct Plan;

@@ -8,6 +8,7 @@
 #include "runtime/plan/KernelSignature.h"
 
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/PlanFields.h"
 #include "runtime/plan/StepTable.h"
 
 namespace weft::runtime {
@@ -19,17 +20,6 @@ constexpr uint32_t maxTerms = 256, maxFactors = 16;
 
 /// A size that is not compared, because it depends on a symbol that is not an operand of the kernel.
 constexpr int64_t anySize = -1;
-
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
-
-std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
-
-/// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
-bool aligned(const flatbuffers::Vector<int64_t> *vector) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
-}
 
 std::optional<int64_t> value_of(const fb::ImageSignatures &signatures, int64_t size,
                                 std::span<const int64_t> values) {

@@ -8,7 +8,7 @@
 #include "runtime/plan/PlanDevices.h"
 
 #include "runtime/package/PlanTargets.h"
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 #include "runtime/support/DeviceName.h"
 
 #include <algorithm>
@@ -18,14 +18,6 @@
 
 namespace weft::runtime {
 namespace {
-
-std::string number(auto value) { return std::to_string(value); }
-
-std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
-
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
 
 class Checker {
 public:

@@ -10,7 +10,7 @@
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/PlanDevices.h"
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 
 #include <algorithm>
 #include <array>
@@ -19,12 +19,6 @@
 
 namespace weft::runtime {
 namespace {
-
-std::string number(auto value) { return std::to_string(value); }
-
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
 
 struct Access {
   uint32_t buffer;

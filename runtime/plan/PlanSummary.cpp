@@ -7,8 +7,8 @@
 
 #include "runtime/plan/PlanSummary.h"
 
+#include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanVerifier.h"
-#include "runtime/plan/plan_generated.h"
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ Expected<PlanSummary> summarize_plan(const Package &package, std::string_view fu
   const fb::Plan &plan = **read;
   PlanSummary summary;
   int32_t region = -1;
-  for (uint32_t i = 0; plan.launches() && i < plan.launches()->size(); ++i) {
+  for (uint32_t i = 0; i < length(plan.launches()); ++i) {
     const fb::Launch &launch = *plan.launches()->Get(i);
     summary.fallible += launch.may_fail();
     summary.predicated += launch.predicate() != fb::Predicate::none;
@@ -34,11 +34,10 @@ Expected<PlanSummary> summarize_plan(const Package &package, std::string_view fu
     region = std::max(region, launch.region());
   }
   summary.scalar_bytes = plan.scalar_bytes();
-  for (uint32_t i = 0; plan.scalars() && i < plan.scalars()->size(); ++i) {
+  for (uint32_t i = 0; i < length(plan.scalars()); ++i) {
     const fb::ScalarPlace &scalar = *plan.scalars()->Get(i);
     const fb::Argument &argument = *plan.arguments()->Get(scalar.argument());
-    summary.scalars.push_back(
-        {argument.name() ? argument.name()->str() : "", static_cast<DType>(scalar.dtype()), scalar.offset()});
+    summary.scalars.push_back({text(argument.name()), static_cast<DType>(scalar.dtype()), scalar.offset()});
   }
   return summary;
 }

@@ -16,10 +16,10 @@
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanSegments.h"
 #include "runtime/plan/ScalarBlock.h"
 #include "runtime/plan/StepTable.h"
-#include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
 #include "weft/dtype.hpp"
 #include "weft/limits.hpp"
@@ -36,19 +36,6 @@ namespace {
 
 constexpr uint64_t maxBytes = uint64_t(1) << 47; // the address space of a process
 constexpr uint64_t maxScratchBytes = uint64_t(1) << 32;
-
-std::string number(auto value) { return std::to_string(value); }
-
-std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
-
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
-
-// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
-bool aligned(const flatbuffers::Vector<int64_t> *vector) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
-}
 
 // Checks one plan; members hold what several checks share.
 class Verifier {

@@ -7,7 +7,7 @@
 
 #include "runtime/plan/ScalarBlock.h"
 
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 #include "weft/dtype.hpp"
 
 #include <string>
@@ -16,11 +16,10 @@
 namespace weft::runtime {
 
 Status check_scalar_block(const fb::Plan &plan) {
-  const auto number = [](auto value) { return std::to_string(value); };
-  const uint32_t arguments = plan.arguments() ? plan.arguments()->size() : 0;
+  const uint32_t arguments = length(plan.arguments());
   std::vector<bool> taken(arguments);
   uint64_t end = 0;
-  for (uint32_t i = 0; plan.scalars() && i < plan.scalars()->size(); ++i) {
+  for (uint32_t i = 0; i < length(plan.scalars()); ++i) {
     const fb::ScalarPlace &scalar = *plan.scalars()->Get(i);
     const std::string what = "scalar " + number(i) + " ";
     if (scalar.argument() >= arguments)
@@ -31,13 +30,13 @@ Status check_scalar_block(const fb::Plan &plan) {
     if (taken[scalar.argument()])
       return Status::error(what + of + "another scalar is");
     taken[scalar.argument()] = true;
-    if (argument.role() != fb::Role::scalar || argument.donated() || (type.shape() && type.shape()->size()))
+    if (argument.role() != fb::Role::scalar || argument.donated() || length(type.shape()))
       return Status::error(what + of + "is no number that calls only read");
     if (!type.device() || type.device()->string_view() != "cpu")
       return Status::error(what + of + "is not on the host");
     if (scalar.dtype() != type.dtype())
-      return Status::error(what + "has element type number " + number(unsigned(scalar.dtype())) +
-                           ", and its argument " + number(unsigned(type.dtype())));
+      return Status::error(what + "has element type number " + number(scalar.dtype()) +
+                           ", and its argument " + number(type.dtype()));
     const uint64_t bytes = itemsize(static_cast<DType>(type.dtype()));
     if (scalar.offset() != (end + bytes - 1) / bytes * bytes)
       return Status::error(what + "takes bytes [" + number(scalar.offset()) + ", +" + number(bytes) +

@@ -8,7 +8,7 @@
 #include "runtime/plan/State.h"
 
 #include "runtime/plan/DecodedBytes.h"
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 #include "weft/limits.hpp"
 
 #include <cstring>
@@ -87,13 +87,13 @@ Expected<std::vector<StateValue>> read_state(const Package &package, std::string
     return wrong("its " + std::to_string(section->size()) +
                  " bytes stand for more than as many: parts of it are shared");
   std::unordered_set<std::string> names;
-  for (uint32_t i = 0; index->entries() && i < index->entries()->size(); ++i) {
+  for (uint32_t i = 0; i < length(index->entries()); ++i) {
     const fb::StateEntry *entry = index->entries()->Get(i);
     const auto bad = [&](const std::string &what) {
       return wrong("entry " + std::to_string(i) + ": " + what);
     };
     StateValue value;
-    value.name = entry->name() ? entry->name()->str() : "";
+    value.name = text(entry->name());
     if (value.name.empty())
       return bad("name is missing");
     if (!names.insert(value.name).second)

@@ -7,21 +7,12 @@
 
 #include "runtime/plan/StepTable.h"
 
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 
 #include <string>
 
 namespace weft::runtime {
 namespace {
-
-template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
-
-/// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
-bool aligned(const flatbuffers::Vector<int64_t> *vector) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
-}
 
 std::vector<StepGroupCounts> counts_of(const fb::KernelLaunch &launch) {
   std::vector<StepGroupCounts> counts;
