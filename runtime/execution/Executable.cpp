@@ -13,6 +13,7 @@
 #include "runtime/package/PlanTargets.h"
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanVerifier.h"
@@ -380,23 +381,17 @@ Status Executable::Impl::build(const fb::Plan &plan) {
 
   // An out-of-memory report names a result by the line that computes it.
   std::vector<const fb::Launch *> made_by(signature.results.size());
-  const auto written = [&](uint32_t index, const fb::Launch *launch) {
-    const fb::Buffer *buffer = plan.buffers()->Get(index);
-    if (buffer->storage() == fb::Storage::result)
-      made_by[buffer->index()] = launch;
-  };
   const auto argument_count = static_cast<uint32_t>(signature.arguments.size());
   const auto result_count = static_cast<uint32_t>(signature.results.size());
-  const auto add_operand = [&](uint32_t index) -> uint64_t {
-    const fb::Buffer *buffer = plan.buffers()->Get(index);
-    uint32_t base = argument_count + result_count + basesOfDevice * buffer->device();
-    uint64_t offset = buffer->offset();
-    switch (buffer->storage()) {
+  const auto add_operand = [&](const fb::Buffer &buffer) {
+    uint32_t base = argument_count + result_count + basesOfDevice * buffer.device();
+    uint64_t offset = buffer.offset();
+    switch (buffer.storage()) {
     case fb::Storage::argument:
-      base = buffer->index();
+      base = buffer.index();
       break;
     case fb::Storage::result:
-      base = argument_count + buffer->index();
+      base = argument_count + buffer.index();
       break;
     case fb::Storage::arena:
       break;
@@ -405,12 +400,11 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       break;
     case fb::Storage::scalar:
       base += scalarsBase;
-      offset += scalars[buffer->index()].offset;
-      devices[buffer->device()].reads_scalars = true;
+      offset += scalars[buffer.index()].offset;
+      devices[buffer.device()].reads_scalars = true;
       break;
     }
     operands.push_back({base, offset});
-    return buffer->bytes();
   };
   for (uint32_t i = 0; i < length(plan.launches()); ++i) {
     const fb::Launch *source = plan.launches()->Get(i);
@@ -430,7 +424,6 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     launch.name = text(source->name());
     launch.origin = origin_of(*source);
     launch.flops = source->flops();
-    uint64_t touched = 0;
     if (const fb::KernelLaunch *kernel = source->op_as_KernelLaunch()) {
       Expected<KernelFn> function = image->find(kernel->symbol()->string_view());
       if (!function)
@@ -446,10 +439,6 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.tasks = kernel->tasks();
       launch.grain = kernel->grain();
       device.kernel_scratch = std::max(device.kernel_scratch, align_line(kernel->scratch_bytes()));
-      for (uint32_t j = 0; j < length(kernel->buffers()); ++j)
-        touched += add_operand(kernel->buffers()->Get(j));
-      for (uint32_t j = kernel->first_result(); j < length(kernel->buffers()); ++j)
-        written(kernel->buffers()->Get(j), source);
     } else if (const fb::ContractionLaunch *product = source->op_as_ContractionLaunch()) {
       launch.kind = LaunchKind::contraction;
       ContractionShape shape;
@@ -475,15 +464,6 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.contraction = *contraction;
       if (launch.name.empty())
         launch.name = "contraction";
-      for (uint32_t buffer : {product->a(), product->b(), product->c()})
-        touched += add_operand(buffer);
-      written(product->c(), source);
-      if (launch.bias)
-        touched += add_operand(static_cast<uint32_t>(product->bias()));
-      if (launch.residual)
-        touched += add_operand(static_cast<uint32_t>(product->residual()));
-      for (uint32_t j = 0; j < length(product->more()); ++j)
-        touched += add_operand(product->more()->Get(j));
       launch.flops = std::max<uint64_t>(launch.flops,
                                         static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k) *
                                             static_cast<uint64_t>(1 + shape.more));
@@ -492,23 +472,13 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       if (launch.name.empty())
         launch.name = "attention";
       launch.attention = std::make_shared<Attention>(attention_shape(*attention));
-      uint32_t next = 0;
-      for (size_t part = 0; part < attentionParts; ++part) {
-        if (!launch.attention->shape().has(static_cast<AttentionPart>(part)))
-          continue;
-        const uint32_t buffer = attention->places()->Get(next++)->buffer();
-        touched += add_operand(buffer);
-        if (launch.attention->shape().writes(static_cast<AttentionPart>(part)))
-          written(buffer, source);
-      }
     } else if (const fb::HostLaunch *host = source->op_as_HostLaunch()) {
       launch.kind = host->action() == fb::HostAction::print ? LaunchKind::print : LaunchKind::require;
       launch.dtype = static_cast<DType>(host->dtype());
       for (uint32_t d = 0; d < length(host->shape()); ++d)
         launch.shape.push_back(host->shape()->Get(d));
       launch.text = text(host->text());
-      launch.value_bytes = add_operand(host->buffer());
-      touched = launch.value_bytes;
+      launch.value_bytes = plan.buffers()->Get(host->buffer())->bytes();
       if (launch.name.empty())
         launch.name = launch.kind == LaunchKind::print ? "print" : "assert";
     } else {
@@ -516,12 +486,18 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.kind = LaunchKind::copy;
       if (launch.name.empty())
         launch.name = "copy";
-      launch.copy_bytes = static_cast<int64_t>(add_operand(copy->source()));
-      launch.source_device = static_cast<uint8_t>(plan.buffers()->Get(copy->source())->device());
+      const fb::Buffer *from = plan.buffers()->Get(copy->source());
+      launch.copy_bytes = static_cast<int64_t>(from->bytes());
+      launch.source_device = static_cast<uint8_t>(from->device());
       launch.destination_device = static_cast<uint8_t>(plan.buffers()->Get(copy->destination())->device());
-      touched = 2 * static_cast<uint64_t>(launch.copy_bytes);
-      add_operand(copy->destination());
-      written(copy->destination(), source);
+    }
+    uint64_t touched = 0;
+    for (const BufferAccess &access : accesses_of(*source)) {
+      const fb::Buffer &buffer = *plan.buffers()->Get(access.buffer);
+      add_operand(buffer);
+      touched += buffer.bytes();
+      if (access.written && buffer.storage() == fb::Storage::result)
+        made_by[buffer.index()] = source;
     }
     launch.bytes = source->bytes_read() + source->bytes_written();
     if (launch.bytes == 0)

@@ -8,6 +8,7 @@
 #include "runtime/plan/PlanDevices.h"
 
 #include "runtime/package/PlanTargets.h"
+#include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/support/DeviceName.h"
 
@@ -134,33 +135,11 @@ private:
           return elsewhere(copy->source());
         continue;
       }
-      for (uint32_t buffer : buffers_of(launch))
-        if (is_elsewhere(buffer))
-          return elsewhere(buffer);
+      for (const BufferAccess &access : accesses_of(launch))
+        if (is_elsewhere(access.buffer))
+          return elsewhere(access.buffer);
     }
     return {};
-  }
-
-  /// Those that a kernel, a product, an attention or an action of the host touches.
-  static std::vector<uint32_t> buffers_of(const fb::Launch &launch) {
-    std::vector<uint32_t> buffers;
-    if (const auto *kernel = launch.op_as_KernelLaunch()) {
-      for (uint32_t j = 0; j < length(kernel->buffers()); ++j)
-        buffers.push_back(kernel->buffers()->Get(j));
-    } else if (const auto *product = launch.op_as_ContractionLaunch()) {
-      buffers = {product->a(), product->b(), product->c()};
-      for (int optional : {product->bias(), product->residual()})
-        if (optional >= 0)
-          buffers.push_back(static_cast<uint32_t>(optional));
-      for (uint32_t j = 0; j < length(product->more()); ++j)
-        buffers.push_back(product->more()->Get(j));
-    } else if (const auto *attention = launch.op_as_AttentionLaunch()) {
-      for (uint32_t j = 0; j < length(attention->places()); ++j)
-        buffers.push_back(attention->places()->Get(j)->buffer());
-    } else if (const auto *host = launch.op_as_HostLaunch()) {
-      buffers = {host->buffer()};
-    }
-    return buffers;
   }
 
   const fb::Plan &plan_;

@@ -7,8 +7,7 @@
 
 #include "runtime/plan/PlanSegments.h"
 
-#include "runtime/plan/AttentionPlan.h"
-#include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 
@@ -16,40 +15,10 @@
 #include <array>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace weft::runtime {
 namespace {
-
-struct Access {
-  uint32_t buffer;
-  bool written;
-};
-
-std::vector<Access> accesses_of(const fb::Launch &launch) {
-  std::vector<Access> accesses;
-  if (const auto *kernel = launch.op_as_KernelLaunch()) {
-    for (uint32_t i = 0; i < length(kernel->buffers()); ++i)
-      accesses.push_back({kernel->buffers()->Get(i), i >= kernel->first_result()});
-  } else if (const auto *product = launch.op_as_ContractionLaunch()) {
-    accesses = {{product->a(), false}, {product->b(), false}, {product->c(), true}};
-    for (const int optional : {product->bias(), product->residual()})
-      if (optional >= 0)
-        accesses.push_back({static_cast<uint32_t>(optional), false});
-    for (uint32_t i = 0; i < length(product->more()); ++i)
-      accesses.push_back({product->more()->Get(i), false});
-  } else if (const auto *attention = launch.op_as_AttentionLaunch()) {
-    const AttentionShape shape = attention_shape(*attention);
-    uint32_t place = 0;
-    for (size_t i = 0; i < attentionParts; ++i)
-      if (const auto part = static_cast<AttentionPart>(i); shape.has(part))
-        accesses.push_back({attention->places()->Get(place++)->buffer(), shape.writes(part)});
-  } else if (const auto *copy = launch.op_as_CopyLaunch()) {
-    accesses = {{copy->source(), false}, {copy->destination(), true}};
-  } else if (const auto *host = launch.op_as_HostLaunch()) {
-    accesses = {{host->buffer(), false}};
-  }
-  return accesses;
-}
 
 /// Finds what has to be in order, and either notes what to wait for or says what is missing.
 class Order {
@@ -76,6 +45,9 @@ public:
     seen.last = seen.first + segment.launches;
     seen.device = segment.device;
     seen.is_copy = is_copy_between(*plan_.launches()->Get(seen.first));
+    for (uint32_t i = seen.first; i < seen.last; ++i)
+      for (const BufferAccess &access : accesses_of(*plan_.launches()->Get(i)))
+        seen.accesses.push_back(access);
     const auto own = static_cast<uint32_t>(segments_.size());
     // What those before it on its device have waited for is done as well.
     for (uint32_t i = own; i-- > 0;)
@@ -94,7 +66,7 @@ public:
       missing.push_back(i);
       follow(seen, i);
     }
-    segments_.push_back(seen);
+    segments_.push_back(std::move(seen));
     std::ranges::reverse(missing);
     return missing;
   }
@@ -105,6 +77,7 @@ private:
     bool is_copy = false;
     /// Of each device, the number after the last segment that is done before this one begins.
     std::array<uint32_t, maxPlanDevices> after = {};
+    std::vector<BufferAccess> accesses; ///< of its launches
   };
 
   bool is_copy_between(const fb::Launch &launch) const {
@@ -122,33 +95,12 @@ private:
   }
 
   bool conflict(const Seen &a, const Seen &b) const {
-    for (uint32_t i = a.first; i < a.last; ++i)
-      for (const Access &one : accesses_of(*plan_.launches()->Get(i)))
-        for (uint32_t j = b.first; j < b.last; ++j)
-          for (const Access &other : accesses_of(*plan_.launches()->Get(j)))
-            if ((one.written || other.written) && overlap(buffer(one.buffer), buffer(other.buffer)))
-              return true;
+    for (const BufferAccess &one : a.accesses)
+      for (const BufferAccess &other : b.accesses)
+        if ((one.written || other.written) && buffer(one.buffer).device() == buffer(other.buffer).device() &&
+            share_bytes(plan_, buffer(one.buffer), buffer(other.buffer)))
+          return true;
     return false;
-  }
-
-  /// Whether two buffers share a byte; also where sizes that are not known yet may make them.
-  bool overlap(const fb::Buffer &a, const fb::Buffer &b) const {
-    if (a.device() != b.device() || storage_of(a) != storage_of(b))
-      return false;
-    for (const uint64_t size : {a.offset(), a.bytes(), b.offset(), b.bytes()})
-      if (is_expression(static_cast<int64_t>(size)))
-        return true;
-    return a.bytes() && b.bytes() && a.offset() < b.offset() + b.bytes() &&
-           b.offset() < a.offset() + a.bytes();
-  }
-
-  /// Where a buffer lies: a tied result is its argument.
-  std::pair<fb::Storage, uint32_t> storage_of(const fb::Buffer &buffer) const {
-    if (buffer.storage() == fb::Storage::result)
-      if (const int tied = plan_.results()->Get(buffer.index())->tied_to(); tied >= 0)
-        return {fb::Storage::argument, static_cast<uint32_t>(tied)};
-    const bool indexed = buffer.storage() == fb::Storage::argument || buffer.storage() == fb::Storage::result;
-    return {buffer.storage(), indexed ? buffer.index() : 0};
   }
 
   const fb::Plan &plan_;

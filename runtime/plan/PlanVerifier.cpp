@@ -15,6 +15,7 @@
 #include "runtime/plan/FailureKey.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanSegments.h"
@@ -277,22 +278,10 @@ private:
     return index < length(plan_.buffers()) ? plan_.buffers()->Get(index) : nullptr;
   }
 
-  // The storage that a buffer really lies in: a tied result is its argument.
-  std::pair<fb::Storage, uint32_t> place(const fb::Buffer &buffer) const {
-    if (buffer.storage() == fb::Storage::result)
-      if (const int tied = plan_.results()->Get(buffer.index())->tied_to(); tied >= 0)
-        return {fb::Storage::argument, static_cast<uint32_t>(tied)};
-    const bool indexed = buffer.storage() != fb::Storage::arena && buffer.storage() != fb::Storage::constant;
-    return {buffer.storage(), indexed ? buffer.index() : 0};
-  }
-
-  bool overlap(const fb::Buffer &a, const fb::Buffer &b) const {
-    return place(a) == place(b) && a.bytes() && b.bytes() && a.offset() < b.offset() + b.bytes() &&
-           b.offset() < a.offset() + a.bytes();
-  }
+  bool overlap(const fb::Buffer &a, const fb::Buffer &b) const { return share_bytes(plan_, a, b); }
 
   Status check_write(const std::string &what, const fb::Buffer &buffer, uint32_t launch) {
-    const auto [storage, index] = place(buffer);
+    const auto [storage, index] = place_of(plan_, buffer);
     if (storage == fb::Storage::constant || storage == fb::Storage::scalar)
       return fail(what + (storage == fb::Storage::scalar ? " writes a scalar" : " writes a constant"));
     if (storage != fb::Storage::argument)

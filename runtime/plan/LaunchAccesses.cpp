@@ -1,0 +1,60 @@
+//===- LaunchAccesses.cpp - What launches read and write ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/LaunchAccesses.h"
+
+#include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/PlanFields.h"
+
+namespace weft::runtime {
+
+std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
+  std::vector<BufferAccess> accesses;
+  if (const auto *kernel = launch.op_as_KernelLaunch()) {
+    accesses.reserve(length(kernel->buffers()));
+    for (uint32_t i = 0; i < length(kernel->buffers()); ++i)
+      accesses.push_back({kernel->buffers()->Get(i), i >= kernel->first_result()});
+  } else if (const auto *product = launch.op_as_ContractionLaunch()) {
+    accesses = {{product->a(), false}, {product->b(), false}, {product->c(), true}};
+    for (const int optional : {product->bias(), product->residual()})
+      if (optional >= 0)
+        accesses.push_back({static_cast<uint32_t>(optional), false});
+    for (uint32_t i = 0; i < length(product->more()); ++i)
+      accesses.push_back({product->more()->Get(i), false});
+  } else if (const auto *attention = launch.op_as_AttentionLaunch()) {
+    const AttentionShape shape = attention_shape(*attention);
+    uint32_t place = 0;
+    for (size_t i = 0; i < attentionParts; ++i)
+      if (const auto part = static_cast<AttentionPart>(i); shape.has(part))
+        accesses.push_back({attention->places()->Get(place++)->buffer(), shape.writes(part)});
+  } else if (const auto *copy = launch.op_as_CopyLaunch()) {
+    accesses = {{copy->source(), false}, {copy->destination(), true}};
+  } else if (const auto *host = launch.op_as_HostLaunch()) {
+    accesses = {{host->buffer(), false}};
+  }
+  return accesses;
+}
+
+std::pair<fb::Storage, uint32_t> place_of(const fb::Plan &plan, const fb::Buffer &buffer) {
+  if (buffer.storage() == fb::Storage::result)
+    if (const int tied = plan.results()->Get(buffer.index())->tied_to(); tied >= 0)
+      return {fb::Storage::argument, static_cast<uint32_t>(tied)};
+  const bool indexed = buffer.storage() != fb::Storage::arena && buffer.storage() != fb::Storage::constant;
+  return {buffer.storage(), indexed ? buffer.index() : 0};
+}
+
+bool share_bytes(const fb::Plan &plan, const fb::Buffer &a, const fb::Buffer &b) {
+  if (place_of(plan, a) != place_of(plan, b))
+    return false;
+  for (const uint64_t size : {a.offset(), a.bytes(), b.offset(), b.bytes()})
+    if (is_expression(static_cast<int64_t>(size)))
+      return true;
+  return a.bytes() && b.bytes() && a.offset() < b.offset() + b.bytes() && b.offset() < a.offset() + a.bytes();
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,38 @@
+//===- LaunchAccesses.h - What launches read and write ----------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_PLAN_LAUNCHACCESSES_H
+#define WEFT_RUNTIME_PLAN_LAUNCHACCESSES_H
+
+#include "runtime/plan/plan_generated.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace weft::runtime {
+
+/// A buffer that a launch reads or writes.
+struct BufferAccess {
+  uint32_t buffer; ///< an index into Plan.buffers
+  bool written;
+};
+
+/// The buffers of a launch, in the order in which it is given its operands: those of a kernel or an attention
+/// as they are listed, the source and the destination of a copy, and a, b, c, bias, residual and the further
+/// operands of a product. The launch must be verified, or written by the compiler.
+std::vector<BufferAccess> accesses_of(const fb::Launch &launch);
+
+/// The storage that a buffer lies in: a result that is tied to an argument lies in the argument. Arguments,
+/// results and scalars are told apart by their number, which is 0 for the arena and for constants.
+std::pair<fb::Storage, uint32_t> place_of(const fb::Plan &plan, const fb::Buffer &buffer);
+
+/// Whether two buffers of the same memory share a byte. If a size depends on symbols, they may.
+bool share_bytes(const fb::Plan &plan, const fb::Buffer &a, const fb::Buffer &b);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_PLAN_LAUNCHACCESSES_H
