@@ -153,8 +153,10 @@ private:
     const bool acts = is_host_action(function_.launches[segment.first]);
     // A copy cannot be predicated on a device, so the host reads the keys before it issues one.
     const bool host_looks = is_host(segment.device) || acts || segment.is_copy;
+    uint32_t foreign_keys = 0;
     if (segment.predicated)
-      if (Status status = host_looks ? see_failures() : send_keys(segment.device); !status || found_.failed())
+      if (Status status = host_looks ? see_failures() : send_keys(segment.device, foreign_keys);
+          !status || found_.failed())
         return status;
     if (segment.is_copy)
       return copy(function_.launches[segment.first]);
@@ -164,7 +166,7 @@ private:
     run.launches = std::span(function_.launches).subspan(segment.first, segment.last - segment.first);
     Issued &issued = issued_[segment.device];
     run.begins = !std::exchange(issued.begun, true);
-    run.foreign_keys = std::exchange(foreign_keys_, 0);
+    run.foreign_keys = foreign_keys;
     issued.any = true;
     issued.checks += segment.may_fail && !is_host(segment.device);
     return issued.stream->issue(run);
@@ -192,7 +194,8 @@ private:
   }
 
   /// Copies the keys of the other devices to a device that will write an argument, without waiting for them.
-  Status send_keys(size_t to) {
+  /// `sent` gets a bit for each device whose key was copied.
+  Status send_keys(size_t to, uint32_t &sent) {
     for (size_t from = 0; from < runs_.size(); ++from) {
       uint32_t &known = issued_[to].known_checks[from];
       if (from == to || known == issued_[from].checks)
@@ -208,7 +211,7 @@ private:
       if (Status status = order(to, from); !status)
         return status;
       known = issued_[from].checks;
-      foreign_keys_ |= uint32_t(1) << from;
+      sent |= uint32_t(1) << from;
     }
     return {};
   }
@@ -309,7 +312,6 @@ private:
   std::vector<Point> points_;                         ///< the ends of segments that later ones wait for
   FailureRecord found_;                               ///< by the host, and what it has seen of devices
   std::array<FailureRecord, maxPlanDevices> records_; ///< of the devices, at the end of the call
-  uint32_t foreign_keys_ = 0; ///< keys that were sent to the next segment's device, as bits
 };
 
 } // namespace
