@@ -8,6 +8,7 @@
 #include "runtime/gemm/Attention.h"
 
 #include "runtime/gemm/AttentionTask.h"
+#include "runtime/gemm/ContractionBlocks.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/threads/Executor.h"
 
@@ -17,8 +18,6 @@
 namespace weft::runtime {
 namespace {
 
-// Below this many operations, waking the threads costs more than they save, as for contractions.
-constexpr double serialFlops = 600e3;
 /// The least operations of a task.
 constexpr double taskFlops = 1e6;
 /// With this many batch indices, tasks of whole batch indices are enough for all threads.

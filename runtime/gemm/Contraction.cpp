@@ -7,6 +7,7 @@
 
 #include "runtime/gemm/Contraction.h"
 
+#include "runtime/gemm/ContractionBlocks.h"
 #include "runtime/gemm/Gemm.h"
 #include "runtime/gemm/GemmChains.h"
 #include "runtime/gemm/SummedContraction.h"
@@ -21,15 +22,7 @@
 namespace weft::runtime {
 namespace {
 
-// Below this, waking the pool costs more than it saves. Measured by `weft-runtime-tests
-// --gtest_also_run_disabled_tests --gtest_filter=*Speed*`, as was the least work for a library call.
-constexpr double serialFlops = 600e3;
 constexpr size_t cacheCapacity = 1024;
-
-double flops(const ContractionShape &shape) {
-  return 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
-         static_cast<double>(shape.n) * static_cast<double>(shape.k);
-}
 
 const GemmTable &gemm_table() {
   switch (cpu_level()) {
@@ -127,7 +120,7 @@ public:
     };
     if (tasks <= 0)
       return {};
-    if (place.serial || flops(s) < serialFlops)
+    if (place.serial || flops_of(s) < serialFlops)
       body(0, tasks, 0);
     else
       executor().parallel_for(tasks, 1, body);
@@ -221,7 +214,7 @@ Expected<ContractionSelection> Contraction::select(const ContractionShape &shape
   };
   if (choice.library == "weft")
     return own({});
-  if (flops(shape) < static_cast<double>(choice.library_flops))
+  if (flops_of(shape) < static_cast<double>(choice.library_flops))
     return own("too few operations for a library to be called");
   ContractionSelection selection;
   selection.prepared = prepare_library_contraction(shape, selection);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Divides a product into blocks, which threads compute in parallel, each by a library on one thread. The
-// division depends on the shape alone, and so do the bits of the result.
+// How much work a product is, and how it is divided into blocks, which threads compute in parallel, each by a
+// library on one thread. The division depends on the shape alone, and so do the bits of the result.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_CONTRACTIONBLOCKS_H
@@ -17,6 +17,17 @@
 #include <algorithm>
 
 namespace weft::runtime {
+
+/// With fewer operations, waking the pool costs more than it saves, for contractions and for attention.
+/// Measured by `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`, as was the least
+/// work for a library call.
+inline constexpr double serialFlops = 600e3;
+
+/// The operations of one product, without further products.
+inline double flops_of(const ContractionShape &s) {
+  return 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
+         static_cast<double>(s.k);
+}
 
 /// The extents of a block; the last one along a dimension may be smaller.
 struct ContractionBlocks {
@@ -43,8 +54,7 @@ inline ContractionBlocks contraction_blocks(const ContractionShape &s, BlockCut 
   const auto pieces_of = [](int64_t extent, int64_t pieces) { return (extent + pieces - 1) / pieces; };
   const auto round_up = [](int64_t extent) { return (extent + edge - 1) / edge * edge; };
 
-  const double flops = 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) *
-                       static_cast<double>(s.n) * static_cast<double>(s.k);
+  const double flops = flops_of(s);
   const double least = std::min(flops / smallBlock, static_cast<double>(few));
   const auto wanted =
       static_cast<int64_t>(std::clamp(flops / largeBlock, std::max(least, 1.0), static_cast<double>(most)));

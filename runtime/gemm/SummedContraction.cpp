@@ -7,6 +7,7 @@
 
 #include "runtime/gemm/SummedContraction.h"
 
+#include "runtime/gemm/ContractionBlocks.h"
 #include "runtime/gemm/ProductSum.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/threads/Executor.h"
@@ -25,14 +26,6 @@ ContractionShape further_product(const ContractionShape &shape) {
 }
 
 namespace {
-
-// As in Contraction.cpp: below this, waking the pool costs more than it saves.
-constexpr double serialFlops = 600e3;
-
-double flops(const ContractionShape &s) {
-  return 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
-         static_cast<double>(s.k) * static_cast<double>(s.more + 1);
-}
 
 /// One product after the other, each of which is then added to the result.
 class SequentialSum final : public Contraction {
@@ -119,7 +112,8 @@ public:
       for (int64_t task = begin; task < end; ++task)
         compute(call, task, reinterpret_cast<float *>(scratch));
     };
-    if (place.serial || flops(shape_) < serialFlops)
+    const double flops = flops_of(shape_) * static_cast<double>(shape_.more + 1);
+    if (place.serial || flops < serialFlops)
       body(0, tasks, 0);
     else
       executor().parallel_for(tasks, 1, body);
