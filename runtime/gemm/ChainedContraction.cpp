@@ -71,7 +71,7 @@ class ChainedContraction final : public Contraction {
 public:
   explicit ChainedContraction(const ContractionShape &shape)
       : shape_(shape), lanes_(has_lanes(shape)), sgemm_(is_for_sgemm(shape)),
-        block_(contraction_blocks(shape, BlockCut::chains)) {
+        block_(contraction_blocks(shape, BlockCut::chains)), scratch_bytes_(scratch_bytes_of_chains(shape)) {
     const ContractionShape &s = shape_;
     for (int64_t x = 0; x < s.batch; x += block_.batch)
       for (int64_t i = 0; i < s.m; i += block_.m)
@@ -80,8 +80,8 @@ public:
             blocks_.push_back({x, i, j, p});
   }
 
-  size_t scratch_bytes(int width) const override { return scratch_bytes_of_chains(shape_); }
-  size_t workspace_bytes() const override { return scratch_bytes_of_chains(shape_); }
+  size_t scratch_bytes(int width) const override { return scratch_bytes_; }
+  size_t workspace_bytes() const override { return scratch_bytes_; }
   std::string implementation() const override { return implementation_of_chains(shape_); }
   bool is_one_chain() const override {
     return !lanes_ && shape_.k <= gemmChain && block_.k >= shape_.k && !shape_.bias && !shape_.relu;
@@ -184,6 +184,7 @@ private:
   const ContractionShape shape_;
   const bool lanes_, sgemm_;
   const ContractionBlocks block_;
+  const size_t scratch_bytes_; // a call asks for it
   std::vector<Block> blocks_;
 };
 
