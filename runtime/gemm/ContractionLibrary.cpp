@@ -555,15 +555,13 @@ Expected<std::shared_ptr<const Contraction>> make_library_contraction(const Cont
 }
 
 ContractionSupport ask_library_contraction(const ContractionShape &shape) {
-  if (is_chained(shape)) {
-    std::string why = refusal_of_chains(shape, packing_of_chains(shape));
-    const bool taken = why.empty();
-    return {taken, std::move(why), taken && shape.residual, taken ? scratch_bytes_of_chains(shape) : 0};
-  }
-  const Choice choice = choose(shape);
-  if (!choice.blocks)
-    return {false, choice.refusal, false, 0};
-  return {true, {}, choice.blocks->adds_residual(choice.shape), choice.blocks->scratch_bytes(choice.shape)};
+  ContractionSelection selection;
+  const std::shared_ptr<const PreparedContraction> prepared = prepare_library_contraction(shape, selection);
+  if (!prepared)
+    return {false, std::move(selection.refusal), false, 0};
+  const Choice &choice = prepared->choice;
+  const bool residual = prepared->chained ? shape.residual : choice.blocks->adds_residual(choice.shape);
+  return {true, {}, residual, selection.workspace_bytes};
 }
 
 std::string Contraction::library() {
