@@ -95,7 +95,6 @@ public:
   uint64_t rounded(uint64_t bytes) const;
 
   bool is_of_host() const { return device == "CPU"; }
-  Stat &stat(StatId id, Pool pool) { return stats[id][pool]; }
   void count(StatId id, Pool pool, int64_t amount) {
     stats[id][allocator_blocks::allPools].add(amount);
     stats[id][pool].add(amount);
