@@ -418,6 +418,8 @@ private:
   }
 
   void addSegments() {
+    if (plan.devices.empty()) // the host alone, whose plan has none
+      return;
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
     for (const runtime::PlanSegment &segment :
