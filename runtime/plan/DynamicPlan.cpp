@@ -9,6 +9,7 @@
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/StepTable.h"
 #include "runtime/support/TensorText.h"
+#include "weft/dtype.hpp"
 #include "weft/limits.hpp"
 
 #include <algorithm>
@@ -65,6 +66,22 @@ void complete_strides(int64_t rows, int64_t columns, int64_t &row_stride, int64_
     row_stride = column_stride == 1 ? columns : 1;
 }
 
+/// What is wrong with a type of a plan with symbols; empty if callers may be told of it.
+std::string type_problem(const fb::Plan &plan, const fb::TensorType *type) {
+  if (!type || !aligned(type->shape()))
+    return "has no type, or a misaligned shape";
+  if (type->dtype() > static_cast<uint8_t>(DType::f64))
+    return "has unknown element type " + number(type->dtype());
+  if (length(type->shape()) > maxRank)
+    return "has " + number(length(type->shape())) + " dimensions, and at most " + number(maxRank) +
+           " are possible";
+  for (uint32_t d = 0; d < length(type->shape()); ++d)
+    if (is_expression(type->shape()->Get(d)) &&
+        static_cast<uint64_t>(type->shape()->Get(d) - firstExpression) >= length(plan.sizes()))
+      return "has a size that the plan does not have";
+  return "";
+}
+
 } // namespace
 
 int64_t value_of_expression(const fb::SizeExpression &expression, std::span<const int64_t> values,
@@ -84,10 +101,6 @@ int64_t value_of_expression(const fb::SizeExpression &expression, std::span<cons
 Status verify_symbols(const fb::Plan &plan) {
   const auto fail = [&](const std::string &message) {
     return Status::error(prefix(plan) + message, "WEFT-L008");
-  };
-  const auto too_many = [&](const char *what, uint32_t i, uint32_t rank) {
-    return fail(std::string(what) + " " + std::to_string(i) + " has " + std::to_string(rank) +
-                " dimensions, and at most " + std::to_string(maxRank) + " are possible");
   };
   const uint32_t symbols = length(plan.symbols());
   for (uint32_t i = 0; i < symbols; ++i) {
@@ -110,23 +123,18 @@ Status verify_symbols(const fb::Plan &plan) {
     }
   }
   for (uint32_t i = 0; i < length(plan.arguments()); ++i) {
-    const fb::TensorType *type = plan.arguments()->Get(i)->type();
-    if (!type || !aligned(type->shape()))
-      return fail("argument " + std::to_string(i) + " has no type, or a misaligned shape");
-    if (length(type->shape()) > maxRank)
-      return too_many("argument", i, length(type->shape()));
-    if (!aligned(plan.arguments()->Get(i)->strides()))
-      return fail("argument " + std::to_string(i) + " has misaligned strides");
-    for (uint32_t d = 0; d < length(type->shape()); ++d)
-      if (is_expression(type->shape()->Get(d)) &&
-          static_cast<uint64_t>(type->shape()->Get(d) - firstExpression) >= length(plan.sizes()))
-        return fail("argument " + std::to_string(i) + " has a size that the plan does not have");
+    const fb::Argument &argument = *plan.arguments()->Get(i);
+    const std::string what = "argument " + std::to_string(i) + " ";
+    if (const std::string problem = type_problem(plan, argument.type()); !problem.empty())
+      return fail(what + problem);
+    if (!aligned(argument.strides()))
+      return fail(what + "has misaligned strides");
+    if (static_cast<uint8_t>(argument.role()) > static_cast<uint8_t>(fb::Role::random))
+      return fail(what + "has unknown role " + number(static_cast<int>(argument.role())));
   }
   for (uint32_t i = 0; i < length(plan.results()); ++i)
-    if (const fb::TensorType *type = plan.results()->Get(i)->type(); !type || !aligned(type->shape()))
-      return fail("result " + std::to_string(i) + " has no type, or a misaligned shape");
-    else if (length(type->shape()) > maxRank)
-      return too_many("result", i, length(type->shape()));
+    if (const std::string problem = type_problem(plan, plan.results()->Get(i)->type()); !problem.empty())
+      return fail("result " + std::to_string(i) + " " + problem);
   return {};
 }
 

@@ -33,8 +33,8 @@ inline bool is_expression(int64_t size) {
   return size >= firstExpression && size < firstExpression + (int64_t(1) << 32);
 }
 
-/// Checks that symbols have names and ranges, and that expressions refer to symbols of the plan. Code
-/// WEFT-L008.
+/// Checks that symbols have names and ranges, that expressions refer to symbols of the plan, and that the
+/// types of arguments and results are known and refer to expressions of the plan. Code WEFT-L008.
 WEFT_RUNTIME_API Status verify_symbols(const fb::Plan &plan);
 
 /// A size of a verified plan as text with the names of its symbols, for example "784 * batch + 1".

@@ -367,6 +367,15 @@ TEST(DynamicPlan, RefusesWhatMakesNoSense) {
        [](PlanBuilder &b) { b.plan.arguments[0]->type->shape[0] = firstExpression + 99; }},
       {"argument 0 has no type", [](PlanBuilder &b) { b.plan.arguments[0]->type.reset(); }},
       {"result 0 has no type", [](PlanBuilder &b) { b.plan.results[0]->type.reset(); }},
+      {"argument 1 has unknown element type 200",
+       [](PlanBuilder &b) { b.plan.arguments[1]->type->dtype = 200; }},
+      {"result 0 has unknown element type 10", [](PlanBuilder &b) { b.plan.results[0]->type->dtype = 10; }},
+      {"argument 0 has unknown role 9",
+       [](PlanBuilder &b) { b.plan.arguments[0]->role = static_cast<fb::Role>(9); }},
+      {"result 0 has a size that the plan does not have",
+       [](PlanBuilder &b) { b.plan.results[0]->type->shape[0] = firstExpression + 99; }},
+      {"result 0 has 65 dimensions, and at most 64",
+       [](PlanBuilder &b) { b.plan.results[0]->type->shape.assign(65, 1); }},
   };
   for (const auto &c : cases) {
     PlanBuilder b = rows();
