@@ -47,13 +47,10 @@ Expected<std::vector<char>> compileKernelTextToObject(StringRef text, StringRef 
 }
 
 Expected<std::vector<char>> compileKernelToObject(ModuleOp kernel, CpuTarget target, CompileStats *stats) {
-  Expected<std::string> name = kernelSymbol(kernel);
-  if (!name)
-    return name.status();
-  Expected<std::string> text = canonicalKernelText(kernel);
-  if (!text)
-    return text.status();
-  return compileKernelTextToObject(*text, *name, target, stats);
+  Expected<NamedKernelText> named = namedKernelText(kernel);
+  if (!named)
+    return named.status();
+  return compileKernelTextToObject(named->text, named->name, target, stats);
 }
 
 static Expected<std::string> compileToText(ModuleOp kernel, CpuTarget target, detail::EmitKind kind) {

@@ -224,15 +224,12 @@ std::string KernelCache::keyOf(llvm::StringRef text, const KernelCompiler &compi
 }
 
 Expected<KernelCache::Request> KernelCache::request(mlir::ModuleOp kernel, const KernelCompiler &compiler) {
+  Expected<NamedKernelText> named = namedKernelText(kernel);
+  if (!named)
+    return named.status();
   Request request;
-  Expected<std::string> name = kernelSymbol(kernel);
-  if (!name)
-    return name.status();
-  Expected<std::string> text = canonicalKernelText(kernel);
-  if (!text)
-    return text.status();
-  request.name = std::move(*name);
-  request.text = std::move(*text);
+  request.name = std::move(named->name);
+  request.text = std::move(named->text);
   request.hash = hashOf(request.text, compiler);
   request.key = llvm::toHex(llvm::ArrayRef<uint8_t>(request.hash).take_front(16), /*LowerCase=*/true);
   return request;

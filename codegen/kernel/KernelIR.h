@@ -62,6 +62,13 @@ Expected<std::string> kernelSymbol(mlir::ModuleOp kernel);
 /// The module as text without locations, its public function renamed to `symbol`.
 Expected<std::string> canonicalKernelText(mlir::ModuleOp kernel, llvm::StringRef symbol = canonicalSymbol);
 
+/// A kernel's own name, and its canonical text, which is the same for kernels that differ only in their
+/// names.
+struct NamedKernelText {
+  std::string name, text;
+};
+Expected<NamedKernelText> namedKernelText(mlir::ModuleOp kernel);
+
 } // namespace weft::codegen
 
 #endif // WEFT_CODEGEN_KERNEL_KERNELIR_H
