@@ -9,7 +9,6 @@
 
 #include "runtime/package/Package.h"
 
-#include <algorithm>
 #include <charconv>
 #include <tuple>
 
