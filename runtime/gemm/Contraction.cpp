@@ -8,6 +8,7 @@
 #include "runtime/gemm/Contraction.h"
 
 #include "runtime/gemm/ContractionBlocks.h"
+#include "runtime/gemm/ContractionLibrary.h"
 #include "runtime/gemm/Gemm.h"
 #include "runtime/gemm/GemmChains.h"
 #include "runtime/gemm/SummedContraction.h"
@@ -161,12 +162,6 @@ Cache &cache() {
 }
 
 } // namespace
-
-std::shared_ptr<const PreparedContraction> prepare_library_contraction(const ContractionShape &shape,
-                                                                       ContractionSelection &selection);
-Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
-                                                                      const PreparedContraction &prepared);
-ContractionSupport ask_library_contraction(const ContractionShape &shape);
 
 Contraction::~Contraction() = default;
 

@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/gemm/Contraction.h"
+#include "runtime/gemm/ContractionLibrary.h"
 
 #include "runtime/gemm/ChainedContraction.h"
 #include "runtime/gemm/ContractionBlocks.h"
@@ -34,7 +34,6 @@
 #include <atomic>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <new>
 #include <string_view>
 #include <unordered_map>
@@ -511,7 +510,6 @@ struct PreparedContraction {
   Packing packing;      ///< of its operands
 };
 
-/// Null where oneDNN has nothing fast; `selection` then has the refusal, else the implementation.
 std::shared_ptr<const PreparedContraction> prepare_library_contraction(const ContractionShape &shape,
                                                                        ContractionSelection &selection) {
   auto prepared = std::make_shared<PreparedContraction>();
