@@ -464,9 +464,11 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.contraction = *contraction;
       if (launch.name.empty())
         launch.name = "contraction";
-      launch.flops = std::max<uint64_t>(launch.flops,
-                                        static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k) *
-                                            static_cast<uint64_t>(1 + shape.more));
+      // Unsigned: if one extent is 0, the product of the others may overflow.
+      uint64_t flops = 2 * (1 + static_cast<uint64_t>(shape.more));
+      for (const int64_t extent : {shape.batch, shape.m, shape.n, shape.k})
+        flops *= static_cast<uint64_t>(extent);
+      launch.flops = std::max(launch.flops, flops);
     } else if (const fb::AttentionLaunch *attention = source->op_as_AttentionLaunch()) {
       launch.kind = LaunchKind::attention;
       if (launch.name.empty())

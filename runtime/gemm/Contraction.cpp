@@ -88,6 +88,8 @@ public:
     if (place.stream)
       return refuse_stream(place);
     const ContractionShape &s = shape_;
+    if (!has_elements(s))
+      return {};
     const int64_t down = (s.m + gemmTileM - 1) / gemmTileM, across = (s.n + gemmTileN - 1) / gemmTileN;
     const int64_t tasks = s.batch * down * across;
     const int64_t item = static_cast<int64_t>(itemsize(s.dtype));
@@ -119,8 +121,6 @@ public:
           kernel_.first(&tile);
       }
     };
-    if (tasks <= 0)
-      return {};
     if (place.serial || flops_of(s) < serialFlops)
       body(0, tasks, 0);
     else
@@ -239,8 +239,8 @@ Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionS
     ContractionShape one = shape;
     one.more = 0;
     Expected<std::shared_ptr<const Contraction>> first = get(one, choice);
-    if (!first)
-      return first;
+    if (!first || !has_elements(shape))
+      return first; // which adds to no element
     Expected<std::shared_ptr<const Contraction>> next = get(further_product(shape), choice);
     if (!next)
       return next;

@@ -29,6 +29,10 @@ inline double flops_of(const ContractionShape &s) {
          static_cast<double>(s.k);
 }
 
+/// Whether the result has elements. If it has none, the other extents may be so large that their products
+/// overflow.
+inline bool has_elements(const ContractionShape &s) { return s.batch && s.m && s.n; }
+
 /// The extents of a block; the last one along a dimension may be smaller.
 struct ContractionBlocks {
   int64_t batch, m, n, k;

@@ -159,8 +159,6 @@ private:
 std::shared_ptr<const Contraction> make_summed(const ContractionShape &shape,
                                                std::shared_ptr<const Contraction> first,
                                                std::shared_ptr<const Contraction> next) {
-  if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
-    return first; // there are no elements to add
   // Whoever multiplies, a product whose elements are one chain each is the same here.
   if (shape.dtype == DType::f32 && cpu_level() == CpuLevel::v4 && first->is_one_chain() &&
       next->is_one_chain() && shape.c_strides[2] == 1)

@@ -17,7 +17,7 @@
 namespace weft::runtime {
 
 /// A sum of `shape.more` + 1 products, of f32 or f64 and without bias and relu. `first` computes the first of
-/// them, with the residual, and `next` each of the others, whose result is dense.
+/// them, with the residual, and `next` each of the others, whose result is dense. The result has elements.
 std::shared_ptr<const Contraction> make_summed(const ContractionShape &shape,
                                                std::shared_ptr<const Contraction> first,
                                                std::shared_ptr<const Contraction> next);

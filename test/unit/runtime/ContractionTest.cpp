@@ -187,6 +187,23 @@ TEST(Contraction, EmptyExtentsAndRepeatedOperands) {
   }
 }
 
+TEST(Contraction, OfNothingMayHaveExtentsWhoseProductOverflows) {
+  for (const int empty : {0, 1, 2}) {
+    ContractionShape shape;
+    shape.batch = empty == 0 ? 0 : INT64_MAX;
+    shape.m = empty == 1 ? 0 : INT64_MAX;
+    shape.n = empty == 2 ? 0 : INT64_MAX;
+    shape.k = 1;
+    for (const int64_t more : {0, 2}) {
+      shape.more = more;
+      const auto made = Contraction::get(shape);
+      ASSERT_TRUE(made.ok()) << made.status().message();
+      EXPECT_EQ((*made)->implementation().substr(0, 5), "weft:");
+      EXPECT_TRUE((*made)->run({}).ok()) << "without any memory";
+    }
+  }
+}
+
 TEST(Contraction, ANotANumberPassesRelu) {
   for (int64_t size : {4, 64}) {
     ContractionShape shape = Problem::dense(DType::f32, 1, size, size, size);
