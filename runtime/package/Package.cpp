@@ -42,6 +42,8 @@ Status cannot_map(const std::string &path) {
   return Status::error(system_error("cannot map package", path), code);
 }
 
+std::string number(uint64_t value) { return std::to_string(value); }
+
 struct OpenFile {
   int descriptor;
   ~OpenFile() {
@@ -199,11 +201,20 @@ Package::~Package() {
     ::munmap(mapping_, bytes_.size());
 }
 
+Status Package::fail(const char *code, const std::string &message) const {
+  return Status::error("package '" + source_ + "': " + message, code);
+}
+
 Status Package::parse() {
-  const auto fail = [&](const char *code, const std::string &message) {
-    return Status::error("package '" + source_ + "': " + message, code);
-  };
-  const auto number = [](uint64_t value) { return std::to_string(value); };
+  PackageHeader header;
+  if (Status status = read_header(header); !status)
+    return status;
+  if (Status status = read_table(header); !status)
+    return status;
+  return check_overlaps(header.table_offset + header.table_bytes);
+}
+
+Status Package::read_header(PackageHeader &header) const {
   const uint64_t size = bytes_.size();
   const size_t magic_bytes = std::min<size_t>(size, sizeof packageMagic);
   if (magic_bytes && std::memcmp(bytes_.data(), packageMagic, magic_bytes) != 0)
@@ -211,7 +222,6 @@ Status Package::parse() {
   if (size < sizeof(PackageHeader))
     return fail("WEFT-L002", "truncated: the header takes " + number(sizeof(PackageHeader)) +
                                  " bytes, found " + number(size));
-  PackageHeader header;
   std::memcpy(&header, bytes_.data(), sizeof header);
   if (header.format_major != packageFormatMajor)
     return fail("WEFT-L004", "format major is " + number(header.format_major) + ", this runtime reads " +
@@ -233,17 +243,21 @@ Status Package::parse() {
   if (header.table_offset > size || header.table_bytes > size - header.table_offset)
     return fail("WEFT-L006", "section table [" + number(header.table_offset) + ", +" +
                                  number(header.table_bytes) + ") lies past the end at " + number(size));
-  const uint64_t rows_bytes = uint64_t(header.section_count) * sizeof(PackageSection);
-  if (rows_bytes > header.table_bytes)
+  if (const uint64_t rows_bytes = uint64_t(header.section_count) * sizeof(PackageSection);
+      rows_bytes > header.table_bytes)
     return fail("WEFT-L006", "section count " + number(header.section_count) + " does not fit a table of " +
                                  number(header.table_bytes) + " bytes");
   const std::span<const std::byte> table = bytes_.subspan(header.table_offset, header.table_bytes);
   if (checksum64(table) != header.table_checksum)
     return fail("WEFT-L005", "checksum mismatch of the section table");
+  return {};
+}
 
+Status Package::read_table(const PackageHeader &header) {
+  const uint64_t size = bytes_.size(), rows_bytes = uint64_t(header.section_count) * sizeof(PackageSection);
+  const std::span<const std::byte> table = bytes_.subspan(header.table_offset, header.table_bytes);
   entries_ = std::make_unique<Entry[]>(header.section_count);
   entry_count_ = header.section_count;
-  std::vector<std::pair<uint64_t, size_t>> order;
   std::unordered_set<std::string_view> names;
   uint64_t named = 0;
   for (size_t i = 0; i < entry_count_; ++i) {
@@ -271,14 +285,20 @@ Status Package::parse() {
                                    ") lies past the end of the file at " + number(size));
     entry.bytes = bytes_.subspan(row.offset, row.bytes);
     entry.checksum = row.checksum;
-    if (row.bytes)
-      order.emplace_back(row.offset, i);
   }
+  return {};
+}
+
+Status Package::check_overlaps(uint64_t end) const {
+  std::vector<std::pair<const std::byte *, size_t>> order;
+  for (size_t i = 0; i < entry_count_; ++i)
+    if (!entries_[i].bytes.empty())
+      order.emplace_back(entries_[i].bytes.data(), i);
   std::sort(order.begin(), order.end());
-  uint64_t end = header.table_offset + header.table_bytes;
   std::string previous = "the section table";
-  for (const auto &[offset, index] : order) {
+  for (const auto &[data, index] : order) {
     const Entry &entry = entries_[index];
+    const auto offset = static_cast<uint64_t>(data - bytes_.data());
     if (offset < end)
       return fail("WEFT-L006", "section '" + std::string(entry.name) + "' at " + number(offset) +
                                    " overlaps " + previous + ", which ends at " + number(end));

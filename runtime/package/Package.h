@@ -118,7 +118,14 @@ public:
 
 private:
   Package() = default;
+  Status fail(const char *code, const std::string &message) const;
   Status parse();
+  /// Checks the header, and the place and the checksum of the table.
+  Status read_header(PackageHeader &header) const;
+  /// Finds the sections of a checked table in the file.
+  Status read_table(const PackageHeader &header);
+  /// Checks that no two sections share bytes, and that all begin behind `end`, the end of the table.
+  Status check_overlaps(uint64_t end) const;
 
   struct Entry {
     std::string_view name;

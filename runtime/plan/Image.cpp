@@ -10,7 +10,7 @@
 #include "runtime/package/Package.h"
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/KernelSignature.h"
-#include "runtime/plan/plan_generated.h"
+#include "runtime/plan/PlanFields.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -72,13 +72,9 @@ std::vector<std::byte> build_image(const ImageLayout &layout) {
   return bytes;
 }
 
-Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section) {
-  const auto number = [](uint64_t value) { return std::to_string(value); };
-  if (section.size() < sizeof(ImageHeader))
-    return bad_image("truncated: the header takes " + number(sizeof(ImageHeader)) + " bytes, found " +
-                     number(section.size()));
-  ImageHeader header;
-  std::memcpy(&header, section.data(), sizeof header);
+namespace {
+
+Status check_header(const ImageHeader &header, size_t section_bytes) {
   if (std::memcmp(header.magic, imageMagic, sizeof imageMagic) != 0)
     return bad_image("bad magic");
   if (header.version != imageVersion)
@@ -100,14 +96,20 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
   const uint64_t expected = sizeof header + header.text_bytes + header.rodata_bytes + header.data_bytes +
                             header.symbol_count * sizeof(ImageSymbolRow) + header.name_bytes +
                             header.signature_bytes;
-  if (expected != section.size())
+  if (expected != section_bytes)
     return bad_image("truncated: segments and symbols take " + number(expected) + " bytes, found " +
-                     number(section.size()));
+                     number(section_bytes));
   if (header.text_bytes == 0)
     return bad_image("no text");
   if (header.data_memory_bytes < header.data_bytes)
     return bad_image("data takes " + number(header.data_memory_bytes) + " bytes in memory but " +
                      number(header.data_bytes) + " in the image");
+  return {};
+}
+
+/// Where the last segment ends in memory. The segments of a checked header must be in order, each on pages of
+/// its own.
+Expected<uint64_t> end_of_segments(const ImageHeader &header) {
   uint64_t end = align_page(header.text_bytes);
   if (header.rodata_bytes) {
     if (header.rodata_address % imagePageBytes || header.rodata_address < end)
@@ -121,14 +123,12 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
                        " is unaligned or overlaps the segment that ends at " + number(end));
     end = align_page(header.data_address + header.data_memory_bytes);
   }
+  return end;
+}
 
-  std::shared_ptr<Image> image(new Image);
-  image->level_ = static_cast<CpuLevel>(header.level);
-  image->binding_ = header.binding;
-  if (Status status = image->read_signatures(section.last(header.signature_bytes)); !status)
-    return status;
-  const std::byte *source = section.data() + sizeof header;
-  const std::byte *rows = source + header.text_bytes + header.rodata_bytes + header.data_bytes;
+/// The names and addresses of the kernels. `rows` are followed by the names.
+Expected<std::vector<std::pair<std::string, uint64_t>>> read_symbols(const ImageHeader &header,
+                                                                     const std::byte *rows) {
   const char *names = reinterpret_cast<const char *>(rows + header.symbol_count * sizeof(ImageSymbolRow));
   std::vector<std::pair<std::string, uint64_t>> symbols;
   uint64_t named = 0;
@@ -149,13 +149,48 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
                        number(header.text_bytes) + " bytes");
     symbols.emplace_back(std::move(symbol), row.address);
   }
+  return symbols;
+}
 
+} // namespace
+
+Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section) {
+  if (section.size() < sizeof(ImageHeader))
+    return bad_image("truncated: the header takes " + number(sizeof(ImageHeader)) + " bytes, found " +
+                     number(section.size()));
+  ImageHeader header;
+  std::memcpy(&header, section.data(), sizeof header);
+  if (Status status = check_header(header, section.size()); !status)
+    return status;
+  const Expected<uint64_t> end = end_of_segments(header);
+  if (!end)
+    return end.status();
+  std::shared_ptr<Image> image(new Image);
+  image->level_ = static_cast<CpuLevel>(header.level);
+  image->binding_ = header.binding;
+  if (Status status = image->read_signatures(section.last(header.signature_bytes)); !status)
+    return status;
+  const std::byte *segments = section.data() + sizeof header;
+  Expected<std::vector<std::pair<std::string, uint64_t>>> symbols =
+      read_symbols(header, segments + header.text_bytes + header.rodata_bytes + header.data_bytes);
+  if (!symbols)
+    return symbols.status();
+  if (Status status = image->map_segments(header, segments, *end); !status)
+    return status;
+  auto *const base = static_cast<std::byte *>(image->mapping_);
+  for (auto &[symbol, address] : *symbols)
+    image->functions_.emplace_back(std::move(symbol), reinterpret_cast<KernelFn>(base + address));
+  std::sort(image->functions_.begin(), image->functions_.end());
+  return image;
+}
+
+Status Image::map_segments(const ImageHeader &header, const std::byte *source, uint64_t end) {
   void *mapping = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
     return Status::error("kernel image: cannot map " + number(end) + " bytes: " + std::strerror(errno),
                          errno == ENOMEM ? "WEFT-M001" : "WEFT-L009");
-  image->mapping_ = mapping;
-  image->mapping_bytes_ = end;
+  mapping_ = mapping;
+  mapping_bytes_ = end;
   std::byte *base = static_cast<std::byte *>(mapping);
   std::memcpy(base, source, header.text_bytes);
   if (header.rodata_bytes)
@@ -170,10 +205,7 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
       (data_begin > text_end && ::mprotect(base + text_end, data_begin - text_end, PROT_READ) != 0))
     return bad_image(std::string("cannot make the text executable: ") + std::strerror(errno) +
                      "; a security policy may forbid it");
-  for (auto &[symbol, address] : symbols)
-    image->functions_.emplace_back(std::move(symbol), reinterpret_cast<KernelFn>(base + address));
-  std::sort(image->functions_.begin(), image->functions_.end());
-  return image;
+  return {};
 }
 
 Status Image::read_signatures(std::span<const std::byte> bytes) {

@@ -112,6 +112,8 @@ public:
 private:
   Image() = default;
   Status read_signatures(std::span<const std::byte> bytes);
+  /// Maps the segments of a checked image, which follow one another at `source` and end at `end` in memory.
+  Status map_segments(const ImageHeader &header, const std::byte *source, uint64_t end);
   std::vector<std::pair<std::string, KernelFn>> functions_; ///< sorted by name
   void *mapping_ = nullptr;
   size_t mapping_bytes_ = 0;
