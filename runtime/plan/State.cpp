@@ -103,6 +103,8 @@ Expected<std::vector<StateValue>> read_state(const Package &package, std::string
     if (entry->type()->dtype() > static_cast<uint8_t>(DType::f64))
       return bad("dtype " + std::to_string(entry->type()->dtype()) + " of '" + value.name + "' is unknown");
     value.dtype = static_cast<DType>(entry->type()->dtype());
+    if (!aligned(entry->type()->shape()))
+      return bad("the shape of '" + value.name + "' is misaligned");
     if (const auto *shape = entry->type()->shape(); shape && shape->size() > maxRank)
       return bad("'" + value.name + "' has " + std::to_string(shape->size()) + " dimensions, and at most " +
                  std::to_string(maxRank) + " are possible");

@@ -53,6 +53,32 @@ TEST(State, RefusesWhatMakesNoSense) {
   EXPECT_FAILS(add_state(writer, "f", std::vector{value("a", {4})}), "has 12 bytes");
 }
 
+TEST(State, RefusesAMisalignedShape) {
+  const auto read = [](bool misaligned) {
+    flatbuffers::FlatBufferBuilder builder;
+    if (misaligned) // FlatBuffers are built from their end, which is a multiple of 8
+      builder.CreateVector(std::vector<uint32_t>());
+    // The builder aligns numbers of 64 bits, so the only one is written as two halves.
+    const auto halves = builder.CreateVector(std::vector<uint32_t>{3, 0});
+    auto *const count = reinterpret_cast<uint32_t *>(builder.GetCurrentBufferPointer());
+    EXPECT_EQ(*count, 2u);
+    *count = 1;
+    const flatbuffers::Offset<flatbuffers::Vector<int64_t>> shape(halves.o);
+    const auto type = fb::CreateTensorType(builder, static_cast<uint8_t>(DType::f32), shape);
+    const auto name = builder.CreateString("a");
+    const auto entry = fb::CreateStateEntry(builder, name, type, 0, 12);
+    builder.Finish(fb::CreateStateIndex(builder, builder.CreateVector(&entry, 1)), "WSTA");
+    PackageWriter writer;
+    writer.add("state.f", std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())));
+    writer.add("values.f", std::as_bytes(std::span(three)));
+    return read_state(*package_of(writer), "f");
+  };
+  const auto values = read(false);
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  EXPECT_EQ((*values)[0].shape, std::vector<int64_t>{3});
+  EXPECT_FAILS(read(true).status(), "entry 0: the shape of 'a' is misaligned");
+}
+
 TEST(State, NamesEveryFieldThatDoesNotFit) {
   const auto read = [](const std::function<void(fb::StateIndexT &)> &damage) {
     fb::StateIndexT index;
