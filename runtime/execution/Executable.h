@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A call happens or it does not. Memory and kernels are secured before the first launch; a launch that writes
-// what is donated looks at the call's failures first, and does nothing if a check has failed. Nothing donated
-// is written before the last launch that may fail: the plan verifier sees to it.
+// A call that fails changes no donated argument. All memory is allocated and all kernels are loaded before
+// the first launch. A launch that writes a donated argument first reads whether a check of the call has
+// failed, and if one has, does nothing. The plan verifier proves that no launch that may fail comes after
+// such a write.
 //
-// A call that was queued reports its failure later: at the next call that is given state it would have
-// written, at Buffer::wait() on such a buffer, or at Queue::synchronize(), whichever comes first. Until then
-// calls on that state do nothing. After it, the state is what it was before the failing call.
+// The failure of a queued call is reported later: at the next call that is given state which the failed call
+// should have written, at Buffer::wait() on such state, or at Queue::synchronize(), whichever comes first.
+// Until the report, calls on that state do nothing. The state then has its value from before the failed call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_EXECUTABLE_H
@@ -41,9 +42,9 @@ struct TensorInfo {
   DType dtype = DType::f32;
   std::vector<int64_t> shape; ///< -1 where a call chooses the size
   std::string device;
-  /// Of the memory, from the first element to the last; 0 where a call chooses a size.
+  /// The bytes of the memory from the first element to the last; 0 if a call chooses a size.
   size_t bytes = 0;
-  /// Of an argument whose memory is not row-major: in elements, one a dimension.
+  /// The strides of an argument whose memory is not row-major, in elements, one for each dimension.
   std::vector<int64_t> strides = {};
 };
 
@@ -77,8 +78,8 @@ struct Signature {
   std::vector<SymbolInfo> symbols; ///< none: every size is a number
 };
 
-/// What a function of the package takes and gives on the CPU; its kernels are not loaded, so that this works
-/// on any processor. The plan is verified.
+/// The arguments and results of a function of the package on the CPU. The plan is verified. The kernels are
+/// not loaded, so this works on any processor.
 WEFT_RUNTIME_API Expected<Signature> read_signature(const Package &package, std::string_view function);
 
 /// A source line of the program; `file` outlives it.
@@ -89,25 +90,25 @@ struct SourceLine {
 
 /// Who makes a call, for its errors.
 struct CallOrigin {
-  uint64_t number = 0;        ///< 0: nobody counts
+  uint64_t number = 0;        ///< of the call; 0 if the caller does not number its calls
   const char *file = nullptr; ///< of the source line; null for none
   uint32_t line = 0;
-  /// Where the parts of this call that may fail come from, by the numbers that the program has for them;
-  /// null: from where they came when it was compiled.
+  /// The source lines of the parts of this call that may fail, by their numbers in the program. If it is
+  /// null, failures name the lines from which the program was compiled.
   std::shared_ptr<const std::vector<SourceLine>> lines = nullptr;
-  /// A number that the caller knows itself by: FailureInfo::caller of what fails.
+  /// The caller's number for itself, which failures of the call have as FailureInfo::caller.
   uint64_t caller = 0;
 };
 
 struct RunOptions {
   Queue *queue = nullptr;        ///< null: the calling thread's current one
   std::optional<QueueMode> mode; ///< none: WEFT_CPU_QUEUE
-  /// Empty, or for each result the memory to put it in; null where the runtime shall allocate, and for every
-  /// tied result. It may overlap neither an argument nor another result.
+  /// Empty, or the memory of each result. Null for a result that the runtime allocates, and for a tied one.
+  /// The memory must overlap neither an argument nor another result.
   std::span<const std::shared_ptr<Buffer>> outputs = {};
-  std::optional<CallOrigin> origin = {}; ///< none: the executable counts
-  /// Whether the host sees an error that an earlier call left in an argument. Where it goes no further, the
-  /// argument keeps it.
+  std::optional<CallOrigin> origin = {}; ///< none: the executable numbers its calls
+  /// Whether an error that an earlier call left in an argument counts as reported to the host when this call
+  /// returns it. If not, the argument keeps the error.
   bool host_sees = true;
 };
 
@@ -115,21 +116,21 @@ struct RunOptions {
 struct PlannedMemory {
   uint64_t arguments = 0;   ///< arguments and state
   uint64_t results = 0;     ///< those that are no argument's buffer
-  uint64_t temporaries = 0; ///< the arena of its queue, which later calls use again
+  uint64_t temporaries = 0; ///< the arena of the queue, which later calls use too
   uint64_t peak() const { return arguments + results + temporaries; }
 };
 
-/// Where a function's logical devices are on this machine, by name ("cuda:0"). "cpu" is the host and need not
-/// be in it.
+/// The devices of this machine for a function's logical devices, by logical name ("cuda:0"). "cpu" is the
+/// host and may be left out.
 using DeviceMap = std::map<std::string, Device *, std::less<>>;
 
 class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {
 public:
-  /// The function's plan for the CPU, with the best kernels that the processor can run.
+  /// Loads the function's plan for the CPU, with the fastest kernels that the processor can run.
   static Expected<std::shared_ptr<Executable>> load(std::shared_ptr<const Package> package,
                                                     std::string_view function);
-  /// With these kernels in place of the package's, where `image` is not null, and on these devices. Code
-  /// WEFT-L017 for a device of the plan that is not in the map, or that cannot run its kernels.
+  /// The same on these devices. If `image` is not null, its kernels replace the package's. Code WEFT-L017 if
+  /// a device of the plan is not in the map, or cannot run the plan's kernels.
   static Expected<std::shared_ptr<Executable>> load(std::shared_ptr<const Package> package,
                                                     std::string_view function,
                                                     std::shared_ptr<const Image> image,
@@ -137,7 +138,7 @@ public:
   ~Executable();
 
   const Signature &signature() const;
-  /// Where an argument has to be; `index` is below their number.
+  /// The device that an argument must be on. `index` must be below the number of arguments.
   Device &argument_device(size_t index) const;
 
   /// \name Dynamic sizes
@@ -149,32 +150,32 @@ public:
   /// "seq + 2". `index` is below the number of arguments, or of results.
   std::vector<std::string> argument_sizes(size_t index) const;
   std::vector<std::string> result_sizes(size_t index) const;
-  /// The function for these values: an executable whose sizes are numbers, which is what runs. The last 64
-  /// are kept. Of a function without symbols that is itself.
+  /// The executable for these values of the symbols, which can run because its sizes are numbers. The 64 that
+  /// were used last are kept. A function without symbols returns itself.
   Expected<std::shared_ptr<Executable>> at(std::span<const int64_t> sizes);
   /// @}
 
-  /// Fills `results`: a tied result is its argument's buffer, any other a fresh one. Returns an error when
-  /// the call failed here, and also when an earlier queued call on the same state did: this call has then
-  /// not happened. `results` is left as it was after an error. An argument's memory begins on a multiple of
-  /// its element size. WEFT-M001 comes before the first launch: what the call needs is known from the plan.
-  /// May be called from several threads; calls that share state, on whichever queues, run in the order in
-  /// which they were issued. Not of a function with symbols: `at` gives what can run.
+  /// Fills `results`. A tied result is its argument's buffer, any other a fresh one. Returns an error if the
+  /// call failed here, or if an earlier queued call on the same state failed; this call then does nothing,
+  /// and `results` stays as it was. An argument's memory must begin on a multiple of its element size.
+  /// WEFT-M001 is returned before the first launch, because the plan says how much memory the call needs.
+  /// Several threads may call this. Calls that share state run in the order in which they were issued, on
+  /// whichever queues. A function with symbols cannot run; `at` returns an executable that can.
   Status run(std::span<const std::shared_ptr<Buffer>> arguments, std::span<std::shared_ptr<Buffer>> results,
              const RunOptions &options = {});
 
   uint64_t arena_bytes() const;
   uint64_t arena_lower_bound_bytes() const;
-  /// Known before the first call: a call allocates exactly the results that it is given no memory for, and
-  /// the temporaries where its queue's arena is smaller. Sizes as requested; the allocator rounds each up.
-  /// Not of a function with symbols.
+  /// The memory of a call, which is known before the first one. A call allocates exactly the results that it
+  /// is given no memory for, and temporaries if its queue's arena is smaller. Sizes are as requested, and the
+  /// allocator rounds each up. Must not be called for a function with symbols.
   PlannedMemory planned_memory() const;
-  /// Below this estimate, in nanoseconds of one core that finds nothing in its cache, a call runs on its
-  /// caller in QueueMode::automatic. A hand-off costs 5-10 us and takes the operands to another core's cache:
+  /// With a lower estimate, in nanoseconds of one core whose cache is empty, a call runs on its caller in
+  /// QueueMode::automatic. A hand-off costs 5-10 us and moves the operands to another core's cache:
   /// one row through a network of 2 MB, estimated at 340 us, takes 60 us on its caller and 130-200 us behind
   /// a hand-off.
   static constexpr double inlineCostNs = 400000;
-  /// Below this estimate all launches of a call stay on one thread.
+  /// With a lower estimate, all launches of a call run on one thread.
   static constexpr double serialCostNs = 20000;
   double estimated_ns() const;
   size_t launch_count() const;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to this folder: Executable.cpp builds it, ExecutableCheck.cpp checks calls, ExecutableRun.cpp,
-// Segments.cpp and LaunchRun.cpp run them; and to devices that carry out launches.
+// Private to this folder and to devices that run launches. Executable.cpp builds it, ExecutableCheck.cpp
+// checks calls, and ExecutableRun.cpp, Segments.cpp and LaunchRun.cpp run them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H
@@ -34,15 +34,15 @@ inline size_t align_line(size_t bytes) {
   return (bytes + lineBytes - 1) / lineBytes * lineBytes;
 }
 
-// Where a pointer of the plan comes from: arguments, results, then arena, constants and scalars of each
-// device.
+// The address of an operand is the base with this number plus the offset. The bases are the arguments, the
+// results, and then the arena, the constants and the scalars of each device.
 struct Operand {
   uint32_t base;
   uint64_t offset;
 };
 inline constexpr uint32_t arenaBase = 0, constantsBase = 1, scalarsBase = 2, basesOfDevice = 3;
 
-/// Where in the program something comes from.
+/// The source lines of a launch or a check.
 struct Origin {
   std::string text; // "train.cpp:12:3", several lines with ", " between
   std::string file; // of the first line; empty where it is not known
@@ -56,7 +56,7 @@ struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   bool may_fail = false;
   bool predicated = false;     // does nothing once a check of the call has failed
-  uint32_t failure_number = 0; // of one that may fail: in Impl::fallible, from 1 on
+  uint32_t failure_number = 0; // if it may fail: its number in Impl::fallible, from 1 on
   uint32_t first_check = 0;    // in Impl::checks
   uint8_t device = 0;          // in Impl::devices
   uint32_t first_operand = 0;  // in Impl::operands
@@ -68,9 +68,9 @@ struct Launch {
   // Contraction: operands a, b, c, bias and residual where it has them, and those of further products
   std::shared_ptr<const Contraction> contraction;
   bool bias = false, residual = false;
-  // Attention: the parts that it has, in order
+  // Attention: the operands are its parts, in order
   std::shared_ptr<const Attention> attention;
-  // Copy: `device` carries it out, and is the source's, the destination's or both
+  // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
   // Print, require
@@ -91,7 +91,7 @@ struct Check {
   Origin origin;
 };
 
-/// A device of a function: where it is on this machine, and its part of the function's temporaries.
+/// A logical device of a function, the device of this machine for it, and its part of the temporaries.
 struct FunctionDevice {
   std::string name; // logical, "cuda:0"
   Device *device = nullptr;
@@ -99,22 +99,22 @@ struct FunctionDevice {
   size_t kernel_scratch = 0; // per thread
   bool any_fallible = false;
   bool reads_scalars = false;
-  std::shared_ptr<Buffer> constants; // the copy in its memory; null where there are none, and for the host
+  std::shared_ptr<Buffer> constants; // the copy in its memory; null for the host, or if there are none
 };
 
-/// A number among the arguments, in the block that a call makes of them.
+/// The place of a scalar argument in the block of scalars that a call makes.
 struct ScalarPlace {
   uint32_t argument = 0;
   uint64_t offset = 0, bytes = 0;
 };
 
-/// What the launches of one device need beside arguments, results and constants, in one block that begins
-/// with the device's part of the arena: where the other parts begin, and its size, in bytes.
+/// The memory of a call on one device, beside arguments, results and constants. It is one block, which begins
+/// with the device's part of the arena. Here are the offsets of the other parts, and the size, in bytes.
 struct CallMemory {
   size_t library_scratch = 0; // of contractions and attention
   size_t scratch = 0;         // of kernels, for each thread
   size_t scalars = 0;         // the block of the call's scalars
-  size_t failure = 0;         // the record of the call's failure
+  size_t failure = 0;         // the failure record
   size_t checks = 0;          // a slot for each thread
   size_t total = 0;
 };

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the allocator. In a cache, blocks of small segments sit in bins by exact size, found through a
-// bitmap; those of large ones in a tree by size. All inline: every call of a compiled function comes by.
+// Private to the allocator. A cache keeps blocks of small segments in a bin for each size, with a bitmap of
+// the bins that are not empty, and blocks of large segments in a tree by size. The functions are inline
+// because every call of a compiled function allocates its results with them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_MEMORY_BLOCKCACHE_H
@@ -49,19 +50,19 @@ struct Block {
   Block *before = nullptr, *after = nullptr; // neighbours in the segment
   // Neighbours in the bin, while free and small, or in the list of those that wait.
   Block *bin_before = nullptr, *bin_after = nullptr;
-  BlocksBySize::node_type node; // its place among large free blocks, while it has none
+  BlocksBySize::node_type node; // its node of the tree of large free blocks, while it is not in the tree
   uint64_t freed_at = 0;
   uint32_t label = 0;
   Pool pool = smallPool;
   BlockState state = BlockState::free;
-  StreamId stream = StreamId::none; // that it was taken for
-  Cache *common = nullptr;          // of its segment's pool
-  Cache *own = nullptr;             // of its stream in that pool
-  StreamPoints points;              // that have yet to pass
+  StreamId stream = StreamId::none; // the stream that it was taken for
+  Cache *common = nullptr;          // the cache of its segment's pool
+  Cache *own = nullptr;             // the cache of its stream in that pool
+  StreamPoints points;              // points that must pass before all streams may use it
   bool oversize = false;
   bool split() const { return before || after; }
   bool is_free() const { return state == BlockState::free; }
-  /// Where it is while it is free.
+  /// The cache that it is in while it is free.
   Cache &cache() const { return points.empty() ? *common : *own; }
 };
 
@@ -69,12 +70,12 @@ inline bool BySize::operator()(const Block *a, const Block *b) const {
   return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
 }
 
-/// The free blocks of a pool that one stream may have, or every stream.
+/// The free blocks of a pool that are available to one stream, or to all streams.
 class Cache {
 public:
   void insert(Block *block);
   void remove(Block *block);
-  /// The smallest block of at least `bytes`, or null.
+  /// The smallest free block of at least `bytes`, or null.
   Block *find_small(uint64_t bytes) const;
   Block *find_large(uint64_t bytes) const;
   /// Calls `visit` with every block; it may remove the block.

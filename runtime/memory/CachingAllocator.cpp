@@ -78,7 +78,7 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, M
     return config_status_;
   if (bytes == 0)
     return MemoryBlock{emptyAllocation, 0, nullptr};
-  StreamPoints passed; // goes after the lock
+  StreamPoints passed; // destroyed after the lock is released
   std::unique_lock lock(impl_->mutex);
   if (label >= impl_->labels.size())
     label = 0;
@@ -87,7 +87,7 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, M
   while (!block) {
     const uint64_t live = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
     if (live > impl_->limit || bytes > impl_->limit - live)
-      break; // no point makes room for it
+      break; // it does not fit, whatever passes
     std::optional<Point> point = impl_->next_point();
     if (!point)
       break;
@@ -108,7 +108,7 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, M
 void CachingAllocator::free(const MemoryBlock &block, StreamPoints uses) {
   if (!block.handle)
     return;
-  StreamPoints passed; // goes after the lock
+  StreamPoints passed; // destroyed after the lock is released
   const std::lock_guard lock(impl_->mutex);
   impl_->give_back(static_cast<Block *>(block.handle), uses, passed);
 }
@@ -131,7 +131,7 @@ Status CachingAllocator::out_of_memory(uint64_t bytes, const std::string &purpos
 }
 
 Status CachingAllocator::set_raw(const RawAllocator &raw) {
-  StreamPoints passed; // goes after the lock
+  StreamPoints passed; // destroyed after the lock is released
   const std::lock_guard lock(impl_->mutex);
   impl_->settle(passed);
   impl_->release_cached(0, UINT64_MAX);
@@ -145,7 +145,7 @@ Status CachingAllocator::set_raw(const RawAllocator &raw) {
 }
 
 uint64_t CachingAllocator::empty_cache() {
-  StreamPoints passed; // goes after the lock
+  StreamPoints passed; // destroyed after the lock is released
   const std::lock_guard lock(impl_->mutex);
   impl_->settle(passed);
   return impl_->release_cached(0, UINT64_MAX);
@@ -195,7 +195,7 @@ void CachingAllocator::reset_peak_stats() {
     stat->peak = stat->current;
 }
 
-// What is live counts as allocated, so that allocated - freed stays the current value.
+// Blocks in use count as allocated, so that allocated - freed stays the current value.
 void CachingAllocator::reset_accumulated_stats() {
   const std::lock_guard lock(impl_->mutex);
   const auto reset = [](Stat &stat) {
@@ -269,7 +269,7 @@ std::string CachingAllocator::summary() const {
 
 namespace {
 
-// The source line of a label as a frame of PyTorch's snapshots.
+// The source line of a label as a stack frame of PyTorch's snapshots.
 std::string frames_json(const Label &label) {
   if (label.line == 0)
     return "[]";

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One for each device. On a CPU, fresh pages cost three to five times the kernel that fills them, so memory
-// is kept and handed out again. Rules and statistics are those of PyTorch's device allocator: granules of 512
-// bytes; requests up to 1 MiB come from segments of 2 MiB, those below 10 MiB from segments of 20 MiB, larger
-// ones from a segment of their own, rounded up to 2 MiB; the best fit wins; a freed block joins its free
-// neighbours. Segments begin on 2 MiB and ask for huge pages; a block begins on a multiple of 512 bytes.
+// Each device has an allocator. On a CPU, to get fresh pages takes three to five times as long as the kernel
+// that fills them, so freed memory is kept for later requests. The rules and statistics are those of
+// PyTorch's device allocator. Sizes are multiples of 512 bytes. Requests up to 1 MiB are served from segments
+// of 2 MiB, those below 10 MiB from segments of 20 MiB, and larger ones have a segment of their own, rounded
+// up to 2 MiB. The smallest block that fits is taken. A freed block is joined with its free neighbours.
+// Segments begin on a multiple of 2 MiB and ask for huge pages. Blocks begin on a multiple of 512 bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_MEMORY_CACHINGALLOCATOR_H
@@ -30,33 +31,34 @@
 
 namespace weft::runtime {
 
-/// The options of WEFT_ALLOC_CONF, which has the syntax of PYTORCH_ALLOC_CONF: `name:value,name:value`.
+/// The options of WEFT_ALLOC_CONF. The syntax is that of PYTORCH_ALLOC_CONF: `name:value,name:value`.
 struct AllocatorConfig {
   uint64_t max_split_bytes = UINT64_MAX;               ///< larger blocks are not split
   uint64_t max_non_split_rounding_bytes = 20ull << 20; ///< an oversize block may be this much too large
   uint64_t large_segment_bytes = 20ull << 20;
-  double garbage_collection_threshold = 0;  ///< share of the limit; 0 is never
+  double garbage_collection_threshold = 0;  ///< as a share of the limit; 0: never
   double per_process_memory_fraction = 1;   ///< of the machine's memory
-  uint64_t memory_limit_bytes = UINT64_MAX; ///< weft_memory_limit_mb; the smaller of the two limits holds
-  /// (bytes up to which it holds, divisions of a power of two); the last row holds for all larger sizes.
+  uint64_t memory_limit_bytes = UINT64_MAX; ///< weft_memory_limit_mb; the smaller limit applies
+  /// Rows of the largest size in bytes that they apply to, and the divisions of a power of two. The last row
+  /// applies to all larger sizes.
   std::vector<std::pair<uint64_t, uint64_t>> roundup_power2_divisions;
-  std::vector<std::string> ignored; ///< options that are known and mean nothing for host memory
+  std::vector<std::string> ignored; ///< known options that have no effect on memory of the host
 };
 
-/// An unknown name, or a value that does not fit, is an error that names it (WEFT-M002), with the nearest
-/// known name. Names that mean nothing for host memory are checked, and listed in `ignored`.
+/// Fails with WEFT-M002 for an unknown name, and suggests the nearest known one, and for a bad value. Options
+/// that have no effect on memory of the host are checked too, and listed in `ignored`.
 WEFT_RUNTIME_API Expected<AllocatorConfig> parse_allocator_config(std::string_view text);
 
 class CachingAllocatorImpl;
 
-/// Where segments come from, in place of the system. Both functions or none.
+/// Allocates and frees segments in place of the system. Both functions must be set, or none.
 struct RawAllocator {
   void *user = nullptr;
   void *(*allocate)(void *user, size_t bytes, size_t alignment) = nullptr;
   void (*free)(void *user, void *data, size_t bytes) = nullptr;
 };
 
-/// What a block of memory is for, in reports.
+/// What a block of memory holds, for reports.
 struct MemoryLabel {
   std::string_view what;          ///< "result 'loss' of 'step'"
   std::string_view location = {}; ///< the source line, "train.cpp:12:3", or several with ", " between
@@ -64,61 +66,61 @@ struct MemoryLabel {
   uint32_t line = 0;              ///< 0: not known
 };
 
-/// A part of a device's memory that has segments of its own.
+/// A pool of a device's memory. No two pools share a segment.
 enum class MemoryPool : uint32_t { common = 0 };
 
-/// Whose cache memory is taken from.
+/// The cache that memory is taken from.
 struct MemoryPlace {
-  /// The stream that it is for: what that stream gave back it gets again at once. `none`: whoever gives it
-  /// back has waited for its users.
+  /// The stream that will use the memory. Memory that this stream has freed is reused for it at once, without
+  /// waiting for its work. `none`: whoever frees the memory waits for its users first.
   StreamId stream = StreamId::none;
   MemoryPool pool = MemoryPool::common;
 };
 
-/// A piece of memory handed out by a CachingAllocator. Plain data: whoever holds it frees it once.
+/// A block of memory of a CachingAllocator. It does not free itself: its owner must free it once.
 struct MemoryBlock {
   void *data = nullptr;
-  size_t bytes = 0; ///< as asked for
+  size_t bytes = 0; ///< as requested
   void *handle = nullptr;
 };
 
 /// Every member may be called from any thread.
 class WEFT_RUNTIME_API CachingAllocator {
 public:
-  /// The process's allocator, configured from WEFT_ALLOC_CONF and WEFT_NO_MEMORY_CACHING. It is never
-  /// destroyed, so that memory may be freed at any time. A bad configuration is reported by the first
-  /// allocate().
+  /// The allocator of the host, configured from WEFT_ALLOC_CONF and WEFT_NO_MEMORY_CACHING. It is never
+  /// destroyed, so memory may be freed at any time. If the configuration is wrong, allocate() returns the
+  /// error.
   static CachingAllocator &get();
-  /// `device` is whose memory it hands out, for messages: "CPU", "cuda:0".
+  /// `device` is the name of the device in messages: "CPU", "cuda:0".
   explicit CachingAllocator(AllocatorConfig config = {}, bool caching = true, std::string device = "CPU");
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator &) = delete;
   CachingAllocator &operator=(const CachingAllocator &) = delete;
 
-  /// A number for `label`, by which an out-of-memory report names the block: "result 'loss' of 'step'
-  /// (train.cpp:12:3)". The same label gives the same number.
+  /// The number of a label. An out-of-memory report shows the text of the label for a block: "result 'loss'
+  /// of 'step' (train.cpp:12:3)". Equal labels have the same number.
   uint32_t intern_label(const MemoryLabel &label);
-  /// `bytes` of uninitialised memory. 0 bytes give a valid pointer to nothing. Error WEFT-M001 when the
-  /// limit or the machine does not allow it even after the cache was emptied.
-  /// Before that it waits for points that freed memory waits for, unless they may wait for this thread.
+  /// Allocates uninitialised memory. For 0 bytes, the pointer is valid and must not be dereferenced. If there
+  /// is no memory, it waits for points of freed memory, except for those that may wait for this thread, and
+  /// empties the cache. It fails with WEFT-M001 if the limit or the machine still does not allow the request.
   Expected<MemoryBlock> allocate(size_t bytes, uint32_t label = 0, MemoryPlace place = {});
-  /// Takes memory back while points of `uses` may not have passed. The stream that it was allocated for gets
-  /// it again once those of other streams have; every other stream once all have.
+  /// Frees memory that streams use up to the points in `uses`. The stream that the memory was allocated for
+  /// can get it again once the points of other streams have passed, and other streams once all points have.
   void free(const MemoryBlock &block, StreamPoints uses = {});
-  /// A pool that no other caller gets.
+  /// Makes a pool of the caller's own.
   MemoryPool new_pool();
-  /// Whether `bytes` more than are allocated now stay within the limit. What does not fit cannot be
-  /// allocated; what fits may still fail where memory is in pieces.
+  /// Whether the limit allows `bytes` more than are allocated now. If not, an allocation fails. If so, it may
+  /// still fail because free memory is fragmented.
   bool fits(uint64_t bytes) const;
-  /// Error WEFT-M001 for `bytes` that are wanted for `purpose` and do not fit; counted in num_ooms.
+  /// The error WEFT-M001 for `bytes` that do not fit and were requested for `purpose`. Counts it in num_ooms.
   Status out_of_memory(uint64_t bytes, const std::string &purpose);
 
-  /// Only while nothing is live; what is cached is given back first. Error WEFT-M003 otherwise.
+  /// Changes who allocates segments. Cached segments are freed first. Fails with WEFT-M003 if a block is in
+  /// use.
   Status set_raw(const RawAllocator &raw);
-  /// Gives every segment back to the system of which no block is live or waits for a point; the bytes of
-  /// them.
+  /// Frees each segment of which no block is in use or waits for a point. Returns the bytes that were freed.
   uint64_t empty_cache();
-  /// Bytes this allocator may reserve from the system.
+  /// Sets how many bytes this allocator may reserve from the system.
   void set_limit(uint64_t bytes);
   /// The limit as a share of the machine's memory; an error outside of (0, 1].
   Status set_memory_fraction(double fraction);
@@ -140,10 +142,10 @@ public:
   /// its label.
   std::string snapshot_json() const;
   const AllocatorConfig &config() const;
-  /// Checks the allocator's own invariants (blocks tile their segments, no two free neighbours, statistics
-  /// agree with the lists); for tests.
+  /// For tests: checks that the blocks of a segment leave no gaps, that no two neighbours of one cache are
+  /// free, and that the statistics agree with the blocks.
   Status check() const;
-  /// Counts bytes of arenas; shown as weft.arena_bytes.
+  /// Adds to the bytes of arenas, the statistic weft.arena_bytes.
   void note_arena_bytes(int64_t change);
 
 private:

@@ -59,7 +59,7 @@ void *CachingAllocatorImpl::map_segment(uint64_t bytes) {
     }
     return data;
   }
-  // Too much is mapped and the ends are cut off, so that the segment begins on a huge page.
+  // Map more than the segment and unmap the ends, so that the segment begins on a huge page.
   const uint64_t whole = bytes + smallSegment;
   void *mapping =
       ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -135,7 +135,7 @@ Block *CachingAllocatorImpl::new_record(Pool pool) {
     spare = block->bin_after;
   else
     block = new Block;
-  // Whoever kept the record has left it no points.
+  // A spare record has no points.
   block->before = block->after = block->bin_before = block->bin_after = nullptr;
   block->freed_at = 0;
   block->pool = pool;
@@ -170,7 +170,7 @@ void CachingAllocatorImpl::remove_free(Block *block) {
   }
 }
 
-// What the stream itself gave back comes first: nobody else may have it yet.
+// Look at the blocks that the stream itself has freed first, because other streams cannot use them yet.
 Block *CachingAllocatorImpl::find_free(Cache &own, Cache &common, uint64_t bytes, Pool pool) const {
   if (!caching)
     return nullptr;
@@ -178,7 +178,7 @@ Block *CachingAllocatorImpl::find_free(Cache &own, Cache &common, uint64_t bytes
     Block *const found = pool == smallPool ? cache->find_small(bytes) : cache->find_large(bytes);
     if (!found)
       continue;
-    // Oversize blocks are kept for oversize requests, and not wasted on much smaller ones.
+    // An oversize block serves oversize requests only, and none that is much smaller than the block.
     const bool oversize = found->bytes >= config.max_split_bytes;
     const bool wasted = bytes < config.max_split_bytes
                             ? oversize
@@ -224,7 +224,7 @@ Block *CachingAllocatorImpl::new_segment(uint64_t bytes, Pool pool, Cache &commo
   return block;
 }
 
-// `block` is free, in its list, and a whole segment.
+// `block` must be free, in its cache, and a whole segment.
 void CachingAllocatorImpl::release_segment(Block *block) {
   remove_free(block);
   segments.erase(block->data);
@@ -238,13 +238,12 @@ void CachingAllocatorImpl::release_segment(Block *block) {
   keep_record(block);
 }
 
-// Gives free segments of at least `at_least_bytes` back until `enough` bytes are.
 uint64_t CachingAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t enough) {
   const auto can_go = [&](const Block *first) {
     return first->is_free() && first->points.empty() && !first->after && first->bytes >= at_least_bytes;
   };
   uint64_t released = 0;
-  // Where all go, in any order.
+  // If all segments are freed, their order does not matter.
   if (enough == UINT64_MAX) {
     for (auto segment = segments.begin(); segment != segments.end();) {
       Block *const first = (segment++)->second;
@@ -255,7 +254,7 @@ uint64_t CachingAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t 
     }
     return released;
   }
-  // Else those that were given back first; without a list of them, which would take memory.
+  // Otherwise free the segment next whose last block was freed first. A sorted list would need memory.
   while (released < enough) {
     Block *oldest = nullptr;
     for (const auto &[data, first] : segments)
@@ -369,7 +368,7 @@ void CachingAllocatorImpl::give_back(Block *block, StreamPoints &points, StreamP
   waiting = block;
 }
 
-// `block` is in no list, and no stream but its own may use it.
+// `block` must be in no list, and no stream but its own may still use it.
 void CachingAllocatorImpl::join_and_keep(Block *block) {
   discount(active, block->pool, 1);
   discount(activeBytes, block->pool, static_cast<int64_t>(block->bytes));
@@ -377,7 +376,7 @@ void CachingAllocatorImpl::join_and_keep(Block *block) {
   keep_free(block);
 }
 
-// `block` is free and in no list.
+// `block` must be free and in no list.
 void CachingAllocatorImpl::keep_free(Block *block) {
   const Cache *const cache = &block->cache();
   if (Block *next = block->after; next && next->is_free() && &next->cache() == cache) {
@@ -405,7 +404,7 @@ void CachingAllocatorImpl::keep_free(Block *block) {
     release_segment(block);
 }
 
-// The fields of PyTorch's message that a host has, in its order.
+// The fields of PyTorch's message that exist on a host, in the same order.
 std::string CachingAllocatorImpl::out_of_memory_message(uint64_t requested,
                                                         const std::string &purpose) const {
   const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the allocator. A segment is a list of blocks that tile it. A free block is in a cache: its
-// stream's while a point of that stream has yet to pass, then that of its pool, which serves all streams. A
-// block that another stream may still use is in neither, but in a list. Taking memory may throw
-// std::bad_alloc, and has then changed nothing; giving it back never does.
+// Private to the allocator. The blocks of a segment are a list without gaps. A free block is in the cache of
+// its stream as long as points of that stream have not passed, and then in the cache of its pool, which
+// serves all streams. A freed block that another stream may still use is in a list of waiting blocks, and in
+// no cache. If there is no memory for a record, take() throws std::bad_alloc and has changed nothing.
+// give_back() needs no memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_MEMORY_CACHINGALLOCATORIMPL_H
@@ -61,7 +62,7 @@ struct Stat {
   }
 };
 
-/// A MemoryLabel that is kept.
+/// A MemoryLabel that owns its text.
 struct Label {
   std::string what, text, file;
   uint32_t line = 0;
@@ -69,7 +70,7 @@ struct Label {
 
 } // namespace allocator_blocks
 
-/// Every member but the mutex is guarded by the mutex.
+/// The mutex guards all other members.
 class CachingAllocatorImpl {
 public:
   using Block = allocator_blocks::Block;
@@ -81,16 +82,18 @@ public:
   CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device);
   ~CachingAllocatorImpl();
 
-  /// `passed` takes points that are needed no more: they may own memory, so the caller destroys them once it
+  /// Moves points that have passed to `passed`. A point may own memory, so the caller destroys them after it
   /// has released the mutex.
   Block *take(uint64_t requested, uint32_t label, MemoryPlace place, StreamPoints &passed);
   void give_back(Block *block, StreamPoints &points, StreamPoints &passed);
-  /// Moves on what waited for points that have passed. Whether anything did.
+  /// Makes blocks available whose points have passed. Returns whether there were any.
   bool settle(StreamPoints &passed);
   /// A point that a freed block waits for, and that this thread may wait for; empty if there is none.
   std::optional<Point> next_point() const;
+  /// Frees cached segments of at least `at_least_bytes`, the least recently freed ones first, until `enough`
+  /// bytes are free. Returns the bytes that were freed.
   uint64_t release_cached(uint64_t at_least_bytes, uint64_t enough);
-  /// `purpose` may be empty: "the result 'loss' of 'step'".
+  /// `purpose` is what the memory is for, "the result 'loss' of 'step'", or empty.
   std::string out_of_memory_message(uint64_t requested, const std::string &purpose) const;
   uint64_t rounded(uint64_t bytes) const;
 
@@ -110,15 +113,15 @@ public:
   bool caching;
   const std::string device; ///< for messages
   uint64_t limit;
-  std::map<std::byte *, Block *> segments; // first block of each, by address
+  std::map<std::byte *, Block *> segments; // the first block of each segment, by address
   using Cache = allocator_blocks::Cache;
-  Cache main; // of the common pool, for every stream
-  std::map<std::pair<MemoryPool, StreamId>, std::unique_ptr<Cache>> caches; // the others
-  Block *waiting =
-      nullptr;            // freed blocks that other streams may still use, linked by bin_before and bin_after
-  uint64_t unsettled = 0; // free blocks, and waiting ones, with points
-  uint32_t pools = 0;     // that were made beside the common one
-  Block *spare = nullptr; // block records to use again, linked by bin_after
+  Cache main; // the cache of the common pool, which serves all streams
+  std::map<std::pair<MemoryPool, StreamId>, std::unique_ptr<Cache>> caches; // all other caches
+  // Freed blocks that other streams may still use, linked by bin_before and bin_after.
+  Block *waiting = nullptr;
+  uint64_t unsettled = 0; // the number of free and waiting blocks that have points
+  uint32_t pools = 0;     // the number of pools beside the common one
+  Block *spare = nullptr; // unused records of blocks, linked by bin_after
   std::array<std::array<Stat, allocator_blocks::poolCount>, allocator_blocks::statCount> stats = {};
   Stat oversize_allocations, oversize_segments, arena_bytes;
   int64_t alloc_retries = 0, ooms = 0, device_allocs = 0, device_frees = 0, waits = 0;
@@ -129,7 +132,7 @@ public:
 private:
   void *map_segment(uint64_t bytes);
   void unmap_segment(void *data, uint64_t bytes);
-  /// The cache of a stream in a pool, or of a pool beside the common one.
+  /// The cache of a stream in a pool. For StreamId::none, the cache of a pool other than the common one.
   Cache &cache_of(MemoryPool pool, StreamId stream);
   Block *find_free(Cache &own, Cache &common, uint64_t bytes, Pool pool) const;
   Block *new_segment(uint64_t bytes, Pool pool, Cache &common);
@@ -143,7 +146,8 @@ private:
   void remove_free(Block *block);
   void release_segment(Block *block);
   void collect_garbage(uint64_t more);
-  /// Everything that giving back takes memory for is taken here: what is freed never needs any.
+  /// Makes the record of a block. It allocates what freeing the block will need, so that freeing needs no
+  /// memory.
   Block *new_record(Pool pool);
   void keep_record(Block *block) {
     block->bin_after = spare;

@@ -12,7 +12,8 @@
 namespace weft::runtime {
 using namespace allocator_blocks;
 
-// Whether not even its own stream may have it. What is not cached waits until it can go.
+// Whether a freed block must wait in the list, because not even its own stream may use it. Without caching,
+// it waits for all its points, because its segment is then unmapped.
 bool CachingAllocatorImpl::waits_for_others(const Block &block) const {
   return std::ranges::any_of(block.points, [&](const StreamPoint &use) {
     return use.stream != block.stream || block.stream == StreamId::none || !caching;
@@ -56,7 +57,7 @@ bool CachingAllocatorImpl::settle(StreamPoints &passed) {
   return any;
 }
 
-// Moves the blocks of a stream's cache whose points have passed to the cache that serves every stream.
+// Moves the blocks whose points have passed from a stream's cache to the cache that serves all streams.
 bool CachingAllocatorImpl::settle_stream(Cache &cache, StreamPoints &passed) {
   bool any = false;
   cache.for_each([&](Block *block) {

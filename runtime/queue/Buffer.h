@@ -26,8 +26,8 @@ namespace weft::runtime {
 /// it.
 class WEFT_RUNTIME_API Buffer {
 public:
-  /// Uninitialised memory from the device's caching allocator, aligned to 512 bytes. `label` is the
-  /// allocator's. Of `stream`: work of that stream may use memory that earlier work of it still uses.
+  /// Uninitialised memory from the device's caching allocator, aligned to 512 bytes. `label` is a number of
+  /// intern_label(). Memory for `stream` may be memory that earlier work of this stream still uses.
   static Expected<std::shared_ptr<Buffer>> allocate(size_t bytes, uint32_t label = 0,
                                                     Device &device = host_device(),
                                                     StreamId stream = StreamId::none);
@@ -101,7 +101,7 @@ private:
   static Expected<std::shared_ptr<Buffer>> from(CachingAllocator &allocator, size_t bytes, uint32_t label,
                                                 Device &device, MemoryPlace place);
   StreamPoints take_points();
-  /// The buffer that keeps account of calls: of a part, the one that it is a part of.
+  /// The buffer that records calls and failures: the whole of a part, otherwise this one.
   const Buffer &root() const { return whole_ ? *whole_ : *this; }
   Buffer &root() { return whole_ ? *whole_ : *this; }
 

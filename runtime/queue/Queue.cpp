@@ -181,7 +181,7 @@ struct Registry {
 };
 
 std::atomic<bool> severalQueues{false};
-// Every call asks for several of these, so they are where the thread's own register points to.
+// Each call reads several of these, so they are in static thread-local storage, which needs no function call.
 [[gnu::tls_model("initial-exec")]] thread_local Queue *currentQueue = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local bool runsQueue = false;
 /// A place in a queue.
@@ -189,13 +189,14 @@ struct Place {
   const QueueState *queue = nullptr;
   uint64_t number = 0;
 };
-/// That of the work which this thread does for a queue.
+/// The place of the queue's work that this thread runs.
 [[gnu::tls_model("initial-exec")]] thread_local Place runningWork;
 /// How many queues this thread has entered, and where it entered the last.
 [[gnu::tls_model("initial-exec")]] thread_local int queuesEntered = 0;
 [[gnu::tls_model("initial-exec")]] thread_local Place lastEntered;
 
-/// Counts a place once: a caller that has entered an idle queue may await its turn all the same.
+/// Counts an entered queue. A place counts once, because a caller that has entered an idle queue may still
+/// wait for its turn.
 void note_entered(const QueueState &queue, uint64_t number) {
   queuesEntered += lastEntered.queue != &queue || lastEntered.number != number;
   lastEntered = {&queue, number};
@@ -290,14 +291,14 @@ Point Ticket::point() const {
   struct State final : Point::State {
     explicit State(Ticket of) : ticket(std::move(of)) {}
     bool passed() const override { return ticket.done(); }
-    // A failure of the work is its queue's, and its buffers'.
+    // The queue and the buffers report a failure of the work.
     Status wait() override {
       ticket.wait();
       return {};
     }
     void wait_passed() override { ticket.wait(); }
-    // What comes before it may wait for what this thread does for a queue, or be this thread's as an
-    // executor.
+    // Earlier work may wait for work that this thread does for a queue, or this thread may be the executor
+    // that has to run it.
     bool may_wait() const override {
       return !runningWork.queue && queuesEntered == 0 && !ticket.state_->post;
     }

@@ -83,11 +83,12 @@ public:
   void wait() const;
   bool belongs_to(const Queue &queue) const;
   bool same_queue(const Ticket &other) const { return state_ == other.state_; }
-  /// Of the queue, which no other stream has.
+  /// The number of the queue among the streams of the process.
   StreamId stream() const;
-  /// The same moment, for those who do not know queues.
+  /// The ticket as a point, for code that does not depend on queues.
   Point point() const;
-  /// Whether the calling thread does the work that ends with this ticket: it knows best what it is done with.
+  /// Whether the calling thread runs the work that ends with this ticket. That work may free its own memory
+  /// without waiting for itself.
   bool is_of_running_work() const;
 
 private:
