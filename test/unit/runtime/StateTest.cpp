@@ -185,7 +185,7 @@ TEST(State, MustBeThatOfTheFunction) {
     fb::CopyLaunchT copy;
     copy.source = b.buffer(fb::Storage::argument, 0, 0, 12);
     copy.destination = b.buffer(fb::Storage::result, 0, 0, 12);
-    b.launch("copy").op.Set(std::move(copy));
+    b.launch("copy").op.Set(copy);
     PackageWriter writer;
     b.add_to(writer, "f");
     add_state(writer, "f", std::span(&kept, 1)).throw_if_failed();
