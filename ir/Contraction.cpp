@@ -98,6 +98,17 @@ bool takesBias(DotGeneralOp op) {
   return shape && !result.empty() && shape->n == result.back();
 }
 
+Value repeatedVector(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
+  if (!broadcast)
+    return {};
+  auto from = broadcast.getA().getType();
+  auto last = static_cast<int64_t>(broadcast.getShape().size()) - 1;
+  if (from.getRank() != 1 || broadcast.getDims()[0] != last || sizesOf(from)[0] != broadcast.getShape()[last])
+    return {};
+  return broadcast.getA();
+}
+
 //===----------------------------------------------------------------------===//
 // Questions and answers
 //===----------------------------------------------------------------------===//

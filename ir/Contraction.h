@@ -48,6 +48,8 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op);
 /// Whether a bias along the result's last dimension is a bias of the columns of the matrix product. It is not
 /// if b has several free dimensions, or none, or if `op` is no matrix product.
 bool takesBias(DotGeneralOp op);
+/// The vector that `value` repeats along its last dimension, as a bias does, or null.
+mlir::Value repeatedVector(mlir::Value value);
 
 /// The description of a contraction for a library; empty if getContractionShape() is. `ranges` are those of
 /// its function.

@@ -27,18 +27,6 @@ bool isPositiveZero(Value value) {
   return splat && isa<FloatType>(splat.getElementType()) && splat.getSplatValue<APFloat>().isPosZero();
 }
 
-/// The vector that `value` repeats along the last dimension, or null.
-Value repeatedVector(Value value) {
-  auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
-  if (!broadcast)
-    return {};
-  auto from = broadcast.getA().getType();
-  auto last = static_cast<int64_t>(broadcast.getShape().size()) - 1;
-  if (from.getRank() != 1 || broadcast.getDims()[0] != last || sizesOf(from)[0] != broadcast.getShape()[last])
-    return {};
-  return broadcast.getA();
-}
-
 /// The other operand, if `op` is an `Op` of `value` and another value.
 template <typename Op> Value besideIn(Operation *op, Value value) {
   auto binary = dyn_cast<Op>(op);

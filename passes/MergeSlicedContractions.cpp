@@ -7,7 +7,7 @@
 //
 // The steps of a sequence each multiply their slice of the input by the same weights. Rows of a product do
 // not depend on each other, so the product of the whole input has the rows of all steps: one launch that
-// reads the weights once.
+// reads the weights once. A bias that each step adds is added to the whole product, whose epilogue it can be.
 //
 // Memory: the result of the whole lives from the first step to the last, where the results of steps would
 // live one after the other. All such results of a function together are at most `mostBytes`, or as large as
@@ -172,6 +172,28 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
     return {};
   }
 
+  /// The addition that is the only reader of a product, and adds a vector to each of its rows; or null.
+  static AddOp biasAddition(DotGeneralOp dot) {
+    auto add = dot->hasOneUse() ? dyn_cast<AddOp>(*dot->getUsers().begin()) : AddOp();
+    return add && repeatedVector(besideIn(add, dot.getResult())) ? add : AddOp();
+  }
+  static Value besideIn(AddOp add, Value value) { return add.getA() == value ? add.getB() : add.getA(); }
+
+  /// The vector that is added to the rows of every product of the group, if it is there before the first
+  /// product, or null.
+  static Value commonBias(const Group &group, DotGeneralOp first) {
+    Value bias;
+    for (const SlicedProduct &product : group) {
+      AddOp add = biasAddition(product.dot);
+      Value vector = add ? repeatedVector(besideIn(add, DotGeneralOp(product.dot).getResult())) : Value();
+      if (!vector || (bias && vector != bias))
+        return {};
+      bias = vector;
+    }
+    Operation *maker = bias.getDefiningOp();
+    return !maker || maker->isBeforeInBlock(first) ? bias : Value();
+  }
+
   static void merge(const Group &group) {
     // Whole and weights are there before the first product in the text.
     SlicedProduct first = group.front();
@@ -188,21 +210,32 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
     auto whole = builder.create<DotGeneralOp>(FusedLoc::get(builder.getContext(), locations), first.whole(),
                                               dot.getB(), Value(), batch, dot.getBatchB(), contract,
                                               dot.getContractB(), false);
+    Value rows = whole;
+    const Value bias = commonBias(group, dot);
+    if (bias) {
+      ArrayRef<Size> sizes = sizesOf(whole.getType());
+      const int64_t last = whole.getType().getRank() - 1;
+      Value repeated = builder.create<BroadcastInDimOp>(whole.getLoc(), bias, ArrayRef(last), sizes);
+      rows = builder.create<AddOp>(biasAddition(dot).getLoc(), rows, repeated);
+    }
     // The dimension of the result that the slices are along.
     auto rank = cast<RankedTensorType>(first.whole().getType()).getRank();
     const SmallVector<int64_t> free = getFreeDims(rank, batch, contract);
     const size_t dim = batch.size() + static_cast<size_t>(llvm::find(free, first.dim) - free.begin());
     for (const SlicedProduct &product : group) {
       DotGeneralOp one = product.dot;
-      builder.setInsertionPoint(one);
+      Operation *last = bias ? biasAddition(one) : one;
+      builder.setInsertionPoint(last);
       SmallVector<Size> start(whole.getType().getRank(), Size(0)), limit(sizesOf(whole.getType()));
       start[dim] = product.begin;
       limit[dim] = product.end;
       Value part =
-          builder.create<SliceOp>(one.getLoc(), whole, start, limit, SmallVector<int64_t>(start.size(), 1));
+          builder.create<SliceOp>(one.getLoc(), rows, start, limit, SmallVector<int64_t>(start.size(), 1));
       if (product.dropped)
         part = builder.create<ReshapeOp>(one.getLoc(), part, sizesOf(one.getType()));
-      one.getResult().replaceAllUsesWith(part);
+      last->getResult(0).replaceAllUsesWith(part);
+      if (bias)
+        last->erase();
     }
     for (const SlicedProduct &product : group)
       product.dot->erase();

@@ -212,12 +212,21 @@ def MergeSlicedContractions : Weft_FuncPass<"weft-merge-sliced-contractions"> {
   let description = [{
     Contractions of one right operand with slices of one value along one dimension, as the steps of a sequence are,
     become one contraction of the value, of whose result each takes its slice: the rows of the slices are rows of one
-    matrix. At least four slices, which together are all of the value and of which none is contracted or
+    matrix. A bias that each of them adds is added to the whole, so that it can be its epilogue. At least four slices, which together are all of the value and of which none is contracted or
     batched along the dimension that is sliced. f32 and f64 on a CPU, with AVX-512 the same sums in the same order. What
     is refused has a reason (WEFT-F011): slices that leave something out or overlap, few rows, results that together
     need more than 4 MiB and more than the largest sliced value, sizes that are not known.
   }];
   let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
+}
+
+def ParametrizeSlices : Weft_FuncPass<"weft-parametrize-slices"> {
+  let summary = "one kernel for fusions that differ only in where their slices begin";
+  let description = [{
+    At least four elementwise fusions whose bodies are equal but for the starts of slices, as the steps of a sequence
+    are, read the starts in which they differ from operands (`weft.dynamic_slice`), and so have one kernel. Slices with
+    steps, and those of sizes that are not known, stay as they are.
+  }];
 }
 
 def MergeSumsOfContractions : Weft_FuncPass<"weft-merge-sums-of-contractions"> {

@@ -120,6 +120,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createFuseOptimizerSteps());
     add.function(createFuse(FuseOptions{options.target, report}));
     add.function(createMergeSumsOfContractions(MergeSumsOfContractionsOptions{report}));
+    add.function(createParametrizeSlices());
   } else if (phase == "memory") {
     // Find the order with the fewest graphs first. A memory limit may then change it.
     add.function(createAssignQueues());

@@ -34,6 +34,68 @@ weft.func @steps(%x: tensor<6x4x5xf32, #cpu>, %w: tensor<7x5xf32, #cpu>) -> (ten
 // -----
 #cpu = #weft.device<cpu>
 
+// A bias that every step adds is added to the whole.
+// CHECK-LABEL: weft.func @bias
+// CHECK:         %[[ALL:.*]] = weft.dot_general %arg0, %arg1, contract = [2] x [1] : tensor<6x4x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+// CHECK:         %[[B:.*]] = weft.broadcast_in_dim %arg2, dims = [2] : tensor<7xf32, #cpu> -> tensor<6x4x7xf32, #cpu>
+// CHECK:         %[[SUM:.*]] = weft.add %[[ALL]], %[[B]] : tensor<6x4x7xf32, #cpu>
+// CHECK:         weft.slice %[[SUM]], start = [0, 0, 0], limit = [6, 1, 7], step = [1, 1, 1]
+// CHECK:         weft.slice %[[SUM]], start = [0, 3, 0], limit = [6, 4, 7], step = [1, 1, 1]
+// CHECK-NOT:     weft.add
+weft.func @bias(%x: tensor<6x4x5xf32, #cpu>, %w: tensor<7x5xf32, #cpu>, %b: tensor<7xf32, #cpu>, %d: tensor<7xf32, #cpu>) -> (tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>) {
+  %v = weft.broadcast_in_dim %b, dims = [1] : tensor<7xf32, #cpu> -> tensor<6x7xf32, #cpu>
+  %s0 = weft.slice %x, start = [0, 0, 0], limit = [6, 1, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r0 = weft.reshape %s0 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %0 = weft.dot_general %r0, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %1 = weft.add %0, %v : tensor<6x7xf32, #cpu>
+  %s1 = weft.slice %x, start = [0, 1, 0], limit = [6, 2, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r1 = weft.reshape %s1 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %2 = weft.dot_general %r1, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %3 = weft.add %v, %2 : tensor<6x7xf32, #cpu>
+  %s2 = weft.slice %x, start = [0, 2, 0], limit = [6, 3, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r2 = weft.reshape %s2 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %4 = weft.dot_general %r2, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %5 = weft.add %4, %v : tensor<6x7xf32, #cpu>
+  %s3 = weft.slice %x, start = [0, 3, 0], limit = [6, 4, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r3 = weft.reshape %s3 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %6 = weft.dot_general %r3, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %7 = weft.add %v, %6 : tensor<6x7xf32, #cpu>
+  weft.return %1, %3, %5, %7 : tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// Steps with other biases add them to their slices.
+// CHECK-LABEL: weft.func @biases
+// CHECK:         %[[ALL:.*]] = weft.dot_general
+// CHECK-NOT:     weft.add %[[ALL]]
+// CHECK-COUNT-4: weft.add {{.*}} : tensor<6x7xf32, #cpu>
+weft.func @biases(%x: tensor<6x4x5xf32, #cpu>, %w: tensor<7x5xf32, #cpu>, %b: tensor<7xf32, #cpu>, %d: tensor<7xf32, #cpu>) -> (tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>) {
+  %v = weft.broadcast_in_dim %b, dims = [1] : tensor<7xf32, #cpu> -> tensor<6x7xf32, #cpu>
+  %u = weft.broadcast_in_dim %d, dims = [1] : tensor<7xf32, #cpu> -> tensor<6x7xf32, #cpu>
+  %s0 = weft.slice %x, start = [0, 0, 0], limit = [6, 1, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r0 = weft.reshape %s0 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %0 = weft.dot_general %r0, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %1 = weft.add %0, %v : tensor<6x7xf32, #cpu>
+  %s1 = weft.slice %x, start = [0, 1, 0], limit = [6, 2, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r1 = weft.reshape %s1 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %2 = weft.dot_general %r1, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %3 = weft.add %v, %2 : tensor<6x7xf32, #cpu>
+  %s2 = weft.slice %x, start = [0, 2, 0], limit = [6, 3, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r2 = weft.reshape %s2 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %4 = weft.dot_general %r2, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %5 = weft.add %4, %u : tensor<6x7xf32, #cpu>
+  %s3 = weft.slice %x, start = [0, 3, 0], limit = [6, 4, 5], step = [1, 1, 1] : tensor<6x4x5xf32, #cpu>
+  %r3 = weft.reshape %s3 : tensor<6x1x5xf32, #cpu> -> tensor<6x5xf32, #cpu>
+  %6 = weft.dot_general %r3, %w, contract = [1] x [1] : tensor<6x5xf32, #cpu>, tensor<7x5xf32, #cpu>
+  %7 = weft.add %v, %6 : tensor<6x7xf32, #cpu>
+  weft.return %1, %3, %5, %7 : tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
 // Slices of several rows, of different sizes, with the dimension kept.
 // CHECK-LABEL: weft.func @rows
 // CHECK:         %[[ALL:.*]] = weft.dot_general %arg0, %arg1, contract = [1] x [0] : tensor<26x5xf32, #cpu>, tensor<5x7xf32, #cpu>
