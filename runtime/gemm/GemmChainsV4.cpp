@@ -8,7 +8,8 @@
 // The result is computed in tiles of up to 8 rows and 3 registers of columns, whose 24 chains are long enough
 // in flight for two multiply-adds a cycle; each element of a is a broadcast. A panel is the columns of b that
 // a tile reads. It is read where it lies if b is in rows, and turned into memory of its own if b is in
-// columns, once for all rows.
+// columns, once for all rows. Where there are few rows of a, these are turned, and the result is computed
+// transposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -152,9 +153,78 @@ bool is_copied(const GemmChains &s) {
   return s.b_k >= page && s.m >= often;
 }
 
+/// Whether to turn the rows of a, and the result, in place of b: they are less than half as much, and fill
+/// at least eight ninths of their registers.
+bool is_transposed(const GemmChains &s) {
+  const int64_t filled = (s.m + lanes - 1) / lanes * lanes;
+  return s.b_n != 1 && s.b_k == 1 && (s.a_k == 1 || s.a_m == 1) && s.k <= s.chain &&
+         filled <= tileRegisters * lanes && 8 * filled <= 9 * s.m && 2 * s.m * (s.k + s.n) <= s.k * s.n;
+}
+
+/// Sixteen columns of c, which `transposed` has as its rows, `step` apart; the last ones may be fewer.
+void store_transposed(const GemmChains &s, int64_t j, const float *transposed, int64_t step) {
+  const __m512 zero = _mm512_setzero_ps();
+  const __mmask16 filled = first(s.n - j < lanes ? s.n - j : lanes);
+  const __m512 bias = s.bias ? _mm512_maskz_loadu_ps(filled, s.bias + j) : zero;
+  for (int64_t i = 0; i < s.m; i += lanes) {
+    __m512 tile[lanes];
+#pragma clang loop unroll(full)
+    for (int64_t x = 0; x < lanes; ++x)
+      tile[x] = _mm512_load_ps(transposed + x * step + i);
+    turn(tile);
+#pragma clang loop unroll(full)
+    for (int64_t x = 0; x < lanes; ++x) {
+      if (i + x >= s.m)
+        break;
+      const int64_t at = (i + x) * s.c_m + j;
+      __m512 sum = tile[x];
+      if (s.bias)
+        sum = _mm512_add_ps(sum, bias);
+      if (s.residual)
+        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(filled, s.residual + at));
+      if (s.relu)
+        sum = _mm512_mask_mov_ps(sum, _mm512_cmp_ps_mask(sum, zero, _CMP_LT_OQ), zero);
+      _mm512_mask_storeu_ps(s.c + at, filled, sum);
+    }
+  }
+}
+
+/// The same chains, as the product of b transposed and a transposed: few rows of a are turned in place of all
+/// columns of b.
+void multiply_transposed(const GemmChains &s) {
+  alignas(64) float panel[gemmChain * tileRegisters * lanes];
+  alignas(64) float sums[lanes * tileRegisters * lanes] = {};
+  const int64_t registers = (s.m + lanes - 1) / lanes, step = registers * lanes;
+  if (s.a_k == 1)
+    turnPanel[registers - 1](s.a, s.a_m, s.k, s.m, panel);
+  else
+    copyPanel[registers - 1](s.a, s.a_k, s.k, s.m, panel);
+  Tile t;
+  t.b = panel;
+  t.bias = t.residual = nullptr;
+  t.depth = s.k;
+  t.a_m = s.b_n;
+  t.a_k = 1;
+  t.b_k = t.c_m = step;
+  t.last = first(lanes);
+  t.add = t.relu = false;
+  for (int64_t j = 0; j < s.n; j += lanes) {
+    const int64_t columns = s.n - j < lanes ? s.n - j : lanes;
+    for (int64_t x = 0, rows = 0; x < columns; x += rows) {
+      rows = registers == 1 && columns == lanes ? lanes : next_tile(columns - x, tileRows);
+      t.a = s.b + (j + x) * s.b_n;
+      t.c = sums + x * step;
+      rows == lanes ? multiply_tile<lanes, 1>(t) : tiles[rows - 1][registers - 1](t);
+    }
+    store_transposed(s, j, sums, step);
+  }
+}
+
 } // namespace
 
 void multiply_chains_v4(const GemmChains &s) {
+  if (is_transposed(s))
+    return multiply_transposed(s);
   alignas(64) float panel[gemmChain * tileRegisters * lanes];
   Tile t;
   t.a_m = s.a_m;

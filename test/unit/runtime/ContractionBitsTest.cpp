@@ -308,6 +308,31 @@ TEST(Contraction, TilesHaveTheOrderThatIsDocumentedForEveryRemainder) {
   }
 }
 
+// The same of few rows beside a large matrix in columns, which is left as it is while the rows are turned:
+// rows in rows and in columns, with room between them, and every remainder of columns.
+TEST(Contraction, FewRowsHaveTheOrderThatIsDocumented) {
+  if (cpu_level() != CpuLevel::v4)
+    GTEST_SKIP() << "needs AVX-512";
+  int number = 0;
+  for (const int64_t m : {15, 16, 29, 31, 32, 43, 48})
+    for (const int64_t n : {200, 306, 339, 512})
+      for (const int64_t k : {97, 128, 384}) {
+        ContractionShape shape = Problem::dense(DType::f32, 1, m, n, k);
+        const int layouts[] = {0, 1, 2, 3};
+        shape.a_strides = strides_of(layouts[number % 4], 1, m, k);
+        shape.b_strides = strides_of(number % 3 ? 1 : 3, 1, k, n);
+        shape.c_strides = strides_of(number / 4 % 2 * 2, 1, m, n);
+        shape.bias = number & 1;
+        shape.residual = number & 2;
+        shape.relu = number & 4;
+        Problem problem(shape, static_cast<unsigned>(++number));
+        expect_chains(problem, *Contraction::make_library(shape).value_or_throw());
+        expect_chains(problem, *Contraction::make_own(shape).value_or_throw());
+        if (HasFatalFailure() || HasNonfatalFailure())
+          return;
+      }
+}
+
 // Infinities and NaN of an operand reach those elements that they are a part of, and no others, through every
 // epilogue; relu leaves a NaN.
 TEST(Contraction, TilesKeepNaNAndInfinity) {
@@ -316,7 +341,8 @@ TEST(Contraction, TilesKeepNaNAndInfinity) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float special[] = {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, -0.0f, 1e-42f};
   int number = 0;
-  for (const auto &[m, n, k] : {std::array<int64_t, 3>{9, 21, 40}, {13, 10, 400}, {66, 50, 17}})
+  for (const auto &[m, n, k] :
+       {std::array<int64_t, 3>{9, 21, 40}, {13, 10, 400}, {66, 50, 17}, {31, 200, 130}})
     for (int layout = 0; layout < 4; ++layout)
       for (int epilogue = 0; epilogue < 8; ++epilogue) {
         ContractionShape shape = Problem::dense(DType::f32, 1, m, n, k);
