@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
+#include "ir/OpFacts.h"
 #include "ir/Updates.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -124,16 +125,25 @@ std::optional<unsigned> innermostDim(ArrayRef<Size> domain) {
 
 /// The elements of a chunk: 16 KiB of the widest result, and at least 64 elements, the widest vector. Of two
 /// operands and two results, half of each chunk stays in 32 KiB of first-level cache, and a thread's run over
-/// memory is long enough for the prefetcher. If the target's name has a number of cores and there would be
-/// fewer chunks than cores, chunks are smaller, down to 4 KiB of f32.
+/// memory is long enough for the prefetcher. Chunks are smaller, down to 4 KiB of f32, if their functions
+/// take longer than some microseconds, which threads then share, and if the target's name has a number of
+/// cores and there would be fewer chunks than cores.
 static int64_t loopChunk(FusionOp fusion, const TargetDescription &target) {
-  constexpr int64_t chunkBytes = 16 << 10, widestVector = 64, leastChunk = 1024;
+  constexpr int64_t chunkBytes = 16 << 10, widestVector = 64, leastChunk = 1024, chunkAdditions = 200000;
   int64_t widest = 1;
   for (Value result : fusion.getResults())
     widest = std::max(widest, elementBytes(result));
-  const int64_t chunk = std::max(chunkBytes / widest, widestVector);
+  int64_t chunk = std::max(chunkBytes / widest, widestVector);
+  if (chunk <= leastChunk)
+    return chunk;
+  int64_t additions = 0;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    additions += additionsPerElement(&op);
+  // A power of two, of which large domains mostly are multiples.
+  const auto quick = llvm::bit_floor(static_cast<uint64_t>(chunkAdditions / std::max<int64_t>(additions, 1)));
+  chunk = std::clamp(static_cast<int64_t>(quick), leastChunk, chunk);
   const std::optional<int64_t> elements = productOf(fusion.getDomain()).number();
-  if (!target.namedCores || !elements || chunk <= leastChunk)
+  if (!target.namedCores || !elements)
     return chunk;
   const auto share =
       static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(*elements, target.namedCores), widestVector));

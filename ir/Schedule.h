@@ -14,7 +14,8 @@
 //
 // - loop: a task is a chunk of the domain in row-major order, of 16 KiB of the widest result. So a thread
 //   streams through memory, half a chunk of each of four operands stays in a first-level cache, and a kernel
-//   of 16M elements of f32 has 4,096 tasks. A chunk is a multiple of 64 elements, so no vector straddles two
+//   of 16M elements of f32 has 4,096 tasks. Where its functions take longer than that, a chunk is smaller.
+//   A chunk is a multiple of 64 elements, so no vector straddles two
 //   tasks. If the innermost dimension of an operand differs from that of the domain, a task is a tile of 256
 //   x 64 elements instead, which is transposed in squares of one cache line a side.
 // - row: a task is a row; a thread takes many short rows at a time. A value that one pass over the row

@@ -212,8 +212,9 @@ def MergeSlicedContractions : Weft_FuncPass<"weft-merge-sliced-contractions"> {
   let description = [{
     Contractions of one right operand with slices of one value along one dimension, as the steps of a sequence are,
     become one contraction of the value, of whose result each takes its slice: the rows of the slices are rows of one
-    matrix. A bias that each of them adds is added to the whole, so that it can be its epilogue. At least four slices, which together are all of the value and of which none is contracted or
-    batched along the dimension that is sliced. f32 and f64 on a CPU, with AVX-512 the same sums in the same order. What
+    matrix. A bias that each of them adds is added to the whole, so that it can be its epilogue. At least four slices,
+    which together are all of the value and of which none is contracted or batched along the dimension that is sliced.
+    f32 and f64 on a CPU, with AVX-512 the same sums in the same order. What
     is refused has a reason (WEFT-F011): slices that leave something out or overlap, few rows, results that together
     need more than 4 MiB and more than the largest sliced value, sizes that are not known.
   }];

@@ -25,6 +25,23 @@ weft.func @loop(%x: tensor<10000xf32, #cpu>) -> tensor<10000xf32, #cpu> {
   weft.return %0 : tensor<10000xf32, #cpu>
 }
 
+// Functions take longer than memory: half as many elements are some microseconds of work.
+// CHECK-LABEL: weft.func @functions
+// CHECK: schedule = #weft.schedule<loop, vector = 16, chunk = 2048, tasks = 2, grain = 1, scratch = 0>
+weft.func @functions(%x: tensor<4096xf32, #cpu>) -> tensor<4096xf32, #cpu> {
+  %0 = weft.fusion loop (%x) : (tensor<4096xf32, #cpu>) -> tensor<4096xf32, #cpu> {
+  ^bb0(%a: tensor<4096xf32, #cpu>):
+    %1 = weft.tanh %a : tensor<4096xf32, #cpu>
+    %2 = weft.sigmoid %1 : tensor<4096xf32, #cpu>
+    %3 = weft.tanh %2 : tensor<4096xf32, #cpu>
+    %4 = weft.sigmoid %3 : tensor<4096xf32, #cpu>
+    %5 = weft.tanh %4 : tensor<4096xf32, #cpu>
+    %6 = weft.sigmoid %5 : tensor<4096xf32, #cpu>
+    weft.yield %6 : tensor<4096xf32, #cpu>
+  }
+  weft.return %0 : tensor<4096xf32, #cpu>
+}
+
 // Doubles fill a cache line with 8.
 // CHECK-LABEL: weft.func @doubles
 // CHECK: schedule = #weft.schedule<loop, vector = 8, chunk = 2048, tasks = 5, grain = 1, scratch = 0>
