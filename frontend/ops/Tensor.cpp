@@ -65,16 +65,18 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
 //===----------------------------------------------------------------------===//
 
 /// The type, which the slot stores apart from its value, so that the reference is valid as long as the slot.
-/// Read it under the graph's lock: without the lock, it may be the type that another thread sees.
+/// The caller holds the graph's lock: without it, this may be the type that another thread sees.
 static const Spec &specOf(const Tensor &tensor, Loc loc) {
   const auto &slot = Access::slot(tensor);
   if (!slot)
     failUndefined(loc);
-  GraphLock lock(graphMutex());
   return slot->spec();
 }
 
-const Shape &Tensor::sizes(Loc loc) const { return specOf(*this, loc).shape; }
+const Shape &Tensor::sizes(Loc loc) const {
+  GraphLock lock(graphMutex());
+  return specOf(*this, loc).shape;
+}
 int64_t Tensor::size(int64_t dim, Loc loc) const {
   GraphLock lock(graphMutex());
   const Shape &shape = sizes(loc);
@@ -96,8 +98,8 @@ Device Tensor::device(Loc loc) const {
   return specOf(*this, loc).device;
 }
 std::vector<int64_t> Tensor::strides(Loc loc) const {
-  specOf(*this, loc);
   GraphLock lock(graphMutex());
+  specOf(*this, loc);
   return stridesOf(*slot_);
 }
 bool Tensor::is_contiguous(Loc loc) const {

@@ -161,17 +161,16 @@ void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
 }
 
 void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
+  if (!Trace::current())
+    ++changes;
   // A member with a count has all of its state, and if all members step, no count is split.
   const bool isThere = stepping.size() == members.size() &&
                        std::all_of(stepping.begin(), stepping.end(),
                                    [](const Member *member) { return member->counter != nullptr; });
   if (isThere && !Trace::current()) {
-    ++changes;
     makeState(stepping, loc);
     return;
   }
-  if (!Trace::current())
-    ++changes;
   // State may be made from here on. If that fails, or the trace under way fails, it is undone.
   std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
   for (const Member &member : members)
