@@ -15,7 +15,8 @@ if(WEFT_SANITIZE MATCHES "thread")
     frontend/MemoryTest        # the allocator's figures while calls run
     frontend/StreamTest
     frontend/ThreadsTest
-    frontend/TraceThreadsTest) # traces beside each other and beside everything else
+    # Traces beside each other and beside everything else.
+    frontend/TraceStateTest frontend/TraceThreadsTest)
 else()
   set(WEFT_SANITIZER_SUBSET_FOLDERS io runtime ir passes codegen frontend)
   set(subset
@@ -27,7 +28,8 @@ else()
     "frontend/Contract[A-Z][a-z]+Test"
     # What the contract leaves to others: files, data, dynamic sizes, threads.
     frontend/CheckpointTest frontend/DimTest frontend/LoaderTest frontend/MemoryTest
-    frontend/SaveTest frontend/StreamTest frontend/ThreadsTest frontend/TraceThreadsTest)
+    frontend/SaveTest frontend/StreamTest frontend/ThreadsTest frontend/TraceStateTest
+    frontend/TraceThreadsTest)
 endif()
 list(JOIN subset "|" subset)
 set(WEFT_SANITIZER_SUBSET_FILES "^(${subset})\\.cpp$")

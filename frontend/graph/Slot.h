@@ -125,7 +125,7 @@ struct Access {
   static const std::shared_ptr<Slot> &slot(const Tensor &tensor) { return tensor.slot_; }
   static Tensor make(std::shared_ptr<Slot> slot) {
     Tensor tensor;
-    tensor.slot_ = std::move(slot);
+    tensor.slot_ = weft::detail::SlotPointer(std::move(slot));
     return tensor;
   }
 };

@@ -15,6 +15,11 @@
 #include <cstdio>
 #include <unordered_set>
 
+std::atomic<int> weft::detail::clonesUnderWay{0};
+void weft::detail::countHandle(const frontend::Slot *slot, int change) noexcept {
+  nn::detail::CloneScope::countHandle(slot, change);
+}
+
 namespace weft::nn {
 
 using namespace frontend;
@@ -39,9 +44,10 @@ struct CloneScope::Impl {
   struct Original {
     std::string path;
     Tensor tensor;
-    long handles;
   };
   std::vector<Original> originals;
+  /// How many more handles this thread has on each original than before the copy.
+  std::unordered_map<const Slot *, long> handles;
 
   Tensor twin(const Tensor &tensor) {
     if (!tensor.defined())
@@ -80,18 +86,27 @@ CloneScope::CloneScope(const std::shared_ptr<ModuleState> &original, Loc loc) : 
   GraphLock lock(graphMutex()); // or a mode could be that of a trace on another thread
   impl_->twin(original);
   visit(*original, "", [&](const std::string &path, const ModuleState::Entry &entry) {
-    impl_->originals.push_back({path, entry.tensor, 0});
+    impl_->originals.push_back({path, entry.tensor});
+    impl_->handles.emplace(Access::slot(entry.tensor).get(), 0);
   });
-  for (auto &entry : impl_->originals)
-    entry.handles = Access::slot(entry.tensor).use_count();
   impl_->previous = std::exchange(Impl::current(), impl_.get());
+  ++weft::detail::clonesUnderWay;
 }
 
-CloneScope::~CloneScope() { Impl::current() = impl_->previous; }
+CloneScope::~CloneScope() {
+  --weft::detail::clonesUnderWay;
+  Impl::current() = impl_->previous;
+}
+
+void CloneScope::countHandle(const Slot *slot, int change) noexcept {
+  for (Impl *scope = Impl::current(); scope; scope = scope->previous)
+    if (const auto it = scope->handles.find(slot); it != scope->handles.end())
+      it->second += change;
+}
 
 void CloneScope::check(Loc loc) const {
   for (const auto &entry : impl_->originals)
-    if (Access::slot(entry.tensor).use_count() > entry.handles)
+    if (impl_->handles.at(Access::slot(entry.tensor).get()) > 0)
       fail("clone: the copy would share '" + entry.path +
                "' with the original, since a member of the module is a plain Tensor: declare that member "
                "as nn::Parameter",

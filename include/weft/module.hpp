@@ -38,6 +38,8 @@ public:
   /// The counterpart of this state in the clone; null if nothing is being cloned, or if the state is no part
   /// of it.
   static std::shared_ptr<ModuleState> twinOf(const ModuleState *state);
+  /// Notes a handle that this thread made or dropped.
+  static void countHandle(const frontend::Slot *slot, int change) noexcept;
 
 private:
   struct Impl;

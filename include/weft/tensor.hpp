@@ -19,6 +19,7 @@
 #include "weft/status.hpp"
 #include "weft/tensor_options.hpp"
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -29,6 +30,7 @@
 #include <source_location>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -44,6 +46,34 @@ struct Access;
 namespace indexing {
 class TensorIndex;
 }
+
+namespace detail {
+/// How many copies of modules are being made, in all threads (`nn::clone`).
+extern WEFT_API std::atomic<int> clonesUnderWay;
+/// Counts a handle that this thread made, or dropped, while it copies a module.
+WEFT_API void countHandle(const frontend::Slot *slot, int change) noexcept;
+
+/// The slot of a handle. While a module is copied, handles are counted: only this tells those of the copy
+/// from those of other threads.
+class SlotPointer : public std::shared_ptr<frontend::Slot> {
+public:
+  SlotPointer() = default;
+  explicit SlotPointer(std::shared_ptr<frontend::Slot> slot) : shared_ptr(std::move(slot)) { count(1); }
+  SlotPointer(const SlotPointer &other) : shared_ptr(other) { count(1); }
+  SlotPointer(SlotPointer &&other) noexcept = default;
+  ~SlotPointer() { count(-1); }
+  SlotPointer &operator=(SlotPointer other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+private:
+  void count(int change) const noexcept {
+    if (clonesUnderWay.load(std::memory_order_relaxed) > 0 && *this) [[unlikely]]
+      countHandle(get(), change);
+  }
+};
+} // namespace detail
 
 class WEFT_API Tensor {
 public:
@@ -481,7 +511,7 @@ private:
   /// The number of elements of the computed value. Elements of `bytes` bytes each must be addressable.
   size_t elements(size_t bytes, Loc loc) const;
   void read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const;
-  std::shared_ptr<frontend::Slot> slot_;
+  detail::SlotPointer slot_;
 };
 
 /// The result of a selection along a dimension: the selected elements, and their i64 positions.
