@@ -12,6 +12,7 @@ if(WEFT_SANITIZE MATCHES "thread")
     frontend/ContractLoopsTest # updates by many threads
     frontend/ContractRunTest   # calls that run later, on the queue
     frontend/LoaderTest        # batches that are read ahead
+    frontend/Memory            # requests that fail
     frontend/MemoryTest        # the allocator's figures while calls run
     frontend/StreamTest
     frontend/ThreadsTest
@@ -27,7 +28,7 @@ else()
     # Each sentence of docs/contract.md: who owns what, and for how long.
     "frontend/Contract[A-Z][a-z]+Test"
     # What the contract leaves to others: files, data, dynamic sizes, threads.
-    frontend/CheckpointTest frontend/DimTest frontend/LoaderTest frontend/MemoryTest
+    frontend/CheckpointTest frontend/DimTest frontend/LoaderTest frontend/Memory frontend/MemoryTest
     frontend/SaveTest frontend/StreamTest frontend/ThreadsTest frontend/TraceStateTest
     frontend/TraceThreadsTest)
 endif()

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Node.h"
 
+#include <new>
+
 namespace weft::frontend {
 
 const Spec &Ref::spec() const { return node->results[result].spec; }
@@ -21,8 +23,12 @@ bool Ref::requiresGrad() const {
 static void dropOperands(std::vector<Ref> operands) {
   thread_local std::vector<Ref> *worklist = nullptr;
   if (worklist) {
-    for (Ref &ref : operands)
-      worklist->push_back(std::move(ref));
+    try {
+      for (Ref &ref : operands)
+        worklist->push_back(std::move(ref));
+    } catch (const std::bad_alloc &) {
+      operands.clear(); // what is left is destroyed by recursion
+    }
     return;
   }
   worklist = &operands;

@@ -22,7 +22,7 @@ public:
     mutex_.lock();
     ++depth_;
     if (traces_ > 0) [[unlikely]]
-      showOwnValuesOrUnlock();
+      showOwnValues();
   }
   void unlock() {
     --depth_;
@@ -33,8 +33,7 @@ public:
 
 private:
   friend class TraceScope;
-  void showOwnValues();
-  void showOwnValuesOrUnlock();
+  void showOwnValues() noexcept;
   std::recursive_mutex mutex_;
   int depth_ = 0;
   int traces_ = 0;              ///< how many traces are under way, in all threads

@@ -13,18 +13,90 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace weft::frontend {
 
-static std::unordered_set<Slot *> &pending() {
-  static auto *set = new std::unordered_set<Slot *>;
-  return *set;
+//===----------------------------------------------------------------------===//
+// Lists of slots
+//===----------------------------------------------------------------------===//
+
+void SlotList::add(Slot &slot) noexcept {
+  SlotLink &link = slot.*link_;
+  if (link.isLinked)
+    return;
+  link = {last_, nullptr, true};
+  (last_ ? (last_->*link_).next : first_) = &slot;
+  last_ = &slot;
+  ++size_;
 }
 
-/// Slots with an earlier value to go back to, and gradients that an undo would remove.
-static std::unordered_set<Slot *> &revocable() {
-  static auto *set = new std::unordered_set<Slot *>;
-  return *set;
+bool SlotList::remove(Slot &slot) noexcept {
+  SlotLink &link = slot.*link_;
+  if (!link.isLinked)
+    return false;
+  (link.previous ? (link.previous->*link_).next : first_) = link.next;
+  (link.next ? (link.next->*link_).previous : last_) = link.previous;
+  link = {};
+  --size_;
+  return true;
+}
+
+Slot *SlotList::next(const Slot &slot) const { return (slot.*link_).next; }
+
+/// The slots of a list, which may change meanwhile.
+static std::vector<Slot *> all(const SlotList &list) {
+  std::vector<Slot *> slots;
+  slots.reserve(list.size());
+  for (Slot *slot = list.first(); slot; slot = list.next(*slot))
+    slots.push_back(slot);
+  return slots;
+}
+
+/// They outlive every tensor in a global variable.
+struct SlotSets {
+  static SlotList &pending() {
+    static auto *list = new SlotList(&Slot::pendingLink_);
+    return *list;
+  }
+  /// Slots with an earlier value to go back to, and gradients that an undo would remove.
+  static SlotList &revocable() {
+    static auto *list = new SlotList(&Slot::revocableLink_);
+    return *list;
+  }
+};
+static SlotList &pending() { return SlotSets::pending(); }
+static SlotList &revocable() { return SlotSets::revocable(); }
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+const Spec *Slot::kept(const Spec &spec) {
+  if (!hasSpec_) {
+    firstSpec_ = spec;
+    hasSpec_ = true;
+  }
+  if (*spec_ == spec)
+    return spec_;
+  if (firstSpec_ == spec)
+    return &firstSpec_;
+  for (const Spec &known : otherSpecs_)
+    if (known == spec)
+      return &known;
+  return &otherSpecs_.emplace_front(spec);
+}
+
+void Slot::hold(Ref value) noexcept {
+  if (value)
+    ++value.node->results[value.result].liveSlots;
+  if (value_)
+    --value_.node->results[value_.result].liveSlots;
+  value_ = std::move(value);
+  if (value_ && isPending(value_))
+    pending().add(*this);
+  else
+    pending().remove(*this);
 }
 
 void Slot::setValue(Ref value) {
@@ -33,73 +105,92 @@ void Slot::setValue(Ref value) {
   if (view_) {
     value_ = std::move(value);
   } else {
-    if (!views_.empty() && value && value.spec() != spec_)
-      for (Slot *view : std::vector<Slot *>(views_))
-        view->cut();
+    const Spec *spec = value ? kept(value.spec()) : spec_;
+    if (spec != spec_)
+      cutViews();
     forgetViews();
-    if (value)
-      ++value.node->results[value.result].liveSlots;
-    if (value_)
-      --value_.node->results[value_.result].liveSlots;
-    value_ = std::move(value);
-    if (value_ && isPending(value_))
-      pending().insert(this);
-    else
-      pending().erase(this);
-    if (value_ && spec_ != value_.spec())
-      spec_ = value_.spec();
+    hold(std::move(value));
+    spec_ = spec;
   }
   if (requiresGrad && value_)
-    collectGradient();
+    collectGradient(value_);
 }
 
-void Slot::collectGradient() {
+void Slot::collectGradient(const Ref &value) {
   if (!accumulator_) {
     accumulator_ = std::make_shared<GradAccumulator>();
     accumulator_->slot = weak_from_this();
   }
   // Another thread may be reading the list of a node that has the accumulator already.
-  if (value_.node->accumulator(value_.result) == accumulator_.get())
+  if (value.node->accumulator(value.result) == accumulator_.get())
     return;
-  value_.node->accumulators.resize(value_.node->results.size());
-  value_.node->accumulators[value_.result] = accumulator_;
+  value.node->accumulators.resize(value.node->results.size());
+  value.node->accumulators[value.result] = accumulator_;
 }
 
-void Slot::exchange(SlotState &other) {
+//===----------------------------------------------------------------------===//
+// Sides
+//===----------------------------------------------------------------------===//
+
+void Slot::open(SlotState &other, Ref value) {
   GraphLock lock(graphMutex());
-  std::vector<std::pair<std::weak_ptr<Slot>, Ref>> views;
-  for (Slot *view : views_)
-    if (view->value_)
-      views.emplace_back(view->weak_from_this(), std::exchange(view->value_, {}));
+  other.spec = kept(value.spec());
+  if (requiresGrad)
+    collectGradient(value);
+  sides_.reserve(sides_.size() + 1);
+  for (Slot *view = views_.first(); view; view = views_.next(*view))
+    view->shelf_.reserve(view->shelf_.size() + 1);
+  // Nothing fails from here on.
+  other.value = std::move(value);
+  other.side = nextSerial();
+  sides_.push_back(other.side);
+  for (Slot *view = views_.first(); view; view = views_.next(*view))
+    view->shelf_.emplace_back(other.side, Ref());
+}
+
+void Slot::exchange(SlotState &other) noexcept {
   --value_.node->results[value_.result].liveSlots;
   std::swap(value_, other.value);
   ++value_.node->results[value_.result].liveSlots;
+  std::swap(spec_, other.spec);
   std::swap(before_, other.before);
   std::swap(grad, other.grad);
-  if (spec_ != value_.spec())
-    spec_ = value_.spec();
-  isPending(value_) ? (void)pending().insert(this) : (void)pending().erase(this);
-  const bool wasRevocable = revocable().erase(this) > 0;
+  if (isPending(value_))
+    pending().add(*this);
+  else
+    pending().remove(*this);
+  const bool wasRevocable = revocable().remove(*this);
   if (std::exchange(other.isRevocable, wasRevocable))
-    revocable().insert(this);
-  if (requiresGrad)
-    collectGradient();
-  for (const auto &[weak, value] : other.views) {
-    // A view may be gone by now, have been cut off, or have become a leaf or none.
-    const auto view = weak.lock();
-    if (!view || !view->view_ || view->view_->base.get() != this)
-      continue;
-    const GradAccumulator *collector = value.node->accumulator(value.result);
-    if ((collector && collector == view->accumulator_.get()) == view->requiresGrad)
-      view->value_ = value;
+    revocable().add(*this);
+  for (Slot *view = views_.first(); view; view = views_.next(*view)) {
+    Ref value, hidden = std::exchange(view->value_, {});
+    for (auto &[side, shelved] : view->shelf_)
+      if (side == other.side) {
+        value = std::exchange(shelved, std::move(hidden));
+        break;
+      }
+    // The view may have become a leaf or none meanwhile.
+    const GradAccumulator *collector = value ? value.node->accumulator(value.result) : nullptr;
+    if (value && (collector && collector == view->accumulator_.get()) == view->requiresGrad)
+      view->value_ = std::move(value);
   }
-  other.views = std::move(views);
 }
+
+void Slot::close(SlotState &other) noexcept {
+  std::erase(sides_, other.side);
+  for (Slot *view = views_.first(); view; view = views_.next(*view))
+    std::erase_if(view->shelf_, [&](const auto &shelved) { return shelved.first == other.side; });
+  other.side = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Computed values, and views
+//===----------------------------------------------------------------------===//
 
 void Slot::settle(Ref leaf) {
   if (leaf) {
     std::vector<std::pair<Slot *, Ref>> kept;
-    for (Slot *view : views_)
+    for (Slot *view = views_.first(); view; view = views_.next(*view))
       if (view->value_ && view->value_.requiresGrad())
         kept.emplace_back(view, view->value_);
     setValue(std::move(leaf));
@@ -137,32 +228,33 @@ const Ref &Slot::value() {
 }
 
 /// Enters this slot in the list of its base.
-void Slot::link(std::shared_ptr<const View> view) {
+void Slot::link(std::shared_ptr<const View> view) noexcept {
   view_ = std::move(view);
-  viewIndex_ = view_->base->views_.size();
-  view_->base->views_.push_back(this);
+  view_->base->views_.add(*this);
 }
 
 /// Removes a view from the list of its base.
-void Slot::unlink() {
-  std::vector<Slot *> &views = view_->base->views_;
-  views[viewIndex_] = views.back();
-  views[viewIndex_]->viewIndex_ = viewIndex_;
-  views.pop_back();
-}
+void Slot::unlink() noexcept { view_->base->views_.remove(*this); }
 
 void Slot::makeView(std::shared_ptr<const View> view, Ref value) {
   GraphLock lock(graphMutex());
+  for (const uint64_t side : view->base->sides_)
+    shelf_.emplace_back(side, Ref());
+  spec_ = kept(view->spec);
   link(std::move(view));
-  spec_ = view_->spec;
   setValue(std::move(value));
 }
 
 std::shared_ptr<Slot> Slot::storage() { return view_ ? view_->base : shared_from_this(); }
 
 void Slot::forgetViews() {
-  for (Slot *view : views_)
+  for (Slot *view = views_.first(); view; view = views_.next(*view))
     view->value_ = {};
+}
+
+void Slot::cutViews() {
+  for (Slot *view : all(views_))
+    view->cut();
 }
 
 void Slot::cut() {
@@ -170,36 +262,42 @@ void Slot::cut() {
     return;
   // Views of this view reach the base through it. Their values are computed now, so that gradients still flow
   // through them after the cut.
-  for (Slot *view : view_->base->views_)
+  for (Slot *view : all(view_->base->views_))
     if (view->view_->source.get() == this)
       view->value();
   const Ref current = value();
-  if (TraceScope *scope = TraceScope::innermost(); scope && trace != scope)
-    scope->noteCut(*this);
-  cutAgain(view_, current);
+  TraceScope *scope = TraceScope::innermost();
+  if (!scope || trace == scope || !scope->noteCut(*this))
+    shelf_.clear();
+  const Spec *spec = spec_;
+  cutAgain(view_, current, spec);
+  if (requiresGrad)
+    collectGradient(value_);
 }
 
-bool Slot::cutAgain(const std::shared_ptr<const View> &view, Ref value) {
+bool Slot::cutAgain(const std::shared_ptr<const View> &view, Ref value, const Spec *&spec) noexcept {
   if (view_ != view)
     return false;
   unlink();
   view_ = nullptr;
   value_ = {};
-  setValue(std::move(value));
+  hold(std::move(value));
+  std::swap(spec_, spec);
   return true;
 }
 
-Ref Slot::rejoin(std::shared_ptr<const View> view) {
+Ref Slot::rejoin(std::shared_ptr<const View> view, const Spec *&spec) noexcept {
   Ref own = value_;
-  setValue({});
+  hold({});
+  std::swap(spec_, spec);
   link(std::move(view));
   return own;
 }
 
 Slot::~Slot() {
   GraphLock lock(graphMutex());
-  pending().erase(this);
-  revocable().erase(this);
+  pending().remove(*this);
+  revocable().remove(*this);
   if (view_)
     unlink();
   else if (value_)
@@ -286,22 +384,21 @@ void Slot::forgetBefore() {
   if (!uncertain)
     before_.clear();
   if (uncertain && (!before_.empty() || !gradOf.expired()))
-    revocable().insert(this);
+    revocable().add(*this);
   else
-    revocable().erase(this);
+    revocable().remove(*this);
 }
 
 //===----------------------------------------------------------------------===//
 // Pending slots
 //===----------------------------------------------------------------------===//
 
-/// The slots of a set that satisfy `wanted`, in the order in which their values were recorded. Argument
+/// The slots of a list that satisfy `wanted`, in the order in which their values were recorded. Argument
 /// numbers and more follow from this order, so it must not depend on the addresses of slots.
 template <typename Predicate>
-static std::vector<std::shared_ptr<Slot>> slotsInOrder(const std::unordered_set<Slot *> &set,
-                                                       Predicate wanted) {
+static std::vector<std::shared_ptr<Slot>> slotsInOrder(const SlotList &list, Predicate wanted) {
   std::vector<std::shared_ptr<Slot>> slots;
-  for (Slot *slot : set)
+  for (Slot *slot = list.first(); slot; slot = list.next(*slot))
     if (wanted(*slot))
       if (auto shared = slot->weak_from_this().lock())
         slots.push_back(std::move(shared));
@@ -333,7 +430,7 @@ void settleSlots() {
   for (const auto &slot : slotsInOrder(pending(), computed)) {
     if (slot->value().node->requiresGrad) {
       slot->settle({});
-      pending().erase(slot.get());
+      pending().remove(*slot);
       continue;
     }
     // A gradient leaf keeps its node, so that values computed from it before and after this point have their
@@ -341,7 +438,7 @@ void settleSlots() {
     if (const Ref &own = slot->value(); own.node->accumulator(own.result) && own.node->results.size() == 1) {
       own.node->becomeLeaf();
       slot->settle({});
-      pending().erase(slot.get());
+      pending().remove(*slot);
       continue;
     }
     if (slot->value() != value) {

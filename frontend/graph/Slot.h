@@ -9,6 +9,7 @@
 
 #include "frontend/graph/Node.h"
 
+#include <forward_list>
 #include <functional>
 
 namespace weft::frontend {
@@ -18,11 +19,36 @@ struct View;
 
 /// What a slot has for one side, a trace or the rest of the program, while it has the other side's.
 struct SlotState {
+  uint64_t side = 0; ///< under which views keep their values, see `Slot::open`; 0 if it is not open
   Ref value;
-  std::vector<Ref> before;  ///< earlier values that an undo may restore
-  bool isRevocable = false; ///< the slot is one of the `uncertainSlots`
+  const Spec *spec = nullptr; ///< of the value; the slot has it
+  std::vector<Ref> before;    ///< earlier values that an undo may restore
+  bool isRevocable = false;   ///< the slot is one of the `uncertainSlots`
   std::shared_ptr<Slot> grad;
-  std::vector<std::pair<std::weak_ptr<Slot>, Ref>> views; ///< the values of its views that are computed
+};
+
+/// The place of a slot in a `SlotList`.
+struct SlotLink {
+  Slot *previous = nullptr, *next = nullptr;
+  bool isLinked = false;
+};
+
+/// Slots in the order in which they were added. The slots have the links, so that nothing is allocated.
+class SlotList {
+public:
+  explicit SlotList(SlotLink Slot::*link) : link_(link) {}
+  /// A slot that is in the list stays where it is.
+  void add(Slot &slot) noexcept;
+  /// Returns whether it was in the list.
+  bool remove(Slot &slot) noexcept;
+  Slot *first() const { return first_; }
+  Slot *next(const Slot &slot) const;
+  size_t size() const { return size_; }
+
+private:
+  SlotLink Slot::*link_;
+  Slot *first_ = nullptr, *last_ = nullptr;
+  size_t size_ = 0;
 };
 
 /// The object that a Tensor refers to: a value of its own, or an index map into another slot, its base
@@ -36,8 +62,9 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// The current value; during a trace, the value that the trace sees. If its base was written since, a
   /// view's value is computed again.
   const Ref &value();
-  /// Its type, which needs no value.
-  const Spec &spec() const { return spec_; }
+  /// Its type, which needs no value. The reference is valid as long as the slot, and what it refers to never
+  /// changes: a slot whose type changes refers to another one.
+  const Spec &spec() const { return *spec_; }
   /// Replaces the value. Views of the slot show the new value; if its type differs from the old one's, they
   /// are cut off instead and keep the old value. The value of a view is a cache, which lasts until the base
   /// is written.
@@ -59,9 +86,13 @@ struct Slot : std::enable_shared_from_this<Slot> {
   void forgetBefore();
   /// The earlier values that `undoWrites` may go back to, oldest first.
   const std::vector<Ref> &before() const { return before_; }
+  /// Makes `other` the state of a second side, for which the slot has this value.
+  void open(SlotState &other, Ref value);
   /// Exchanges the value of a slot that is no view, its gradient, and what depends on the value. Types may
-  /// differ; views remain views.
-  void exchange(SlotState &other);
+  /// differ; views remain views. This allocates nothing, so that no exchange of several slots ends half-way.
+  void exchange(SlotState &other) noexcept;
+  /// Drops what `open` made.
+  void close(SlotState &other) noexcept;
   /// Makes this new slot a view, whose present value is `value`.
   void makeView(std::shared_ptr<const View> view, Ref value);
   const View *view() const { return view_.get(); }
@@ -73,11 +104,14 @@ struct Slot : std::enable_shared_from_this<Slot> {
   void forgetViews();
   /// Turns a view into a slot of its own with the same value.
   void cut();
-  /// Makes a slot that was cut off the view again that it was, and returns the value that it had of its own.
-  Ref rejoin(std::shared_ptr<const View> view);
-  /// Cuts that view off again and gives it back this value. Returns false if the slot is another view by now,
-  /// or none.
-  bool cutAgain(const std::shared_ptr<const View> &view, Ref value);
+  /// Does that to all views of this slot.
+  void cutViews();
+  /// Makes a slot that was cut off the view again that it was, with its type, and exchanges that for the type
+  /// that it had of its own. Returns the value that it had.
+  Ref rejoin(std::shared_ptr<const View> view, const Spec *&spec) noexcept;
+  /// Cuts that view off again and gives it back this value and type. Returns false if the slot is another
+  /// view by now, or none.
+  bool cutAgain(const std::shared_ptr<const View> &view, Ref value, const Spec *&spec) noexcept;
   /// Whether operations on the slot record a gradient.
   bool needsGrad() { return requiresGrad || value().requiresGrad(); }
   /// The same without computing anything. Of a view it says only whether the view itself is a leaf.
@@ -96,17 +130,28 @@ struct Slot : std::enable_shared_from_this<Slot> {
   Loc loc;
 
 private:
+  friend struct SlotSets;
   /// Makes the node of a leaf's value collect the gradient.
-  void collectGradient();
-  void link(std::shared_ptr<const View> view);
-  void unlink();
+  void collectGradient(const Ref &value);
+  /// This type, as one that is kept as long as the slot.
+  const Spec *kept(const Spec &spec);
+  /// Replaces the value of a slot that is no view, and nothing else.
+  void hold(Ref value) noexcept;
+  void link(std::shared_ptr<const View> view) noexcept;
+  void unlink() noexcept;
   Ref value_; ///< null in a view whose base was written since
-  Spec spec_;
+  const Spec *spec_ = &firstSpec_;
+  Spec firstSpec_;
+  bool hasSpec_ = false;                         ///< it had a value
+  std::forward_list<Spec> otherSpecs_;           ///< of the values of other types that it had since
   std::vector<Ref> before_;                      ///< earlier values that an undo may restore, oldest first
   std::shared_ptr<GradAccumulator> accumulator_; ///< made when it first requires a gradient
   std::shared_ptr<const View> view_;
-  std::vector<Slot *> views_; ///< the views of this slot; each keeps it alive
-  size_t viewIndex_ = 0;      ///< the position of a view in its base's `views_`
+  SlotList views_{&Slot::viewLink_}; ///< the views of this slot; each keeps it alive
+  std::vector<uint64_t> sides_;      ///< that are open
+  /// The values of a view for the sides of its base that do not have the base at present.
+  std::vector<std::pair<uint64_t, Ref>> shelf_;
+  SlotLink viewLink_, pendingLink_, revocableLink_;
 };
 
 /// Slots whose value is recorded but not computed.

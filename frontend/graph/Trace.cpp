@@ -45,10 +45,16 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   return node;
 }
 
-void Trace::add(TouchedSlot touched, std::shared_ptr<Slot> guarded) {
-  index_.insert_or_assign(touched.slot.get(), touched_.size());
+void Trace::add(TouchedSlot touched, std::shared_ptr<Slot> guarded, SlotState state) {
+  const size_t count = touched_.size();
+  if (count == touched_.capacity() || count == hidden_.capacity()) {
+    constexpr size_t least = 8;
+    touched_.reserve(std::max(least, 2 * count));
+    hidden_.reserve(std::max(least, 2 * count));
+  }
+  index_.insert_or_assign(touched.slot.get(), count);
   touched_.push_back(std::move(touched));
-  hidden_.push_back({.state = {}, .guarded = std::move(guarded), .guards = {}});
+  hidden_.push_back({.state = std::move(state), .guarded = std::move(guarded), .guards = {}});
 }
 
 Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc, const Spec *declared) {
@@ -89,20 +95,28 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
     for (const auto &seen : {view->base, view->source})
       if (seen->trace != this)
         touch(seen);
-    add({slot, {}, slot->grad, -1, nullptr}, slot);
-    hidden_.back().state.grad = slot->grad;
+    SlotState state;
+    state.grad = slot->grad;
+    add({slot, {}, slot->grad, -1, nullptr}, slot, std::move(state));
   } else {
     const Ref before = slot->value();
     auto node = makeInput(this, before.spec(), slot->loc);
     node->lacksDevice = before.node->lacksDevice;
-    // `exchange` makes the node of a leaf collect its gradient. A value that was computed from a leaf outside
+    // `open` makes the node of a leaf collect its gradient. A value that was computed from a leaf outside
     // has a history that the trace does not see; `backward` reports that.
     node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
-    add({slot, {node, 0}, slot->grad, -1, nullptr}, slot);
-    SlotState &state = hidden_.back().state;
-    state.value = {node, 0};
+    SlotState state;
+    slot->open(state, {node, 0});
     state.grad = slot->grad;
-    slot->exchange(state);
+    const uint64_t side = state.side;
+    try {
+      add({slot, {node, 0}, slot->grad, -1, nullptr}, slot, std::move(state));
+    } catch (...) {
+      state.side = side;
+      slot->close(state);
+      throw;
+    }
+    slot->exchange(hidden_.back().state);
   }
   size_t index = touched_.size() - 1;
   // An existing gradient is a slot of its own, which the trace may read and write.
@@ -150,11 +164,11 @@ void Trace::writeMode(const std::shared_ptr<bool> &flag, bool value) {
 // Both sides of what the trace changes
 //===----------------------------------------------------------------------===//
 
-Trace::Guards Trace::guardsOf(const Slot &slot) {
-  return {slot.spec(), slot.requiresGrad, slot.hasHistory(), slot.grad != nullptr, slot.sharedView()};
+Trace::Guards Trace::guardsOf(const Slot &slot) noexcept {
+  return {&slot.spec(), slot.requiresGrad, slot.hasHistory(), slot.grad != nullptr, slot.sharedView()};
 }
 
-void Trace::exchange(size_t index) {
+void Trace::exchange(size_t index) noexcept {
   const TouchedSlot &touched = touched_[index];
   if (touched.argument >= 0) // no other thread has it
     return;
@@ -165,25 +179,28 @@ void Trace::exchange(size_t index) {
     std::swap(touched.slot->grad, other.grad);
 }
 
-void Trace::noteCut(Slot &view) {
+bool Trace::noteCut(Slot &view) {
   // What the trace does not touch is state that it makes for the rest of the program.
   if (!touched(*view.view()->base))
-    return;
-  if (auto slot = view.weak_from_this().lock()) // otherwise the view is being destroyed
-    cuts_.push_back({std::move(slot), view.sharedView(), {}, touched_.size()});
+    return false;
+  auto slot = view.weak_from_this().lock();
+  if (!slot) // the view is being destroyed
+    return false;
+  cuts_.push_back({std::move(slot), view.sharedView(), {}, &view.spec(), touched_.size()});
+  return true;
 }
 
-void Trace::rejoin(CutView &cut) {
+void Trace::rejoin(CutView &cut) noexcept {
   if (std::exchange(cut.isCut, false))
-    cut.value = cut.slot->rejoin(cut.view);
+    cut.value = cut.slot->rejoin(cut.view, cut.spec);
 }
 
-void Trace::cutAgain(CutView &cut) {
+void Trace::cutAgain(CutView &cut) noexcept {
   // If another thread cut the view off, it stays what it is there: the trace is outdated.
-  cut.isCut = cut.slot->cutAgain(cut.view, std::exchange(cut.value, {}));
+  cut.isCut = cut.slot->cutAgain(cut.view, std::exchange(cut.value, {}), cut.spec);
 }
 
-void Trace::withdraw() {
+void Trace::withdraw() noexcept {
   size_t cut = cuts_.size();
   for (size_t i = touched_.size(); i-- > 0;) {
     while (cut > 0 && cuts_[cut - 1].touched > i)
@@ -196,7 +213,7 @@ void Trace::withdraw() {
     *mode.flag = mode.before;
 }
 
-void Trace::install() {
+void Trace::install() noexcept {
   for (Hidden &hidden : hidden_) {
     const Guards was = std::exchange(hidden.guards, guardsOf(*hidden.guarded)), &is = hidden.guards;
     hidden.isChanged |= was.spec != is.spec || was.view != is.view || was.requiresGrad != is.requiresGrad ||
@@ -227,9 +244,12 @@ bool Trace::isOutdated() const {
                      [](const ModeChange &mode) { return mode.isChanged && mode.read; });
 }
 
-void Trace::restore() {
+void Trace::restore() noexcept {
   active_ = false;
   withdraw();
+  for (size_t i = 0; i < touched_.size(); ++i)
+    if (hidden_[i].state.side != 0)
+      touched_[i].slot->close(hidden_[i].state);
   hidden_.clear();
   cuts_.clear();
   leave();

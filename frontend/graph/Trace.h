@@ -103,7 +103,7 @@ public:
 private:
   /// What of a slot the trace depends on.
   struct Guards {
-    Spec spec;
+    const Spec *spec; ///< of the slot, which has each type once
     bool requiresGrad, needsGrad, hasGrad;
     std::shared_ptr<const View> view;
   };
@@ -121,19 +121,21 @@ private:
   struct CutView {
     std::shared_ptr<Slot> slot;
     std::shared_ptr<const View> view;
-    Ref value;      ///< while the trace is withdrawn: the value in it
-    size_t touched; ///< how many slots were touched before
+    Ref value;        ///< while the trace is withdrawn: the value in it
+    const Spec *spec; ///< the type in the trace while it is withdrawn, otherwise that of the view
+    size_t touched;   ///< how many slots were touched before
     bool isCut = true;
   };
-  static Guards guardsOf(const Slot &slot);
-  void noteCut(Slot &view) override;
-  void install() override;
-  void withdraw() override;
-  void exchange(size_t index);
-  void cutAgain(CutView &cut);
-  void rejoin(CutView &cut);
-  void add(TouchedSlot touched, std::shared_ptr<Slot> guarded);
-  void restore();
+  static Guards guardsOf(const Slot &slot) noexcept;
+  bool noteCut(Slot &view) override;
+  void install() noexcept override;
+  void withdraw() noexcept override;
+  void exchange(size_t index) noexcept;
+  void cutAgain(CutView &cut) noexcept;
+  void rejoin(CutView &cut) noexcept;
+  /// Changes nothing if it throws.
+  void add(TouchedSlot touched, std::shared_ptr<Slot> guarded, SlotState state = {});
+  void restore() noexcept;
   /// The entry of a slot; a slot from outside gets one. Null for a slot that the trace made.
   TouchedSlot *known(const std::shared_ptr<Slot> &slot);
   ModeChange &mode(const std::shared_ptr<bool> &flag);

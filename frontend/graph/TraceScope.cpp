@@ -50,14 +50,14 @@ void TraceScope::leave() {
   mutex.shown_ = outer_;
 }
 
-void TraceScope::installFrom(TraceScope *innermost) {
+void TraceScope::installFrom(TraceScope *innermost) noexcept {
   if (!innermost)
     return;
   installFrom(innermost->outer_);
   innermost->install();
 }
 
-void GraphMutex::showOwnValues() {
+void GraphMutex::showOwnValues() noexcept {
   TraceScope *own = innermostTrace();
   if (depth_ > 1 || shown_ == own)
     return;
@@ -65,16 +65,6 @@ void GraphMutex::showOwnValues() {
     trace->withdraw();
   TraceScope::installFrom(own);
   shown_ = own;
-}
-
-/// Who locks does not hold the lock if that fails.
-void GraphMutex::showOwnValuesOrUnlock() {
-  try {
-    showOwnValues();
-  } catch (...) {
-    unlock();
-    throw;
-  }
 }
 
 SuspendTrace::SuspendTrace() : suspended_(currentScope()) { currentScope() = nullptr; }

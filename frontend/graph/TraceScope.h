@@ -29,8 +29,9 @@ public:
   static TraceScope *current();
   /// The trace whose values of slots this thread sees: the innermost one, even while it is suspended.
   static TraceScope *innermost();
-  /// Called before a view that is older than the trace is cut off its base, which it is in the trace only.
-  virtual void noteCut(Slot &view) = 0;
+  /// Called before a view that is older than the trace is cut off its base. Returns whether it is that in the
+  /// trace only.
+  virtual bool noteCut(Slot &view) = 0;
 
 protected:
   TraceScope();
@@ -41,17 +42,19 @@ protected:
   /// slot the value from before the trace.
   void leave();
   /// \name Called with the graph's lock held
+  /// They allocate nothing: who takes a lock that is out of memory must not find half of the values
+  /// exchanged.
   /// @{
   /// Gives the slots the values of the trace again.
-  virtual void install() = 0;
+  virtual void install() noexcept = 0;
   /// Gives the slots the values that they have for the rest of the program.
-  virtual void withdraw() = 0;
+  virtual void withdraw() noexcept = 0;
   /// @}
 
 private:
   friend class TraceMark;
   friend class GraphMutex;
-  static void installFrom(TraceScope *innermost);
+  static void installFrom(TraceScope *innermost) noexcept;
   const uint64_t number_;          ///< from 1 on, different for all traces of the process
   TraceScope *previous_ = nullptr; ///< what was current before
   TraceScope *outer_ = nullptr; ///< the trace of this thread, perhaps suspended, inside of which this one is

@@ -64,7 +64,7 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
 // Properties
 //===----------------------------------------------------------------------===//
 
-/// The type, which the slot stores apart from its value, so that the reference is valid as long as the slot.
+/// The type. The reference is valid as long as the slot.
 /// The caller holds the graph's lock: without it, this may be the type that another thread sees.
 static const Spec &specOf(const Tensor &tensor, Loc loc) {
   const auto &slot = Access::slot(tensor);

@@ -123,6 +123,8 @@ public:
                   "logical_and(a, b). Whether there is a tensor: t.defined()");
     return false;
   }
+  /// The reference is valid as long as a handle on this tensor, and what it refers to never changes, whatever
+  /// other threads do: when the tensor gets another shape, `sizes()` refers to that.
   const Shape &sizes(Loc loc = Loc::current()) const;
   /// The size of dimension `dim`; negative numbers count from the end.
   int64_t size(int64_t dim, Loc loc = Loc::current()) const;

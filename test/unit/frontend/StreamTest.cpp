@@ -9,46 +9,30 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
+#include "Memory.h"
 
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
-#include <new>
 #include <set>
 #include <thread>
 
 using namespace weft;
 
-/// This program's operator new is in front of that of the C++ library.
-[[maybe_unused]] static thread_local bool refuses = false;
-#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-void *operator new(size_t bytes) {
-  void *memory = refuses ? nullptr : std::malloc(bytes ? bytes : 1);
-  if (!memory)
-    throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-#endif
-
 namespace {
 
 TEST(Streams, AGuardWithoutMemorySaysSoAndLosesNothing) {
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "a sanitizer has an operator new of its own";
-#endif
+  SKIP_WITHOUT_FAULTS();
   const Stream before = Stream::current();
   Tensor x = ones({4}), y;
   ::testing::internal::CaptureStderr();
   {
     StreamGuard guard{Stream()};
     y = x * 3;
-    refuses = true;
+    memory::refusesAll = true;
   }
-  refuses = false;
+  memory::refusesAll = false;
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("weft: what was recorded for a stream could not be run when its guard ended"),
             std::string::npos)

@@ -6,13 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // A trace has values, types and state of its own, which change places with those of the rest of the program
-// whenever another thread comes. Here are copies of modules meanwhile.
+// whenever another thread comes. Here are copies of modules meanwhile, memory that runs out, and references to
+// shapes.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 #include "Meeting.h"
+#include "Memory.h"
+#include "test/unit/TestLevel.h"
 
 #include <functional>
+#include <new>
 
 using namespace weft;
 
@@ -82,4 +86,192 @@ TEST(TraceState, ACopyThatWouldShareATensorIsFoundWhateverOtherThreadsDrop) {
   held.assign({module.list[0], module.list[0]});
   EXPECT_ERROR(clone(module), "would share 'weight' with the original");
   EXPECT_TRUE(held.empty());
+}
+
+//===----------------------------------------------------------------------===//
+// What is no value
+//===----------------------------------------------------------------------===//
+
+/// The type of a view that a trace cuts off is that of the view for everybody else.
+TEST(TraceState, AViewOfAnotherTypeHasThatInTheTraceOnly) {
+  nn::Linear layer(2, 2);
+  nn::Module holder;
+  Tensor part = holder.register_buffer("part", layer.weight.detach().slice(0, 0, 1));
+  Meeting meeting;
+  DType inTrace = f32, meanwhile = f64, after = f32;
+  auto f = compile([&] {
+    layer.to(f64);
+    holder.to(f16);
+    inTrace = part.dtype();
+    meeting.wait();
+    after = part.dtype();
+  });
+  meeting.run([&] { f(); }, [&] { meanwhile = part.dtype(); });
+  EXPECT_EQ(inTrace, f16);
+  EXPECT_EQ(meanwhile, f32);
+  EXPECT_EQ(after, f16);
+  EXPECT_EQ(part.dtype(), f16);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory that runs out
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// State of each kind, and a function that changes all of it.
+struct Everything {
+  nn::Linear layer{4, 4};
+  Tensor w = full({8}, 2.0).requires_grad_(), part = w.detach().slice(0, 0, 4), sum = zeros({8});
+  Tensor row = layer.weight.detach().slice(0, 0, 1);
+
+  Everything() {
+    const NoGradGuard guard;
+    layer.weight.fill_(1);
+    layer.bias.fill_(0);
+  }
+  Tensor change(const Tensor &x) {
+    Tensor y = x * w + part.sum() + row.sum();
+    sum += y.detach();
+    (y * x).sum().backward();
+    layer.eval();
+    layer.to(f64);
+    return y.detach() + row.sum() + part.sum();
+  }
+  std::vector<std::vector<std::byte>> bits() {
+    std::vector<Tensor> all{w, part, sum, row, layer.weight, layer.bias};
+    if (Tensor gradient = w.grad(); gradient.defined())
+      all.push_back(gradient);
+    auto found = bitsOf(all);
+    found.push_back({std::byte{layer.is_training()}});
+    return found;
+  }
+};
+} // namespace
+
+TEST(TraceState, AnExchangeTakesNoMemory) {
+  SKIP_WITHOUT_FAULTS();
+  Everything expected, state;
+  const Floats wanted = expected.change(full({8}, 3.0)).to_vector<float>();
+  const auto before = state.bits();
+  Meeting meeting;
+  auto f = compile([&](Tensor x) {
+    Tensor y = state.change(x);
+    meeting.wait();
+    memory::refusesAll = true;
+    EXPECT_EQ(state.layer.weight.dtype(), f64); // the trace's values come back
+    memory::refusesAll = false;
+    return y;
+  });
+  Floats found;
+  meeting.run([&] { found = f(full({8}, 3.0)).to_vector<float>(); },
+              [&] {
+                memory::refusesAll = true;
+                const DType dtype = state.layer.weight.dtype(); // here they leave
+                memory::refusesAll = false;
+                EXPECT_EQ(dtype, f32);
+                EXPECT_EQ(state.bits(), before);
+              });
+  EXPECT_EQ(found, wanted);
+  EXPECT_EQ(state.bits(), expected.bits());
+}
+
+TEST(TraceState, EveryRequestOfATraceMayFail) {
+  SKIP_WITHOUT_FAULTS();
+  Everything expected;
+  const Floats wanted = expected.change(full({8}, 3.0)).to_vector<float>();
+  const Tensor x = full({8}, 3.0);
+  const long step = weft::testing::testLevel() == "quick" ? 7 : 1;
+  long requests = 0;
+  for (bool fails = true; fails; requests += step) {
+    Everything state;
+    const auto before = state.bits();
+    auto f = compile([&](Tensor argument) {
+      memory::failsAfter = requests;
+      Tensor y = state.change(argument);
+      fails = memory::failsAfter < 0;
+      memory::failsAfter = -1;
+      if (fails)
+        throw std::runtime_error("a request failed, and the trace went on");
+      return y;
+    });
+    Floats found;
+    try {
+      found = f(x).to_vector<float>();
+    } catch (const std::exception &) {
+      fails = true;
+      memory::failsAfter = -1;
+      ASSERT_EQ(state.bits(), before) << "after " << requests << " requests";
+      continue;
+    }
+    EXPECT_EQ(found, wanted);
+    EXPECT_EQ(state.bits(), expected.bits());
+  }
+  EXPECT_GT(requests, 100);
+}
+
+//===----------------------------------------------------------------------===//
+// References to shapes
+//===----------------------------------------------------------------------===//
+
+TEST(TraceState, AShapeIsWhatItWasAsLongAsTheTensor) {
+  Tensor w = full({2}, 1.0).requires_grad_(), v = full({3}, 1.0).requires_grad_();
+  optim::Adam adam({w, v}, {.lr = 0.1});
+  ((w * w).sum() + (v * v).sum()).backward();
+  adam.step();
+  adam.zero_grad();
+  Tensor steps;
+  for (const auto &[name, tensor] : adam.state_dict())
+    if (name == "param0.step")
+      steps = tensor;
+  const Shape &shape = steps.sizes();
+  EXPECT_EQ(shape, Shape{});
+  (w * w).sum().backward();
+  adam.step(); // the count is split, and the old one has another shape from here on
+  EXPECT_EQ(steps.sizes(), Shape{0});
+  EXPECT_EQ(shape, Shape{});
+}
+
+/// A scalar of f32 has the type that a slot without a value has.
+TEST(TraceState, AScalarHasSeveralTypesToo) {
+  nn::Module module;
+  Tensor scalar = module.register_buffer("scalar", full({}, 2.0)), part = scalar.detach();
+  module.to(f64);
+  EXPECT_EQ(scalar.dtype(), f64);
+  EXPECT_EQ(part.dtype(), f32); // it is no view any more
+  scalar.fill_(3);
+  EXPECT_EQ(part.item<float>(), 2);
+  module.to(f32);
+  EXPECT_EQ(scalar.dtype(), f32);
+  EXPECT_EQ(scalar.item<float>(), 3);
+}
+
+TEST(TraceState, AShapeIsReadWhileTypesAreExchanged) {
+  nn::Linear layer(3, 5);
+  const Tensor row = layer.weight.detach().slice(0, 0, 1);
+  const Shape &shape = layer.weight.sizes(), &part = row.sizes();
+  std::atomic<bool> isDone{false};
+  std::thread reads([&] {
+    while (!isDone) {
+      EXPECT_EQ(shape, (Shape{5, 3}));
+      EXPECT_EQ(part, (Shape{1, 3}));
+    }
+  });
+  std::thread asks([&] {
+    while (!isDone)
+      EXPECT_EQ(layer.weight.dtype(), f32);
+  });
+  constexpr int traces = 5, changes = 50;
+  for (int i = 0; i < traces; ++i) {
+    auto f = compile([&] {
+      for (int k = 0; k < changes; ++k) {
+        layer.to(k % 2 ? f32 : f64);
+        EXPECT_EQ(layer.weight.dtype(), k % 2 ? f32 : f64);
+        std::this_thread::yield();
+      }
+    });
+    f();
+  }
+  isDone = true;
+  reads.join();
+  asks.join();
 }
