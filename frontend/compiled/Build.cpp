@@ -298,7 +298,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (!program)
       fail(program.status(), loc);
     variant->program = *program;
-    trace.keep();
+    if (!trace.keep()) // another thread made the state that the trace made as well
+      return nullptr;
   }
   variant->waits = waitsForSuccess(*variant);
   variant->number = made_++;

@@ -23,8 +23,7 @@ Trace::~Trace() {
   GraphLock lock(graphMutex());
   if (active_)
     restore();
-  for (auto it = undo_.rbegin(); it != undo_.rend(); ++it)
-    (*it)();
+  drafts_.clear();
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,6 +160,30 @@ void Trace::writeMode(const std::shared_ptr<bool> &flag, bool value) {
 }
 
 //===----------------------------------------------------------------------===//
+// State that the trace makes
+//===----------------------------------------------------------------------===//
+
+TraceDraft *Trace::draftOf(const void *owner) const {
+  for (const auto &[known, draft] : drafts_)
+    if (known == owner)
+      return draft.get();
+  return nullptr;
+}
+
+bool Trace::keep() {
+  GraphLock lock(graphMutex());
+  if (std::any_of(drafts_.begin(), drafts_.end(),
+                  [](const auto &entry) { return entry.second->isOutdated(); }))
+    return false;
+  for (auto &[owner, draft] : drafts_)
+    draft->prepare();
+  for (auto &[owner, draft] : drafts_)
+    draft->publish();
+  drafts_.clear();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
 // Both sides of what the trace changes
 //===----------------------------------------------------------------------===//
 
@@ -207,6 +230,8 @@ void Trace::withdraw() noexcept {
       rejoin(cuts_[--cut]);
     exchange(i);
   }
+  for (auto draft = drafts_.rbegin(); draft != drafts_.rend(); ++draft)
+    draft->second->exchange();
   for (Hidden &hidden : hidden_)
     hidden.guards = guardsOf(*hidden.guarded);
   for (const ModeChange &mode : modes_)
@@ -219,6 +244,10 @@ void Trace::install() noexcept {
     hidden.isChanged |= was.spec != is.spec || was.view != is.view || was.requiresGrad != is.requiresGrad ||
                         was.needsGrad != is.needsGrad;
     hidden.isGradChanged |= was.hasGrad != is.hasGrad;
+  }
+  for (auto &[owner, draft] : drafts_) {
+    isDraftOutdated_ |= draft->isOutdated();
+    draft->exchange();
   }
   auto cut = cuts_.begin();
   for (size_t i = 0; i < touched_.size(); ++i) {
@@ -237,6 +266,8 @@ void Trace::install() noexcept {
 }
 
 bool Trace::isOutdated() const {
+  if (isDraftOutdated_)
+    return true;
   for (size_t i = 0; i < hidden_.size(); ++i)
     if (hidden_[i].isChanged || (hidden_[i].isGradChanged && touched_[i].gradSeen))
       return true;

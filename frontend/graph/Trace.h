@@ -11,7 +11,6 @@
 #include "weft/compile.hpp"
 #include "weft/dim.hpp"
 
-#include <functional>
 #include <optional>
 #include <unordered_map>
 
@@ -37,9 +36,30 @@ struct ModeChange {
   bool isChanged = false;    ///< another thread changed it after it was read
 };
 
+/// State that a trace makes for the rest of the program, such as that of an optimiser. Until the trace is
+/// kept, only its thread sees it. All functions are called with the graph's lock held.
+class TraceDraft {
+public:
+  TraceDraft() = default;
+  virtual ~TraceDraft() = default;
+  TraceDraft(const TraceDraft &) = delete;
+  TraceDraft &operator=(const TraceDraft &) = delete;
+  /// Exchanges what the trace sees for what the rest of the program sees, or the other way around.
+  virtual void exchange() noexcept = 0;
+  /// \name Called while the rest's side is in place
+  /// @{
+  /// Whether another thread changed what the draft was made from, so that it cannot be published.
+  virtual bool isOutdated() const = 0;
+  /// Whatever may fail of `publish`, and changes nothing that others see.
+  virtual void prepare() = 0;
+  /// Makes it state of the program.
+  virtual void publish() noexcept = 0;
+  /// @}
+};
+
 /// Records one run of the user's function: until `finish`, it receives the operations of its thread. A trace
-/// is a transaction: the slots that it writes keep their values for the rest of the program, and unless
-/// `keep` is called, state that was made during the trace is removed again.
+/// is a transaction: the slots that it writes keep their values for the rest of the program, and state that
+/// it makes is seen by nobody else before `keep` is called, and never if it is not.
 ///
 /// A trace does not depend on the values of slots, since each call reads them anew, but on their types, on
 /// which of them require or have gradients, and on modes. If another thread changes one of these before the
@@ -75,10 +95,14 @@ public:
   /// Adds an operation that has an effect, such as printing. Calls run effects in the order of the trace.
   void addEffect(Ref effect) { effects_.push_back(std::move(effect)); }
   const std::vector<Ref> &effects() const { return effects_; }
-  /// Registers what to undo if the trace is not kept, such as state that an optimiser made in it.
-  void onFailure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
-  /// Called when the trace is compiled: nothing is undone.
-  void keep() { undo_.clear(); }
+  /// The draft of this owner's state; null if there is none yet.
+  TraceDraft *draftOf(const void *owner) const;
+  void addDraft(const void *owner, std::unique_ptr<TraceDraft> draft) {
+    drafts_.emplace_back(owner, std::move(draft));
+  }
+  /// Called when the trace is finished and compiled: publishes its drafts. Returns false if another thread
+  /// changed what one was made from: then none is, and the trace was in vain.
+  bool keep();
   /// Notes that the function computes gradients itself.
   void noteBackward() { backward_ = true; }
   bool tookGradients() const { return backward_; }
@@ -146,7 +170,8 @@ private:
   std::vector<CutView> cuts_;
   std::unordered_map<const Slot *, size_t> index_;
   std::vector<ModeChange> modes_;
-  std::vector<std::function<void()>> undo_;
+  std::vector<std::pair<const void *, std::unique_ptr<TraceDraft>>> drafts_; ///< with their owners
+  bool isDraftOutdated_ = false;
 };
 
 } // namespace weft::frontend

@@ -124,6 +124,7 @@ void Optimizer::set_lr(double lr, size_t group, Loc loc) { set_option("lr", lr, 
 double Optimizer::lr(size_t group, Loc loc) const { return option("lr", group, loc); }
 
 std::vector<Tensor> Optimizer::parameters() const {
+  GraphLock lock(graphMutex()); // or they could be those of a trace on another thread
   std::vector<Tensor> list;
   for (const detail::Member &member : state_->members)
     list.push_back(member.parameter);
@@ -141,6 +142,8 @@ template <typename Moved> static void moveSlot(const Tensor &tensor, Moved moved
 void Optimizer::to(Device device) {
   device = resolve(device);
   GraphLock lock(graphMutex());
+  if (!Trace::current())
+    ++state_->changes;
   NoGradGuard guard;
   auto move = [&](const Tensor &tensor) {
     if (tensor.device() != device)
@@ -162,6 +165,8 @@ void Optimizer::to(DType dtype, Loc loc) {
   if (!is_floating_point(dtype))
     fail("an optimiser's state is converted to floating-point types only, found " + std::string(name(dtype)),
          loc);
+  if (!Trace::current())
+    ++state_->changes;
   NoGradGuard guard;
   for (detail::Member &member : state_->members)
     for (detail::Piece &piece : member.pieces)

@@ -74,6 +74,65 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
 // Making state
 //===----------------------------------------------------------------------===//
 
+/// State that a step makes, before it is state of the program. Another thread sees the members from before.
+class OptimizerState::Draft final : public TraceDraft {
+public:
+  explicit Draft(OptimizerState &state)
+      : state_(state.shared_from_this()), hidden_(state.members), changes_(state.changes) {}
+  ~Draft() override {
+    for (Replaced &replaced : replaced_)
+      replaced.slot->close(replaced.hidden);
+  }
+  /// Called when something was made.
+  void use() { isUsed_ = true; }
+  /// Gives a slot another value.
+  void replace(const std::shared_ptr<Slot> &slot, Ref value) {
+    isUsed_ = true;
+    replaced_.push_back({slot, {}});
+    SlotState &hidden = replaced_.back().hidden;
+    try {
+      hidden.grad = slot->grad;
+      slot->open(hidden, std::move(value));
+    } catch (...) {
+      replaced_.pop_back();
+      throw;
+    }
+    slot->exchange(hidden);
+  }
+  /// Notes that a count goes on with what another one has when this is published.
+  void follow(const std::shared_ptr<Slot> &count, const std::shared_ptr<Slot> &before) {
+    following_.emplace_back(count, before);
+  }
+  void exchange() noexcept override {
+    std::swap(state_->members, hidden_);
+    for (Replaced &replaced : replaced_)
+      replaced.slot->exchange(replaced.hidden);
+  }
+  bool isOutdated() const override { return isUsed_ && changes_ != state_->changes; }
+  void prepare() override {
+    for (const auto &[count, before] : following_)
+      count->setValue(before->value());
+    for (const Replaced &replaced : replaced_)
+      replaced.slot->cutViews(); // its type changes
+  }
+  void publish() noexcept override {
+    exchange();
+    state_->changes += isUsed_;
+  }
+
+private:
+  struct Replaced {
+    std::shared_ptr<Slot> slot;
+    SlotState hidden;
+  };
+  const std::shared_ptr<OptimizerState> state_;
+  std::vector<Member> hidden_; ///< the members of the other side
+  std::vector<Replaced> replaced_;
+  std::vector<std::pair<std::shared_ptr<Slot>, std::shared_ptr<Slot>>> following_;
+  const uint64_t changes_; ///< when it was made
+  bool isUsed_ = false;
+};
+
 std::shared_ptr<Counter> OptimizerState::makeCounter(int64_t value, Device device, Loc loc) {
   SuspendTrace suspend;
   auto counter = std::make_shared<Counter>();
@@ -111,18 +170,18 @@ void OptimizerState::makePieces(Member &member) {
   member.pieces = std::move(pieces);
 }
 
-/// Makes every compiled function that uses a count compile again, by changing its type, which is part of
-/// their guards.
-static void retire(const Tensor &steps) {
+/// A value of another type than a count has. It makes every compiled function that uses the count compile
+/// again, since the type is part of their guards.
+static Ref retired(const Tensor &steps) {
   const auto &slot = Access::slot(steps);
   const Device device = steps.device();
   // Nothing reads it: where the device is not there, memory of the host is as good.
   auto buffer = allocateOn(isThere(device) ? device : Device(), 0, slot->loc);
-  slot->setValue(leaf(Spec{DType::i64, {0}, device}, std::move(buffer), slot->loc));
+  return leaf(Spec{DType::i64, {0}, device}, std::move(buffer), slot->loc);
 }
 
 void OptimizerState::splitCounter(const std::vector<Member *> &taking, const std::vector<Member *> &rest,
-                                  Loc loc) {
+                                  Draft &draft, Loc loc) {
   Tensor old = taking[0]->counter->steps;
   const auto &slot = Access::slot(old);
   Ref before = slot->value();
@@ -135,10 +194,11 @@ void OptimizerState::splitCounter(const std::vector<Member *> &taking, const std
     auto counter = std::make_shared<Counter>();
     counter->steps = wrap(before, slot->loc);
     Access::slot(counter->steps)->name = slot->name;
+    draft.follow(Access::slot(counter->steps), slot);
     for (Member *member : *part)
       member->counter = counter;
   }
-  retire(old);
+  draft.replace(slot, retired(old));
 }
 
 void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
@@ -161,45 +221,37 @@ void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
 }
 
 void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
-  if (!Trace::current())
-    ++changes;
-  // A member with a count has all of its state, and if all members step, no count is split.
-  const bool isThere = stepping.size() == members.size() &&
-                       std::all_of(stepping.begin(), stepping.end(),
-                                   [](const Member *member) { return member->counter != nullptr; });
-  if (isThere && !Trace::current()) {
-    makeState(stepping, loc);
-    return;
-  }
-  // State may be made from here on. If that fails, or the trace under way fails, it is undone.
-  std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
-  for (const Member &member : members)
-    if (member.counter && !Access::slot(member.counter->steps)->value().node->trace)
-      values.emplace_back(Access::slot(member.counter->steps), Access::slot(member.counter->steps)->value());
-  // A trace runs without the graph's lock. If another thread has made steps meanwhile, they count, and what
-  // the trace made stays: state of zeros, which no step has used.
-  const std::function<void()> undo = [this, before = members, values = std::move(values), seen = changes] {
-    if (changes != seen)
-      return;
-    members = before;
-    for (const auto &[slot, value] : values)
-      if (slot->value() != value)
-        slot->setValue(value);
+  Trace *trace = Trace::current();
+  // If all members step and have their state, where they are, nothing is made.
+  const auto hasState = [&](const Member *member) {
+    const std::vector<Hyperparameter> &numbers = groups[member->group].numbers;
+    return member->counter && (numbers.empty() || Access::slot(numbers[0].tensor)->spec().device ==
+                                                      Access::slot(member->parameter)->spec().device);
   };
-  if (Trace *trace = Trace::current()) {
-    trace->onFailure(undo);
-    makeState(stepping, loc);
+  if (stepping.size() == members.size() && std::all_of(stepping.begin(), stepping.end(), hasState)) {
+    for (const Member *member : stepping)
+      checkPlacement(*member, loc);
     return;
   }
+  if (trace) {
+    if (!trace->draftOf(this))
+      trace->addDraft(this, std::make_unique<Draft>(*this));
+    makeState(stepping, static_cast<Draft &>(*trace->draftOf(this)), loc);
+    return;
+  }
+  Draft draft(*this);
   try {
-    makeState(stepping, loc);
+    makeState(stepping, draft, loc);
   } catch (...) {
-    undo();
+    draft.exchange();
     throw;
   }
+  draft.exchange();
+  draft.prepare();
+  draft.publish();
 }
 
-void OptimizerState::makeState(const std::vector<Member *> &stepping, Loc loc) {
+void OptimizerState::splitCounters(const std::vector<Member *> &stepping, Draft &draft, Loc loc) {
   std::unordered_set<const Member *> steps(stepping.begin(), stepping.end());
   // For each count: the members that share it and step, and those that share it and do not.
   std::vector<std::pair<const Counter *, std::pair<std::vector<Member *>, std::vector<Member *>>>> shared;
@@ -214,8 +266,25 @@ void OptimizerState::makeState(const std::vector<Member *> &stepping, Loc loc) {
   }
   for (auto &[counter, parts] : shared)
     if (!parts.first.empty() && !parts.second.empty())
-      splitCounter(parts.first, parts.second, loc);
+      splitCounter(parts.first, parts.second, draft, loc);
+}
 
+void OptimizerState::moveNumbers(Group &group, Device device, Draft &draft) {
+  for (Hyperparameter &number : group.numbers) {
+    if (number.tensor.device() == device)
+      continue;
+    const auto &slot = Access::slot(number.tensor);
+    if (slot->value().node->trace) { // the trace has it already, and moves it in each call
+      assign(slot, use(number.tensor.to(device, slot->loc), slot->loc));
+      continue;
+    }
+    SuspendTrace suspend;
+    draft.replace(slot, use(number.tensor.to(device, slot->loc), slot->loc));
+  }
+}
+
+void OptimizerState::makeState(const std::vector<Member *> &stepping, Draft &draft, Loc loc) {
+  splitCounters(stepping, draft, loc);
   std::map<size_t, std::shared_ptr<Counter>> fresh;
   std::map<size_t, Device> devices;
   for (Member *member : stepping) {
@@ -227,17 +296,13 @@ void OptimizerState::makeState(const std::vector<Member *> &stepping, Loc loc) {
                std::to_string(member->group) + " of the optimiser: make one group for each device",
            loc, {}, "WEFT-P001");
     if (first)
-      for (Hyperparameter &number : groups[member->group].numbers)
-        if (number.tensor.device() != device) {
-          SuspendTrace suspend;
-          const auto &slot = Access::slot(number.tensor);
-          assign(slot, use(number.tensor.to(device, slot->loc), slot->loc));
-        }
+      moveNumbers(groups[member->group], device, draft);
     checkPlacement(*member, loc);
     if (!member->counter) {
       std::shared_ptr<Counter> &counter = fresh[member->group];
       if (!counter)
         counter = makeCounter(0, device, loc);
+      draft.use();
       member->counter = counter;
     }
     if (member->pieces.empty())
@@ -390,7 +455,7 @@ void OptimizerState::load(const StateDict &state, Loc loc) {
       continue;
     }
     if (sharing.before)
-      retire(sharing.before->steps);
+      Access::slot(sharing.before->steps)->setValue(retired(sharing.before->steps));
     for (auto &[value, group] : sharing.byValue) {
       const Tensor &parameter = group[0]->parameter;
       auto counter = makeCounter(value, parameter.device(), Access::slot(parameter)->loc);

@@ -56,11 +56,11 @@ struct Member {
   std::vector<Piece> pieces;        ///< empty before the first update
 };
 
-struct OptimizerState {
+struct OptimizerState : std::enable_shared_from_this<OptimizerState> {
   std::string kind; ///< "adam": the prefix of the names of slots
   std::vector<Group> groups;
   std::vector<Member> members;
-  uint64_t changes = 0; ///< steps, loads and new groups outside of traces
+  uint64_t changes = 0; ///< how often members or their state were added, made anew or moved
   std::shared_ptr<const void> self = std::make_shared<char>(); ///< how its parameters refer to it
 
   void addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
@@ -77,14 +77,19 @@ struct OptimizerState {
   void load(const StateDict &state, Loc loc);
 
 private:
+  class Draft;
   std::shared_ptr<Counter> makeCounter(int64_t value, Device device, Loc loc);
   /// Gives the members of one count that take part in a step a count of their own.
-  void splitCounter(const std::vector<Member *> &taking, const std::vector<Member *> &rest, Loc loc);
-  /// Makes the count and state of every member that steps, if it has none. They are made outside of a trace
-  /// under way, and removed again if that fails.
+  void splitCounter(const std::vector<Member *> &taking, const std::vector<Member *> &rest, Draft &draft,
+                    Loc loc);
+  /// Splits the counts that only some of their members advance.
+  void splitCounters(const std::vector<Member *> &stepping, Draft &draft, Loc loc);
+  /// Makes the count and state of every member that steps, if it has none. They are older than a trace under
+  /// way, but become state of the program only with it; if making them or the trace fails, there are none.
   void prepare(const std::vector<Member *> &stepping, Loc loc);
-  /// The same, but a failure does not remove what was made before it.
-  void makeState(const std::vector<Member *> &stepping, Loc loc);
+  void makeState(const std::vector<Member *> &stepping, Draft &draft, Loc loc);
+  /// Moves the numbers of a group to the device of its members.
+  void moveNumbers(Group &group, Device device, Draft &draft);
   void makePieces(Member &member);
   void checkPlacement(const Member &member, Loc loc) const;
 };

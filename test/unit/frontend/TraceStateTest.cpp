@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A trace has values, types and state of its own, which change places with those of the rest of the program
-// whenever another thread comes. Here are copies of modules meanwhile, memory that runs out, and references to
-// shapes.
+// whenever another thread comes. Here are copies of modules meanwhile, state of optimisers, memory that runs
+// out, and references to shapes.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -89,6 +89,138 @@ TEST(TraceState, ACopyThatWouldShareATensorIsFoundWhateverOtherThreadsDrop) {
 }
 
 //===----------------------------------------------------------------------===//
+// State of optimisers
+//===----------------------------------------------------------------------===//
+
+TEST(TraceState, StateOfAnOptimiserIsSeenOnceTheTraceHasSucceeded) {
+  for (const bool fails : {false, true}) {
+    Tensor w = full({4}, 2.0).requires_grad_();
+    optim::Adam adam({w}, {.lr = 0.1});
+    Meeting meeting;
+    size_t inTrace = 0, meanwhile = 0;
+    auto f = compile([&](Tensor x) {
+      (w * x).sum().backward();
+      adam.step();
+      inTrace = adam.state_dict().size();
+      meeting.wait();
+      if (fails)
+        throw std::runtime_error("after the step");
+      return x;
+    });
+    const auto call = [&] { f(ones({4})); };
+    const auto look = [&] { meanwhile = adam.state_dict().size(); };
+    if (fails)
+      EXPECT_THROW(meeting.run(call, look), std::runtime_error);
+    else
+      meeting.run(call, look);
+    constexpr size_t numbers = 5, pieces = 3;
+    EXPECT_EQ(inTrace, numbers + pieces);
+    EXPECT_EQ(meanwhile, numbers);
+    EXPECT_EQ(adam.state_dict().size(), fails ? numbers : numbers + pieces);
+  }
+}
+
+TEST(TraceState, StateThatBothMakeIsMadeOnce) {
+  const auto run = [](bool beside) {
+    Tensor w = full({2}, 1.0).requires_grad_();
+    optim::Adam adam({w}, {.lr = 0.1});
+    const auto step = [&] {
+      (w * w).sum().backward();
+      adam.step();
+      adam.zero_grad();
+    };
+    Meeting meeting;
+    auto f = compile([&] {
+      (w * w).sum().backward();
+      adam.step();
+      adam.zero_grad();
+      if (beside)
+        meeting.wait();
+    });
+    const auto steps = [&] {
+      for (int i = 0; i < 3; ++i)
+        step();
+      w.to_vector<float>();
+    };
+    if (beside) {
+      meeting.run([&] { f(); }, steps);
+      EXPECT_EQ(meeting.traces(), 2);
+      EXPECT_EQ(f.variants().size(), 1u);
+    } else {
+      steps();
+      f();
+    }
+    f();
+    step();
+    const StateDict state = adam.state_dict();
+    std::vector<Tensor> tensors{w};
+    for (const auto &[name, tensor] : state)
+      tensors.push_back(tensor);
+    return bitsOf(tensors);
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
+/// Two parameters share a count of steps, and the traced step is one of the first parameter only.
+TEST(TraceState, ACountThatATraceSplitsGoesOnForOtherThreads) {
+  const auto run = [](bool beside) {
+    Tensor w = full({2}, 1.0).requires_grad_(), v = full({3}, 1.0).requires_grad_();
+    optim::Adam adam({w, v}, {.lr = 0.1});
+    const auto step = [&] {
+      ((w * w).sum() + (v * v).sum()).backward();
+      adam.step();
+      adam.zero_grad();
+    };
+    step();
+    Meeting meeting;
+    auto f = compile([&] {
+      (w * w).sum().backward();
+      adam.step();
+      adam.zero_grad();
+      if (beside)
+        meeting.wait();
+    });
+    std::string seen;
+    const auto steps = [&] {
+      for (int i = 0; i < 3; ++i)
+        step();
+      for (const auto &[name, tensor] : adam.state_dict())
+        if (name.ends_with(".step"))
+          seen += name + " " + std::to_string(tensor.item<int64_t>()) + "\n";
+    };
+    if (beside) {
+      meeting.run([&] { f(); }, steps);
+    } else {
+      steps();
+      f();
+    }
+    EXPECT_EQ(seen, "param0.step 4\nparam1.step 4\n");
+    f();
+    step();
+    const StateDict state = adam.state_dict();
+    std::vector<Tensor> tensors{w, v};
+    for (const auto &[name, tensor] : state)
+      tensors.push_back(tensor);
+    return bitsOf(tensors);
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
+TEST(TraceState, AnOptimiserMayEndInATrace) {
+  Tensor w = full({2}, 1.0).requires_grad_();
+  auto adam = std::make_unique<optim::Adam>(std::vector<Tensor>{w}, optim::AdamOptions{.lr = 0.1});
+  auto f = compile([&] {
+    (w * w).sum().backward();
+    adam->step();
+    adam.reset();
+    throw std::runtime_error("without the optimiser");
+  });
+  EXPECT_THROW(f(), std::runtime_error);
+  EXPECT_EQ(w.to_vector<float>(), Floats(2, 1));
+  EXPECT_FALSE(w.grad().defined());
+}
+
+//===----------------------------------------------------------------------===//
 // What is no value
 //===----------------------------------------------------------------------===//
 
@@ -123,6 +255,7 @@ struct Everything {
   nn::Linear layer{4, 4};
   Tensor w = full({8}, 2.0).requires_grad_(), part = w.detach().slice(0, 0, 4), sum = zeros({8});
   Tensor row = layer.weight.detach().slice(0, 0, 1);
+  optim::Adam adam{{w}, {.lr = 0.1}};
 
   Everything() {
     const NoGradGuard guard;
@@ -133,6 +266,7 @@ struct Everything {
     Tensor y = x * w + part.sum() + row.sum();
     sum += y.detach();
     (y * x).sum().backward();
+    adam.step();
     layer.eval();
     layer.to(f64);
     return y.detach() + row.sum() + part.sum();
@@ -141,6 +275,8 @@ struct Everything {
     std::vector<Tensor> all{w, part, sum, row, layer.weight, layer.bias};
     if (Tensor gradient = w.grad(); gradient.defined())
       all.push_back(gradient);
+    for (const auto &[name, tensor] : adam.state_dict())
+      all.push_back(tensor);
     auto found = bitsOf(all);
     found.push_back({std::byte{layer.is_training()}});
     return found;
@@ -160,6 +296,7 @@ TEST(TraceState, AnExchangeTakesNoMemory) {
     memory::refusesAll = true;
     EXPECT_EQ(state.layer.weight.dtype(), f64); // the trace's values come back
     memory::refusesAll = false;
+    EXPECT_EQ(state.adam.state_dict().size(), 8u);
     return y;
   });
   Floats found;
