@@ -18,6 +18,7 @@
 #include "frontend/ops/HostConvert.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
+#include "frontend/ops/State.h"
 
 #include <algorithm>
 
@@ -136,6 +137,9 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   }
   if (value == slot_->requiresGrad)
     return *this;
+  // The flag is no value: a call could not set it as the trace does.
+  if (slot_->trace != TraceMark(Trace::current()))
+    refuseInTrace("requires_grad_() of a tensor that is older than the call", loc);
   slot_->requiresGrad = value;
   if (slot_->view()) {
     slot_->setValue({}); // computed again, as a leaf or as none

@@ -224,6 +224,23 @@ TEST(TraceState, AnOptimiserMayEndInATrace) {
 // What is no value
 //===----------------------------------------------------------------------===//
 
+TEST(TraceState, WhetherATensorFromOutsideRequiresAGradientCannotChange) {
+  Tensor w = ones({2}), v = ones({2}).requires_grad_();
+  auto f = compile([&](Tensor x) {
+    w.requires_grad_(false); // it does not
+    v.requires_grad_();
+    return x.detach().requires_grad_() * 2;
+  });
+  EXPECT_EQ(f(ones({2})).to_vector<float>(), Floats(2, 2));
+  auto sets = compile([&](Tensor x) {
+    w.requires_grad_();
+    return x * w;
+  });
+  EXPECT_ERROR(sets(ones({2})), "requires_grad_() of a tensor that is older than the call inside a compiled "
+                                "function would happen once");
+  EXPECT_FALSE(w.requires_grad());
+}
+
 /// The type of a view that a trace cuts off is that of the view for everybody else.
 TEST(TraceState, AViewOfAnotherTypeHasThatInTheTraceOnly) {
   nn::Linear layer(2, 2);
