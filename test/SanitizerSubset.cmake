@@ -17,7 +17,7 @@ if(WEFT_SANITIZE MATCHES "thread")
     frontend/StreamTest
     frontend/ThreadsTest
     # Traces beside each other and beside everything else.
-    frontend/TraceStateTest frontend/TraceThreadsTest)
+    frontend/TraceStateTest frontend/TraceStressTest frontend/TraceThreadsTest)
 else()
   set(WEFT_SANITIZER_SUBSET_FOLDERS io runtime ir passes codegen frontend)
   set(subset
@@ -30,7 +30,7 @@ else()
     # What the contract leaves to others: files, data, dynamic sizes, threads.
     frontend/CheckpointTest frontend/DimTest frontend/LoaderTest frontend/Memory frontend/MemoryTest
     frontend/SaveTest frontend/StreamTest frontend/ThreadsTest frontend/TraceStateTest
-    frontend/TraceThreadsTest)
+    frontend/TraceStressTest frontend/TraceThreadsTest)
 endif()
 list(JOIN subset "|" subset)
 set(WEFT_SANITIZER_SUBSET_FILES "^(${subset})\\.cpp$")
