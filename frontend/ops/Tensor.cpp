@@ -80,7 +80,7 @@ const Shape &Tensor::sizes(Loc loc) const {
 }
 int64_t Tensor::size(int64_t dim, Loc loc) const {
   GraphLock lock(graphMutex());
-  const Shape &shape = sizes(loc);
+  const Shape &shape = specOf(*this, loc).shape;
   auto rank = static_cast<int64_t>(shape.size());
   if (rank == 0)
     fail("Dimension specified as " + std::to_string(dim) + " but tensor has no dimensions", loc);
