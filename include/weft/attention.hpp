@@ -28,7 +28,9 @@ struct AttentionOptions {
 /// dimensions before the last two broadcast, the result is [.., L, Ev]. A row that sees no key is 0. On a CPU
 /// it is one launch, forward and backward, that holds blocks of the scores and never all of them, where the
 /// sizes are known when it is compiled and the dtype is f32, f16 or bf16; otherwise it is products and a
-/// softmax. Halves compute in f32. The gradient of a mask, and a second derivative, hold all of the scores.
+/// softmax. Halves compute in f32. (Blocks with the
+/// running maximum and sum of each row: Milakov and Gimelshein, 2018; Dao et al., FlashAttention, 2022.) The
+/// gradient of a mask, and a second derivative, hold all of the scores.
 WEFT_API Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &key, const Tensor &value,
                                              AttentionOptions options = {}, Loc loc = Loc::current());
 

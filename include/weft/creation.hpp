@@ -48,8 +48,8 @@ public:
 };
 
 /// torch.tensor: `tensor({1., 2.})` is f32, `tensor({1, 2})` i64, `tensor({true})` i1, `tensor({{1, 2}, {3,
-/// 4}})` has the shape [2, 2], `tensor(3.)` none, unless another dtype is asked for. Lists of unequal lengths
-/// are an error.
+/// 4}})` has the shape [2, 2], `tensor(3.)` is 0-dimensional; `options` may give another dtype. Lists of
+/// unequal lengths, and numbers that do not fit in the dtype, are errors.
 WEFT_API Tensor tensor(const TensorData &data, TensorOptions options = {}, Loc loc = Loc::current());
 /// The elements of a vector, with the same dtypes: f32 for reals, i64 for whole numbers, i1 for bool.
 template <typename T>
@@ -61,30 +61,35 @@ Tensor tensor(const std::vector<T> &data, TensorOptions options = {}, Loc loc = 
   return Tensor::from(data, data.size(), options, loc);
 }
 
+/// Elements that the program will overwrite; they are zeros, so that every run has the same bits.
 WEFT_API Tensor empty(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+/// 0, or 1, everywhere.
 WEFT_API Tensor zeros(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor ones(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 /// A number everywhere, or the value of a 0-dimensional tensor: f32 for reals, i64 for whole numbers, i1 for
-/// bool, unless another dtype is asked for.
+/// bool, unless another dtype is given.
 WEFT_API Tensor full(IntList shape, const Arg &value, TensorOptions options = {}, Loc loc = Loc::current());
+/// With the shape, dtype and device of another tensor; no gradient is required.
 WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
 WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
-/// 0, 1, .. n-1 as i64 unless another dtype is asked for.
+/// 0, 1, .. n-1: [n], i64 unless another dtype is given.
 WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
 /// The same for a number that each call of a compiled function determines (weft/dim.hpp).
 WEFT_API Tensor arange(const Size &n, TensorOptions options = {}, Loc loc = Loc::current());
 /// A 0-dimensional tensor.
 WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::current());
 /// start, start + step, .. below `end` (above it, for a negative step): i64, or f32 from real bounds, unless
-/// another dtype is asked for.
+/// another dtype is given. A step of 0, or away from `end`, is an error.
 WEFT_API Tensor arange(const Arg &start, const Arg &end, const Arg &step = Arg(1), TensorOptions options = {},
                        Loc loc = Loc::current());
-/// `steps` numbers from `start` to `end`, both included.
+/// `steps` numbers at equal distances from `start` to `end`, both included; [steps], f32 unless another dtype
+/// is given. A negative number of steps is an error.
 WEFT_API Tensor linspace(double start, double end, int64_t steps, TensorOptions options = {},
                          Loc loc = Loc::current());
 /// Ones on the main diagonal of a matrix of n rows and m (or n) columns.
 WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions options = {},
                     Loc loc = Loc::current());
+/// With the shape, dtype and device of another tensor.
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());
 WEFT_API Tensor empty_like(const Tensor &like, Loc loc = Loc::current());
 

@@ -13,6 +13,7 @@
 
 namespace weft::data {
 
+/// Which part of a data set.
 enum class Split { train, test };
 
 //===----------------------------------------------------------------------===//
@@ -42,6 +43,7 @@ protected:
   friend class DataLoader;
 };
 
+/// A set of tensors that the program has made.
 class WEFT_API TensorDataset : public Dataset {
 public:
   using Dataset::Dataset;
@@ -59,6 +61,7 @@ WEFT_API std::vector<Dataset> random_split(const Dataset &whole, const std::vect
                                            Generator &generator = default_generator(),
                                            Loc loc = Loc::current());
 
+/// Options of Mnist.
 struct MnistOptions {
   Split split = Split::train;
 };
@@ -79,6 +82,7 @@ WEFT_API Tensor normalize(const Tensor &images, const std::vector<double> &mean,
 // Loaders
 //===----------------------------------------------------------------------===//
 
+/// The samples of one step: [batch_size, ...] each, the last ones of a pass perhaps fewer.
 struct Batch {
   Tensor images, labels;
 };

@@ -96,6 +96,7 @@ struct ArgumentSpec {
   Device device;
   std::vector<Dim> dims; ///< those in the shape
 };
+/// The spec of an argument of this shape; without a device it is on the CPU.
 WEFT_API ArgumentSpec spec(std::initializer_list<Size> shape, DType dtype = DType::f32);
 WEFT_API ArgumentSpec spec(std::initializer_list<Size> shape, DType dtype, Device device);
 

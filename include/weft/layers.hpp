@@ -28,8 +28,8 @@ public:
   Parameter weight, bias;
 };
 
-/// (x - mean) / sqrt(variance + eps) over the trailing dimensions, then times weight (ones at first) plus
-/// bias (zeros at first) unless `elementwise_affine` is off.
+/// Ba, Kiros and Hinton (2016): (x - mean) / sqrt(variance + eps) over the trailing dimensions, then times
+/// weight (ones at first) plus bias (zeros at first) unless `elementwise_affine` is off.
 class WEFT_API LayerNorm : public Module {
 public:
   explicit LayerNorm(Shape normalized_shape, double eps = 1e-5, bool elementwise_affine = true,
@@ -62,7 +62,8 @@ private:
   std::optional<int64_t> padding_; ///< counted from the front
 };
 
-/// In training, zeros elements with probability `p` and divides the others by 1 - p; otherwise the identity.
+/// In training, zeros elements with probability `p` and divides the others by 1 - p; otherwise the identity
+/// (Srivastava et al., 2014). Throws Error unless `p` is in [0, 1].
 class WEFT_API Dropout : public Module {
 public:
   explicit Dropout(double p = 0.5, Loc loc = Loc::current());
@@ -139,6 +140,7 @@ private:
   double alpha_;
 };
 
+/// Softmax along `dim`; the result has the shape of x.
 class WEFT_API Softmax : public Module {
 public:
   explicit Softmax(int64_t dim);
@@ -148,6 +150,7 @@ private:
   int64_t dim_;
 };
 
+/// The logarithm of the softmax along `dim`.
 class WEFT_API LogSoftmax : public Module {
 public:
   explicit LogSoftmax(int64_t dim);
@@ -161,6 +164,7 @@ private:
 // Shape
 //===----------------------------------------------------------------------===//
 
+/// The dimensions from `start_dim` to `end_dim`, both included, as one: by default all but the first.
 class WEFT_API Flatten : public Module {
 public:
   explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1);

@@ -51,11 +51,11 @@ WEFT_API Tensor mse_loss(const Tensor &input, const Tensor &target, Reduction re
 /// |input - target|.
 WEFT_API Tensor l1_loss(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
                         Loc loc = Loc::current());
-/// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2; beta is not negative.
+/// With d = input - target: d^2 / (2 beta) where |d| < beta, else |d| - beta / 2; beta is not negative.
 WEFT_API Tensor smooth_l1_loss(const Tensor &input, const Tensor &target,
                                Reduction reduction = Reduction::mean, double beta = 1,
                                Loc loc = Loc::current());
-/// d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2); delta is positive.
+/// With d = input - target: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2); delta is positive.
 WEFT_API Tensor huber_loss(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
                            double delta = 1, Loc loc = Loc::current());
 
@@ -68,7 +68,8 @@ struct BceWithLogitsOptions {
 WEFT_API Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &target,
                                                  BceWithLogitsOptions options = {}, Loc loc = Loc::current());
 
-/// target (log(target) - input), 0 where the target is 0; with `log_target` exp(target) (target - input).
+/// Kullback and Leibler's divergence, where `input` holds logarithms: target (log(target) - input), 0 where
+/// the target is 0; with `log_target` exp(target) (target - input).
 WEFT_API Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
                        bool log_target = false, Loc loc = Loc::current());
 

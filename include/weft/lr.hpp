@@ -14,7 +14,8 @@
 /// Plain functions of the step: `adam.set_lr(optim::cosine_lr(1e-3, i, steps));` recompiles nothing.
 namespace weft::optim {
 
-/// `base` at step 0, falling along half a cosine to `minimum` at step `total` and staying there.
+/// `base` at step 0, falling along half a cosine to `minimum` at step `total` and staying there (Loshchilov
+/// and Hutter, SGDR, 2017, without restarts).
 inline double cosine_lr(double base, int64_t step, int64_t total, double minimum = 0) {
   if (step >= total)
     return minimum;

@@ -19,28 +19,34 @@
 namespace weft {
 
 //===----------------------------------------------------------------------===//
-// Functions of one tensor
+// Functions of one tensor; angles are in radians, and docs/numerics.md has the error bounds
 //===----------------------------------------------------------------------===//
 
 #define WEFT_UNARY(name) WEFT_API Tensor name(const Tensor &a, Loc loc = Loc::current());
+/// e^a, and e^a - 1 without cancellation near 0.
 WEFT_UNARY(exp)
 WEFT_UNARY(expm1)
+/// The natural logarithm of `a`, and of 1 + a; NaN for a negative number.
 WEFT_UNARY(log)
 WEFT_UNARY(log1p)
 WEFT_UNARY(sin)
 WEFT_UNARY(cos)
+/// The root, and 1 divided by it; NaN below 0.
 WEFT_UNARY(sqrt)
 WEFT_UNARY(rsqrt)
 WEFT_UNARY(reciprocal)
 WEFT_UNARY(tanh)
 WEFT_UNARY(sigmoid)
 WEFT_UNARY(erf)
+/// An integer keeps its dtype; bools are an error.
 WEFT_UNARY(abs)
 WEFT_UNARY(sign)
 WEFT_UNARY(ceil)
 WEFT_UNARY(floor)
+/// To the nearest integer, ties to even.
 WEFT_UNARY(round)
 WEFT_UNARY(trunc)
+/// As bool.
 WEFT_UNARY(isnan)
 WEFT_UNARY(tan)
 /// NaN outside of [-1, 1].
@@ -136,7 +142,8 @@ WEFT_API bool equal(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
 
 /// max(a, 0); its gradient at 0 is 0.
 WEFT_API Tensor relu(const Tensor &a, Loc loc = Loc::current());
-/// "none": a Phi(a) by erf; "tanh": the tanh approximation.
+/// "none": a Phi(a) by erf; "tanh": the approximation of Hendrycks and Gimpel (2016), by tanh. Another name
+/// is an error.
 WEFT_API Tensor gelu(const Tensor &a, const std::string &approximate = "none", Loc loc = Loc::current());
 /// a * sigmoid(a).
 WEFT_API Tensor silu(const Tensor &a, Loc loc = Loc::current());
@@ -146,9 +153,9 @@ WEFT_API Tensor softplus(const Tensor &a, double beta = 1, double threshold = 20
 WEFT_API Tensor leaky_relu(const Tensor &a, double negative_slope = 0.01, Loc loc = Loc::current());
 /// `a` above 0, elsewhere alpha * (exp(a) - 1).
 WEFT_API Tensor elu(const Tensor &a, double alpha = 1, Loc loc = Loc::current());
-/// `a` above 0, elsewhere alpha * (exp(a / alpha) - 1).
+/// `a` above 0, elsewhere alpha * (exp(a / alpha) - 1); an `alpha` of 0 is an error.
 WEFT_API Tensor celu(const Tensor &a, double alpha = 1, Loc loc = Loc::current());
-/// `a` limited to [min, max]; no gradient at the bounds.
+/// `a` limited to [min, max]; no gradient at the bounds. min > max is an error.
 WEFT_API Tensor hardtanh(const Tensor &a, double min = -1, double max = 1, Loc loc = Loc::current());
 /// hardtanh with the bounds 0 and 6.
 WEFT_API Tensor relu6(const Tensor &a, Loc loc = Loc::current());
@@ -156,7 +163,7 @@ WEFT_API Tensor relu6(const Tensor &a, Loc loc = Loc::current());
 WEFT_API Tensor hardswish(const Tensor &a, Loc loc = Loc::current());
 /// relu6(a + 3) / 6.
 WEFT_API Tensor hardsigmoid(const Tensor &a, Loc loc = Loc::current());
-/// `a` moved toward 0 by `lambda`, and 0 where it would cross.
+/// `a` moved toward 0 by `lambda`, which is not negative, and 0 where it would cross.
 WEFT_API Tensor softshrink(const Tensor &a, double lambda = 0.5, Loc loc = Loc::current());
 /// `a` above the threshold, elsewhere `value`.
 WEFT_API Tensor threshold(const Tensor &a, double threshold, double value, Loc loc = Loc::current());

@@ -52,6 +52,7 @@ WEFT_API void trim(Device device = {}, Loc loc = Loc::current());
 
 /// The bytes that may be reserved. Work that needs more fails with WEFT-M001, and everything stays usable.
 WEFT_API void set_memory_limit(uint64_t bytes, Device device = {}, Loc loc = Loc::current());
+/// That limit in bytes; the largest number if there is none.
 WEFT_API uint64_t memory_limit(Device device = {}, Loc loc = Loc::current());
 /// The limit as a share of the machine's memory, above 0 and up to 1.
 WEFT_API void set_per_process_memory_fraction(double fraction, Device device = {}, Loc loc = Loc::current());

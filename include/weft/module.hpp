@@ -138,6 +138,8 @@ public:
     add_child(name, module, loc);
     return module;
   }
+  /// Adds a tensor that is trained: a leaf that requires a gradient. Throws Error for a name that is taken,
+  /// is empty or holds a dot.
   Parameter register_parameter(const std::string &name, Tensor value, Loc loc = Loc::current());
   /// Adds a tensor that is state and is not trained.
   Parameter register_buffer(const std::string &name, Tensor value, Loc loc = Loc::current());
@@ -232,6 +234,7 @@ template <typename M> M clone(const M &module, Loc loc) {
 
 /// The tree of parts as PyTorch prints it, and the numbers of parameters and bytes.
 WEFT_API std::string to_string(const Module &module);
+/// Writes that text to standard output.
 WEFT_API void print(const Module &module);
 
 } // namespace nn

@@ -12,7 +12,8 @@
 
 namespace weft::nn {
 
-/// x W^T + b.
+/// x W^T + b: x [..., in], weight [out, in], bias [out] or undefined, the result [..., out], of one dtype.
+/// Shapes that do not fit are an error.
 WEFT_API Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {},
                        Loc loc = Loc::current());
 

@@ -24,11 +24,13 @@ namespace weft {
   Tensor operator symbol(T a, const Arg &b) {                                                                \
     return name(Arg(a, b.loc), b);                                                                           \
   }
+/// Integers wrap around.
 WEFT_BINARY(add, +)
 WEFT_BINARY(sub, -)
 WEFT_BINARY(mul, *)
 /// True division: integers give the default float dtype.
 WEFT_BINARY(div, /)
+/// The results of comparisons are i1; a NaN compares as false.
 WEFT_BINARY(lt, <)
 WEFT_BINARY(le, <=)
 WEFT_BINARY(gt, >)
@@ -46,18 +48,23 @@ WEFT_BINARY(remainder, %)
 #define WEFT_EQUALITY(name, symbol)                                                                          \
   WEFT_API Tensor name(const Arg &a, const Arg &b);                                                          \
   inline Tensor operator symbol(const Arg &a, const Arg &b) { return name(a, b); }
+/// The results are i1; a NaN equals nothing.
 WEFT_EQUALITY(eq, ==)
 WEFT_EQUALITY(ne, !=)
 #undef WEFT_EQUALITY
+/// As i1: whether both operands, or at least one, differ from 0.
 WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
 WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
 /// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
 /// in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
 WEFT_API Tensor pow(const Arg &a, const Arg &b);
+/// The larger (smaller) one; NaN if one is NaN. Equal ones share the gradient.
 WEFT_API Tensor maximum(const Arg &a, const Arg &b);
 WEFT_API Tensor minimum(const Arg &a, const Arg &b);
+/// -a; an error for bools.
 WEFT_API Tensor neg(const Arg &a);
 inline Tensor operator-(const Arg &a) { return neg(a); }
+/// As i1: whether the operand is 0.
 WEFT_API Tensor logical_not(const Arg &a);
 inline Tensor operator!(const Arg &a) { return logical_not(a); }
 /// Declared for Tensor, so that `!a` is not taken for a condition. It is recorded with the line where the
@@ -66,7 +73,8 @@ WEFT_API Tensor operator!(const Tensor &a);
 /// Every bit inverted; logical not on bools. Floats are an error.
 WEFT_API Tensor bitwise_not(const Arg &a);
 inline Tensor operator~(const Arg &a) { return bitwise_not(a); }
-/// `a` where the condition holds, else `b`.
+/// `a` where the condition, an i1 tensor, is true, else `b`; all three broadcast. Another dtype of the
+/// condition is an error.
 WEFT_API Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc = Loc::current());
 
 } // namespace weft

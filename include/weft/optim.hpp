@@ -69,11 +69,14 @@ protected:
   std::shared_ptr<detail::OptimizerState> state_;
 };
 
+/// `lr` and `weight_decay` are not negative; with `momentum` 0 no buffer is made. `nesterov` needs a
+/// momentum, and no dampening. Options out of range throw Error.
 struct SGDOptions {
   double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false, maximize = false;
 };
-/// torch.optim.SGD.
+/// torch.optim.SGD: d = g + weight_decay p; buf = momentum buf + (1 - dampening) d, at first d; p -= lr buf.
+/// `nesterov`: p -= lr (d + momentum buf).
 class WEFT_API SGD : public Optimizer {
 public:
   SGD(std::vector<Tensor> parameters, SGDOptions options, Loc loc = Loc::current());
@@ -81,23 +84,27 @@ public:
   void add_param_group(std::vector<Tensor> parameters, SGDOptions options, Loc loc = Loc::current());
 };
 
+/// `beta1` and `beta2` are in [0, 1), the others not negative. Options out of range throw Error.
 struct AdamOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
   bool amsgrad = false, maximize = false;
 };
-/// torch.optim.Adam: weight decay is added to the gradient.
+/// torch.optim.Adam (Kingma and Ba, 2015; amsgrad: Reddi, Kale and Kumar, 2018). Weight decay is added to the
+/// gradient.
 class WEFT_API Adam : public Optimizer {
 public:
   Adam(std::vector<Tensor> parameters, AdamOptions options = {}, Loc loc = Loc::current());
   void add_param_group(std::vector<Tensor> parameters, AdamOptions options, Loc loc = Loc::current());
 };
 
+/// As AdamOptions, with another default for `weight_decay`.
 struct AdamWOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
   bool amsgrad = false, maximize = false;
   operator AdamOptions() const { return {lr, beta1, beta2, eps, weight_decay, amsgrad, maximize}; }
 };
-/// torch.optim.AdamW: weight decay shrinks the parameter.
+/// torch.optim.AdamW (Loshchilov and Hutter, 2019): each step first multiplies the parameter by
+/// 1 - lr weight_decay.
 class WEFT_API AdamW : public Optimizer {
 public:
   AdamW(std::vector<Tensor> parameters, AdamWOptions options = {}, Loc loc = Loc::current());

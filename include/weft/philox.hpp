@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Philox4x32-10: ten rounds over a 128-bit counter and a 64-bit key. The same bits on every device, whatever
-// the order in which they are asked for. The counter's low 64 bits are the block number and its high 64 bits
-// the stream, so streams never overlap.
+// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011): ten
+// rounds over a 128-bit counter and a 64-bit key. The same bits on every device, whatever the order in which
+// they are asked for. The counter's low 64 bits are the block number and its high 64 bits the stream, so
+// streams never overlap.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PHILOX_HPP

@@ -14,9 +14,10 @@
 
 namespace weft {
 
-/// A Philox4x32-10 stream: a key and a counter of blocks, both state that a compiled function advances. The
-/// numbers that it gives depend on neither device, fusion nor thread count, and are the same inside and
-/// outside of compiled functions. A shared handle: copies are the same stream.
+/// A Philox4x32-10 stream (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011): a key and a
+/// counter of blocks, both state that a compiled function advances. The numbers that it gives depend on
+/// neither device, fusion nor thread count, and are the same inside and outside of compiled functions. A
+/// shared handle: copies are the same stream.
 class WEFT_API Generator {
 public:
   Generator() : Generator(0, Seed{}) {}
@@ -33,6 +34,7 @@ public:
 
   /// Key and counter as an i64 tensor of two elements, on which all later numbers depend.
   Tensor get_state(Loc loc = Loc::current()) const;
+  /// Continues a stream from what `get_state` returned; throws Error for another shape or dtype.
   void set_state(const Tensor &state, Loc loc = Loc::current());
   /// A generator of its own, whose seed is the next 64 bits of this one. Not in compiled functions.
   Generator fork(Loc loc = Loc::current());
@@ -59,6 +61,7 @@ private:
   Tensor key_, counter_;
 };
 
+/// The generator of functions that are given none; the process has one.
 WEFT_API Generator &default_generator();
 /// Seeds the default generator; the next draw is the first of its stream.
 template <std::integral T> Generator &manual_seed(T seed, Loc loc = Loc::current()) {
@@ -83,13 +86,14 @@ private:
 // that the distribution does not support, are errors.
 //===----------------------------------------------------------------------===//
 
-/// Uniform in [0, 1), in a floating-point dtype.
+/// Uniform in [0, 1), in a floating-point dtype, f32 unless another one is given: multiples of 2^-24, which
+/// f16 and bf16 round; of f64 multiples of 2^-53.
 WEFT_API Tensor rand(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor rand(IntList shape, Generator &generator, TensorOptions options = {},
                      Loc loc = Loc::current());
 /// With shape, dtype and device of another tensor.
 WEFT_API Tensor rand_like(const Tensor &like, Loc loc = Loc::current());
-/// Standard normal, by Box-Muller.
+/// Standard normal, by the method of Box and Muller (1958), computed in f32.
 WEFT_API Tensor randn(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor randn(IntList shape, Generator &generator, TensorOptions options = {},
                       Loc loc = Loc::current());
@@ -106,8 +110,8 @@ WEFT_API Tensor randint(int64_t low, int64_t high, IntList shape, Generator &gen
                         TensorOptions options = {}, Loc loc = Loc::current());
 /// Integers in [0, high).
 WEFT_API Tensor randint(int64_t high, IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
-/// A permutation of 0 to n-1, i64 unless another dtype is asked for. Made on the host, which reads the
-/// generator: an error (WEFT-C013) in compiled functions.
+/// A permutation of 0 to n-1: [n], i64 unless another dtype is given; by the shuffle of Fisher and Yates.
+/// Made on the host, which reads the generator: an error (WEFT-C013) in compiled functions.
 WEFT_API Tensor randperm(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor randperm(int64_t n, Generator &generator, TensorOptions options = {},
                          Loc loc = Loc::current());

@@ -35,6 +35,7 @@ WEFT_REDUCTION(amin)
 /// An i1; false (true) for no elements.
 WEFT_REDUCTION(any)
 WEFT_REDUCTION(all)
+/// log(sum(exp(a))) without overflow, in a floating-point dtype; -inf for no elements.
 WEFT_REDUCTION(logsumexp)
 #undef WEFT_REDUCTION
 
@@ -65,7 +66,8 @@ inline Tensor norm(const Tensor &a, double p = 2, IntList dims = {}, bool keepdi
 }
 
 /// Variance and mean in one pass; an error for integers. With no more elements than `correction` the variance
-/// is NaN or infinite.
+/// is NaN or infinite. Elements are added by Welford's method (1962), and partial results are merged by the
+/// formula of Chan, Golub and LeVeque (1983).
 WEFT_API std::pair<Tensor, Tensor> var_mean(const Tensor &a, IntList dims = {}, double correction = 1,
                                             bool keepdim = false, Loc loc = Loc::current());
 inline Tensor var(const Tensor &a, IntList dims = {}, double correction = 1, bool keepdim = false,
@@ -73,12 +75,14 @@ inline Tensor var(const Tensor &a, IntList dims = {}, double correction = 1, boo
   return a.var(std::move(dims), correction, keepdim, loc);
 }
 
+/// exp(a - max) / sum(exp(a - max)) along `dim`, in the shape of `a`, and its logarithm without overflow.
+/// Floating-point tensors only; f16 and bf16 compute in f32.
 WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
 WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
 
 /// (a - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions, which are
 /// `normalized_shape`; `weight` and `bias` have that shape, or are undefined. The statistics of f16 and bf16
-/// are in f32.
+/// are in f32. (Ba, Kiros and Hinton, Layer Normalization, 2016.)
 WEFT_API Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},
                            const Tensor &bias = {}, double eps = 1e-5, Loc loc = Loc::current());
 

@@ -75,6 +75,9 @@ private:
 };
 } // namespace detail
 
+
+/// An array of elements of one dtype on one device, or a handle on none. Copies of a Tensor are handles on
+/// the same slot.
 class WEFT_API Tensor {
 public:
   /// An undefined tensor: `defined()` is false and every other use is an error.
@@ -89,6 +92,8 @@ public:
 
   /// \name Creation from host data, which is copied
   /// @{
+  /// The elements of a vector in row-major order; throws Error if their number is not that of the shape. The
+  /// dtype is that of T unless `options` has one.
   template <typename T>
   static Tensor from(const std::vector<T> &data, IntList shape, TensorOptions options = {},
                      Loc loc = Loc::current()) {
@@ -100,6 +105,7 @@ public:
                         loc);
     }
   }
+  /// The same from memory that holds all elements of the shape, which is not checked.
   template <typename T>
   static Tensor from(const T *data, IntList shape, TensorOptions options = {}, Loc loc = Loc::current()) {
     return from_bytes(data, SIZE_MAX, dtype_of<T>::value_, std::move(shape), options, loc);
@@ -114,6 +120,7 @@ public:
 
   /// \name Facts
   /// @{
+  /// Whether this is a handle on a tensor.
   bool defined() const { return slot_ != nullptr; }
   /// A tensor is no condition: this makes it a compile-time error that says what to write instead.
   template <std::same_as<bool> Bool> explicit operator Bool() const {
@@ -123,6 +130,7 @@ public:
                   "logical_and(a, b). Whether there is a tensor: t.defined()");
     return false;
   }
+  /// The size of each dimension; empty for a 0-dimensional tensor.
   /// The reference is valid as long as a handle on this tensor, and what it refers to never changes, whatever
   /// other threads do: when the tensor gets another shape, `sizes()` refers to that.
   const Shape &sizes(Loc loc = Loc::current()) const;
@@ -131,7 +139,9 @@ public:
   /// The size of a dimension as a number or, in a function compiled with a Dim, an expression; see
   /// weft/dim.hpp. There `size` and `numel` throw, and `sizes()` is a shape to pass on.
   Size sym_size(int64_t dim, Loc loc = Loc::current()) const;
+  /// The number of dimensions.
   int64_t dim(Loc loc = Loc::current()) const { return static_cast<int64_t>(sizes(loc).size()); }
+  /// The number of elements.
   int64_t numel(Loc loc = Loc::current()) const;
   DType dtype(Loc loc = Loc::current()) const;
   Device device(Loc loc = Loc::current()) const;
@@ -143,16 +153,22 @@ public:
 
   /// \name Gradients
   /// @{
+  /// Whether gradients with respect to this tensor, or through it, are recorded.
   bool requires_grad(Loc loc = Loc::current()) const;
+  /// Makes this tensor a leaf, in whose `.grad()` gradients are accumulated, or no longer one. Throws Error
+  /// for a dtype that is not floating-point, and for `false` if the tensor is the result of an operation.
   Tensor &requires_grad_(bool value = true, Loc loc = Loc::current());
-  /// Accumulates the gradients of this tensor, which has one element, into `.grad()` of the leaves that
-  /// require them.
+  /// Adds the gradients of this tensor, which has one element, to `.grad()` of the leaves that it was
+  /// computed from, by reverse-mode differentiation. Throws Error for another number of elements, and if no
+  /// leaf requires a gradient.
   void backward(Loc loc = Loc::current()) const;
   /// The same for a tensor of any shape, whose elements are weighted by `gradient`, a tensor of the same
   /// shape.
   void backward(const Tensor &gradient, Loc loc = Loc::current()) const;
   /// The accumulated gradient; an undefined tensor if there is none.
   Tensor grad(Loc loc = Loc::current()) const;
+  /// Replaces the gradient; an undefined tensor removes it. Throws Error if shape, dtype or device are not
+  /// those of this tensor.
   void set_grad(const Tensor &gradient, Loc loc = Loc::current());
   /// A view through which no gradient flows.
   Tensor detach(Loc loc = Loc::current()) const;
@@ -160,6 +176,8 @@ public:
 
   /// \name Reading values; waits for what is needed
   /// @{
+  /// The only element, converted to T; throws Error if the tensor has another number of elements, and in a
+  /// compiled function (WEFT-C001).
   template <typename T> T item(Loc loc = Loc::current()) const {
     T value;
     read(&value, sizeof(T), dtype_of<T>::value_, true, loc);
@@ -172,7 +190,7 @@ public:
     static_assert(sizeof...(None) != 0, "the type of the number is missing: write t.item<float>()");
     return 0.0;
   }
-  /// All elements in row-major order, converted to T.
+  /// All elements in row-major order, converted to T; throws Error in a compiled function (WEFT-C001).
   template <typename T> std::vector<T> to_vector(Loc loc = Loc::current()) const {
     // Compute the value before the vector is made, so that a value which does not fit in memory has its own
     // error.
@@ -203,6 +221,9 @@ public:
 
   /// \name Placement and element type
   /// @{
+  /// A copy on that device, or with that dtype; this tensor itself if it is there, or has it, already. Reals
+  /// round to nearest even in a narrower type; to an integer they round toward zero, saturate, and NaN gives
+  /// 0.
   Tensor to(Device device, Loc loc = Loc::current()) const;
   Tensor to(const char *device, Loc loc = Loc::current()) const { return to(Device(device, loc), loc); }
   Tensor to(DType dtype, Loc loc = Loc::current()) const;
@@ -216,7 +237,10 @@ public:
   /// @{
   /// Overwrites the value with that of `source`, broadcast, converted and moved as needed.
   Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
+  /// Sets all elements to 0.
   Tensor &zero_(Loc loc = Loc::current());
+  /// The operand broadcasts to this shape, and the result is converted to this dtype. Throws Error if the
+  /// operand has more elements, or if the conversion would lose the fraction of reals.
   Tensor &operator+=(const Arg &other);
   Tensor &operator-=(const Arg &other);
   Tensor &operator*=(const Arg &other);
@@ -229,13 +253,17 @@ public:
   Tensor reshape(IntList shape, Loc loc = Loc::current()) const;
   /// A view; an error where the strides do not allow it.
   Tensor view(IntList shape, Loc loc = Loc::current()) const;
+  /// The dimensions from `start` to `end`, both included, as one.
   Tensor flatten(int64_t start = 0, int64_t end = -1, Loc loc = Loc::current()) const;
+  /// A matrix transposed; a tensor of fewer dimensions unchanged. Throws Error for more than two dimensions.
   Tensor t(Loc loc = Loc::current()) const;
   /// The last two dimensions exchanged.
   Tensor mT(Loc loc = Loc::current()) const;
   /// All dimensions in the opposite order.
   Tensor T(Loc loc = Loc::current()) const;
+  /// Two dimensions exchanged.
   Tensor transpose(int64_t a, int64_t b, Loc loc = Loc::current()) const;
+  /// Dimension i of the result is dimension `dims[i]`; throws Error unless each is named once.
   Tensor permute(IntList dims, Loc loc = Loc::current()) const;
   /// Dimensions `from` at the places `to`; the others keep their order.
   Tensor movedim(IntList from, IntList to, Loc loc = Loc::current()) const;
@@ -243,6 +271,7 @@ public:
   Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Loc loc = Loc::current()) const;
   /// One dimension as several; one size may be -1.
   Tensor unflatten(int64_t dim, IntList sizes, Loc loc = Loc::current()) const;
+  /// With a new dimension of size 1 at `dim`, from 0 to `dim()`.
   Tensor unsqueeze(int64_t dim, Loc loc = Loc::current()) const;
   /// Without the dimensions of size 1; of the given ones, those.
   Tensor squeeze(Loc loc = Loc::current()) const;
@@ -272,6 +301,8 @@ public:
   Tensor slice(int64_t dim, const Size &start, Loc loc = Loc::current()) const;
   Tensor narrow(int64_t dim, const Size &start, const Size &length, Loc loc = Loc::current()) const;
   /// @}
+  /// The slice with this index of one dimension, without the dimension. Negative indices count from the end;
+  /// one out of range is an error.
   Tensor select(int64_t dim, int64_t index, Loc loc = Loc::current()) const;
   /// select(0, index).
   Tensor operator[](const Position &index) const;
@@ -295,7 +326,7 @@ public:
   Tensor contiguous(Loc loc = Loc::current()) const;
   /// @}
 
-  /// \name Reductions over `dims` (all where empty)
+  /// \name Reductions over `dims` (all if empty); `reduce.hpp` gives dtypes and results for no elements
   /// @{
   Tensor sum(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor mean(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
@@ -349,6 +380,7 @@ public:
                Loc loc = Loc::current()) const;
   Tensor baddbmm(const Tensor &a, const Tensor &b, double beta = 1, double alpha = 1,
                  Loc loc = Loc::current()) const;
+  /// exp(a) / sum(exp(a)) along a dimension, and its logarithm.
   Tensor softmax(int64_t dim, Loc loc = Loc::current()) const;
   Tensor log_softmax(int64_t dim, Loc loc = Loc::current()) const;
   /// @}
@@ -378,6 +410,7 @@ public:
                             Loc loc = Loc::current()) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0, Loc loc = Loc::current()) const;
   std::vector<Tensor> unbind(int64_t dim = 0, Loc loc = Loc::current()) const;
+  /// As `tile`, but `repeats` has at least as many entries as this tensor has dimensions.
   Tensor repeat(IntList repeats, Loc loc = Loc::current()) const;
   Tensor tile(IntList dims, Loc loc = Loc::current()) const;
   Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {}, Loc loc = Loc::current()) const;
@@ -553,6 +586,7 @@ WEFT_API void print(const std::string &label, const Tensor &tensor, Loc loc = Lo
 /// tensor of any shape, is true. In a compiled function every call checks it, and a call that fails changes
 /// nothing.
 WEFT_API void assert_true(const Tensor &condition, const std::string &message, Loc loc = Loc::current());
+/// What `print` prints, as a text. Reads the values.
 WEFT_API std::string to_string(const Tensor &tensor, Loc loc = Loc::current());
 /// A tensor that `<<` prints. It remembers the source line, since an operator cannot have a default argument.
 struct Printed {
