@@ -82,13 +82,47 @@ static bool comesFromCache(const runtime::Profiler::Row &row, double rate, doubl
   return rate > 1.1 * copy || row.bytes / std::max<uint64_t>(1, row.count) <= lastLevelCacheBytes();
 }
 
+/// A row for each launch that was profiled, or the elements of a JSON list and its end. `copy` is the rate of
+/// a copy in GB/s.
+static void printLaunches(const runtime::Profiler &profiler, double copy, bool json) {
+  bool first = true, someCached = false;
+  for (const runtime::Profiler::Row &row : profiler.rows()) {
+    const double us = row.min_ms * 1e3;
+    const double rate = us > 0 ? static_cast<double>(row.bytes) /
+                                     static_cast<double>(std::max<uint64_t>(1, row.count)) / us * 1e-3
+                               : 0;
+    const bool cached = comesFromCache(row, rate, copy);
+    someCached |= cached;
+    const double percent = 100 * rate / copy;
+    char share[32] = "cache";
+    if (!cached)
+      std::snprintf(share, sizeof share, "%.0f", percent);
+    if (json)
+      std::printf("%s{\"name\": %s, \"location\": %s, \"fastest_us\": %.3f, \"gb_per_s\": %.2f, "
+                  "\"from_cache\": %s, \"percent_of_copy\": %.1f}",
+                  first ? "" : ", ", io::json_quoted(row.name).c_str(), io::json_quoted(row.location).c_str(),
+                  us, rate, cached ? "true" : "false", percent);
+    else
+      std::printf("%10.1f %9.1f %7s  %s%s%s\n", us, rate, share, row.name.c_str(),
+                  row.location.empty() ? "" : "  ", row.location.c_str());
+    first = false;
+  }
+  if (json)
+    std::printf("]}\n");
+  else if (someCached)
+    std::printf(
+        "cache: the data of the launch come from the cache%s, and a copy of memory is no measure of it\n",
+        lastLevelCacheBytes()
+            ? (" (" + codegen::bytesText(static_cast<int64_t>(lastLevelCacheBytes())) + ")").c_str()
+            : "");
+}
+
 static Status bench(const Arguments &arguments) {
   const std::string &path = arguments.positional[0];
-  char *end = nullptr;
-  const std::string count = arguments.get("iterations", "50");
-  const long iterations = std::strtol(count.c_str(), &end, 10);
-  if (*end || iterations < 1)
-    return Status::error("--iterations takes a number of at least 1, found '" + count + "'");
+  const Expected<long> read = readIterations(arguments, 50);
+  if (!read)
+    return read.status();
+  const long iterations = *read;
   auto made = makeRunnable({path, arguments.get("function"), arguments.all("input"), arguments.all("size"),
                             arguments.get("target"), arguments.get("device"), ""});
   if (!made)
@@ -124,8 +158,7 @@ static Status bench(const Arguments &arguments) {
       return status;
   profiler.stop();
 
-  const bool json = arguments.has("json");
-  if (json)
+  if (arguments.has("json"))
     std::printf("{\"function\": %s, \"calls\": %ld, \"fastest_us\": %.3f, \"median_us\": %.3f, "
                 "\"copy_gb_per_s\": %.2f, \"launches\": [",
                 io::json_quoted(runnable.function).c_str(), iterations, fastest, median, *copy);
@@ -134,36 +167,7 @@ static Status bench(const Arguments &arguments) {
                 "%10s %9s %7s  %s\n",
                 runnable.function.c_str(), fastest, iterations, median, *copy, "us", "GB/s", "% copy",
                 "launch");
-  bool first = true, someCached = false;
-  for (const runtime::Profiler::Row &row : profiler.rows()) {
-    const double us = row.min_ms * 1e3;
-    const double rate = us > 0 ? static_cast<double>(row.bytes) /
-                                     static_cast<double>(std::max<uint64_t>(1, row.count)) / us * 1e-3
-                               : 0;
-    const bool cached = comesFromCache(row, rate, *copy);
-    someCached |= cached;
-    const double percent = 100 * rate / *copy;
-    char share[32] = "cache";
-    if (!cached)
-      std::snprintf(share, sizeof share, "%.0f", percent);
-    if (json)
-      std::printf("%s{\"name\": %s, \"location\": %s, \"fastest_us\": %.3f, \"gb_per_s\": %.2f, "
-                  "\"from_cache\": %s, \"percent_of_copy\": %.1f}",
-                  first ? "" : ", ", io::json_quoted(row.name).c_str(), io::json_quoted(row.location).c_str(),
-                  us, rate, cached ? "true" : "false", percent);
-    else
-      std::printf("%10.1f %9.1f %7s  %s%s%s\n", us, rate, share, row.name.c_str(),
-                  row.location.empty() ? "" : "  ", row.location.c_str());
-    first = false;
-  }
-  if (json)
-    std::printf("]}\n");
-  else if (someCached)
-    std::printf(
-        "cache: the data of the launch come from the cache%s, and a copy of memory is no measure of it\n",
-        lastLevelCacheBytes()
-            ? (" (" + codegen::bytesText(static_cast<int64_t>(lastLevelCacheBytes())) + ")").c_str()
-            : "");
+  printLaunches(profiler, *copy, arguments.has("json"));
   return {};
 }
 

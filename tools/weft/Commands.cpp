@@ -163,10 +163,10 @@ example: weft kernels scaled.mlir --emit=asm --target=x86-64-v3
     return *code;
   std::string form = arguments.get("emit", "kernel");
   if (form != "kernel" && form != "llvm" && form != "asm")
-    return complain("kernels", Status::error("--emit takes kernel, llvm or asm, found '" + form + "'"));
+    return complain("kernels", Status::error("--emit must be kernel, llvm or asm, found '" + form + "'"));
   const auto target = codegen::CpuTarget::parse(arguments.get("target", "x86-64-v4"));
   if (!target)
-    return complain("kernels", Status::error("--target takes x86-64-v3 or x86-64-v4, found '" +
+    return complain("kernels", Status::error("--target must be x86-64-v3 or x86-64-v4, found '" +
                                              arguments.get("target") + "'"));
   Program program;
   if (Status status = program.read(arguments.positional[0]); !status)

@@ -166,37 +166,36 @@ static Status writeOutput(const std::string &path, const std::string &name, io::
   return writeArrays(path, {&named, 1});
 }
 
-static Status run(const Arguments &arguments, bool &agrees) {
-  std::string path = arguments.positional[0];
-  std::string against = arguments.get("against");
-  if (!against.empty() && against != "interp")
-    return Status::error("--against takes 'interp', found '" + against + "'");
-  if (!against.empty() && isPackage(path))
-    return Status::error("--against=interp needs the program, and a package holds machine code only");
+/// The results of the reference interpreter for the same sizes and arguments.
+static Expected<std::vector<ir::Literal>> interpret(Runnable &runnable) {
+  ModuleOp module = *runnable.program.module;
+  ir::DiagnosticCollector said(&runnable.program.context);
+  if (failed(ir::specialize(module, runnable.sizes)))
+    return said.status("the program cannot be made one of these sizes");
+  // The interpreter cannot run gradients and generators. Run the passes that replace them, which the compiled
+  // program went through too.
+  bool derived = false;
+  module.walk(
+      [&](Operation *op) { derived |= isa<ir::GradientOp, ir::RngStateLoadOp, ir::RngStateStoreOp>(op); });
+  if (derived) {
+    ir::CompilerOptions options;
+    options.to = "differentiation";
+    if (Status status = codegen::runPipeline(module, options); !status)
+      return status;
+  }
+  auto results = ir::interpretFunction(module.lookupSymbol<ir::FuncOp>(runnable.function), runnable.literals);
+  if (failed(results))
+    return said.status("without a message").context("the interpreter refuses the program: ");
+  return std::vector<ir::Literal>(results->begin(), results->end());
+}
 
-  char *end = nullptr;
-  const std::string count = arguments.get("iterations", "1");
-  const long iterations = std::strtol(count.c_str(), &end, 10);
-  if (*end || iterations < 1)
-    return Status::error("--iterations takes a number of at least 1, found '" + count + "'");
-  if (!against.empty() && iterations > 1)
-    return Status::error("--against=interp compares one call; leave --iterations out");
-  auto made = makeRunnable({path, arguments.get("function"), arguments.all("input"), arguments.all("size"),
-                            arguments.get("target"), arguments.get("device"), arguments.get("state")});
-  if (!made)
-    return made.status();
-  Runnable &runnable = **made;
-  const runtime::Signature &signature = runnable.executable->signature();
-  const auto &buffers = runnable.buffers;
-  const std::vector<std::string> outputs = arguments.all("output");
-  if (Status status = checkOutputs(outputs, runnable); !status)
-    return status;
-
-  std::vector<std::shared_ptr<runtime::Buffer>> results(signature.results.size());
+/// Calls the program as often as `iterations` says, and returns the time of the fastest call in microseconds.
+static Expected<double> timeCalls(Runnable &runnable, std::vector<std::shared_ptr<runtime::Buffer>> &results,
+                                  long iterations) {
   double best = INFINITY;
   for (long i = 0; i < iterations; ++i) {
     auto start = std::chrono::steady_clock::now();
-    if (Status status = runnable.executable->run(buffers, results); !status)
+    if (Status status = runnable.executable->run(runnable.buffers, results); !status)
       return status;
     for (const auto &result : results)
       if (Status status = result->wait(); !status)
@@ -207,8 +206,39 @@ static Status run(const Arguments &arguments, bool &agrees) {
     best = std::min(
         best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
+  return best;
+}
+
+static Status run(const Arguments &arguments, bool &agrees) {
+  std::string path = arguments.positional[0];
+  std::string against = arguments.get("against");
+  if (!against.empty() && against != "interp")
+    return Status::error("--against must be 'interp', found '" + against + "'");
+  if (!against.empty() && isPackage(path))
+    return Status::error("--against=interp needs the program, and a package holds machine code only");
+
+  const Expected<long> read = readIterations(arguments, 1);
+  if (!read)
+    return read.status();
+  const long iterations = *read;
+  if (!against.empty() && iterations > 1)
+    return Status::error("--against=interp compares one call; leave --iterations out");
+  auto made = makeRunnable({path, arguments.get("function"), arguments.all("input"), arguments.all("size"),
+                            arguments.get("target"), arguments.get("device"), arguments.get("state")});
+  if (!made)
+    return made.status();
+  Runnable &runnable = **made;
+  const runtime::Signature &signature = runnable.executable->signature();
+  const std::vector<std::string> outputs = arguments.all("output");
+  if (Status status = checkOutputs(outputs, runnable); !status)
+    return status;
+
+  std::vector<std::shared_ptr<runtime::Buffer>> results(signature.results.size());
+  const Expected<double> best = timeCalls(runnable, results, iterations);
+  if (!best)
+    return best.status();
   if (arguments.has("iterations"))
-    std::printf("one call: %.1f us (fastest of %ld)\n", best, iterations);
+    std::printf("one call: %.1f us (fastest of %ld)\n", *best, iterations);
 
   std::vector<ir::Literal> found;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -238,52 +268,32 @@ static Status run(const Arguments &arguments, bool &agrees) {
       summarise("state '" + signature.results[i].name + "'", signature.results[i].type, found[i]);
   if (Status status = saveState(arguments.get("save-state"), runnable); !status)
     return status;
-  if (!against.empty()) {
-    auto symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
-    ir::DiagnosticCollector said(&runnable.program.context);
-    if (failed(ir::specialize(*runnable.program.module, runnable.sizes)))
-      return said.status("the program cannot be made one of these sizes");
-    // The interpreter cannot run gradients and generators. Run the passes that replace them, which the
-    // compiled program went through too.
-    bool derived = false;
-    runnable.program.module->walk(
-        [&](Operation *op) { derived |= isa<ir::GradientOp, ir::RngStateLoadOp, ir::RngStateStoreOp>(op); });
-    if (derived) {
-      ir::CompilerOptions options;
-      options.to = "differentiation";
-      if (Status status = codegen::runPipeline(*runnable.program.module, options); !status)
-        return status;
-      symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
-    }
-    auto expected = ir::interpretFunction(symbol, runnable.literals);
-    if (failed(expected))
-      return said.status("without a message").context("the interpreter refuses the program: ");
-    agrees = compare({expected->begin(), expected->end()}, found);
-  }
+  if (against.empty())
+    return {};
+  Expected<std::vector<ir::Literal>> expected = interpret(runnable);
+  if (!expected)
+    return expected.status();
+  agrees = compare(*expected, found);
   return {};
 }
 
 int runCommand(int argc, char **argv) {
-  auto arguments = Arguments::parse(argc, argv,
-                                    {{"function", true},
-                                     {"input", true},
-                                     {"size", true},
-                                     {"output", true},
-                                     {"state", true},
-                                     {"save-state", true},
-                                     {"against", true},
-                                     {"iterations", true},
-                                     {"target", true},
-                                     {"device", true},
-                                     {"help", false}});
-  if (!arguments)
-    return complain("run", arguments.status());
-  if (arguments->has("help") || arguments->positional.size() != 1) {
-    std::fputs(help, arguments->has("help") ? stdout : stderr);
-    return arguments->has("help") ? 0 : 2;
-  }
+  Arguments arguments;
+  if (auto code = beginCommand("run", help, argc, argv,
+                               {{"function", true},
+                                {"input", true},
+                                {"size", true},
+                                {"output", true},
+                                {"state", true},
+                                {"save-state", true},
+                                {"against", true},
+                                {"iterations", true},
+                                {"target", true},
+                                {"device", true}},
+                               arguments))
+    return *code;
   bool agrees = true;
-  if (Status status = run(*arguments, agrees); !status)
+  if (Status status = run(arguments, agrees); !status)
     return complain("run", status);
   return agrees ? 0 : 1;
 }

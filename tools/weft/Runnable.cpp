@@ -154,7 +154,7 @@ static Expected<std::map<std::string, int64_t>> parseSizes(const runtime::Signat
     const auto [name, number] = llvm::StringRef(text).split('=');
     int64_t value = 0;
     if (number.getAsInteger(10, value))
-      return Status::error("--size takes NAME=NUMBER, found '" + text + "'");
+      return Status::error("--size must be NAME=NUMBER, found '" + text + "'");
     if (llvm::none_of(signature.symbols,
                       [&, &name = name](const auto &symbol) { return symbol.name == name; })) {
       std::string list;
@@ -202,6 +202,42 @@ static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &exe
   return bound;
 }
 
+/// Sets the arguments that are not state to the inputs, in order.
+static Status takeInputs(const std::vector<std::string> &inputs, const Runnable &runnable,
+                         std::vector<std::optional<io::HostArray>> &values) {
+  size_t next = 0, taken = 0;
+  for (const std::string &input : inputs) {
+    while (next < values.size() && runnable.isState[next])
+      ++next;
+    if (next == values.size())
+      return Status::error("'" + runnable.function + "' takes " + std::to_string(taken) + " arguments, and " +
+                           std::to_string(inputs.size()) + " inputs are given");
+    auto array = readInput(input);
+    if (!array)
+      return array.status().context("argument " + std::to_string(next) + ": ");
+    values[next++] = *std::move(array);
+    ++taken;
+  }
+  return {};
+}
+
+/// The array in memory of the argument's strides. If elements share memory, the array gets the value that is
+/// there afterwards.
+static Expected<std::shared_ptr<runtime::Buffer>> upload(const runtime::TensorInfo &type,
+                                                         io::HostArray &array) {
+  auto buffer = runtime::Buffer::allocate(type.bytes);
+  if (!buffer)
+    return buffer.status();
+  auto *memory = static_cast<std::byte *>((*buffer)->data());
+  if (!type.strides.empty()) {
+    runtime::scatter(type.shape, type.strides, itemsize(type.dtype), array.bytes.data(), memory);
+    runtime::gather(type.shape, type.strides, itemsize(type.dtype), memory, array.bytes.data());
+  } else if (type.bytes) {
+    std::memcpy(memory, array.bytes.data(), type.bytes);
+  }
+  return buffer;
+}
+
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
   std::string device = request.device;
   if (const char *wanted = std::getenv("WEFT_DEVICE"); wanted && device.empty())
@@ -235,19 +271,8 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
     return values.status();
   for (const auto &value : *values)
     runnable->isState.push_back(value.has_value());
-  size_t next = 0, taken = 0;
-  for (const std::string &input : request.inputs) {
-    while (next < values->size() && runnable->isState[next])
-      ++next;
-    if (next == values->size())
-      return Status::error("'" + function + "' takes " + std::to_string(taken) + " arguments, and " +
-                           std::to_string(request.inputs.size()) + " inputs are given");
-    auto array = readInput(input);
-    if (!array)
-      return array.status().context("argument " + std::to_string(next) + ": ");
-    (*values)[next++] = *std::move(array);
-    ++taken;
-  }
+  if (Status status = takeInputs(request.inputs, *runnable, *values); !status)
+    return status;
   auto sizes = chooseSizes(**executable, request.sizes, *values);
   if (!sizes)
     return sizes.status();
@@ -272,19 +297,11 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
                            typeText(type.dtype, type.shape) + ", and the " +
                            (runnable->isState[i] ? "state '" + signature.arguments[i].name + "'" : "input") +
                            " is " + typeText(array.dtype, array.shape));
-    auto buffer = runtime::Buffer::allocate(type.bytes);
+    auto buffer = upload(type, array);
     if (!buffer)
       return buffer.status();
-    auto *memory = static_cast<std::byte *>((*buffer)->data());
-    if (!type.strides.empty()) {
-      // Scatter and gather, so that elements that share memory have one value.
-      runtime::scatter(type.shape, type.strides, itemsize(type.dtype), array.bytes.data(), memory);
-      runtime::gather(type.shape, type.strides, itemsize(type.dtype), memory, array.bytes.data());
-    } else if (type.bytes) {
-      std::memcpy(memory, array.bytes.data(), type.bytes);
-    }
     runnable->literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array.bytes.data()));
-    runnable->buffers.push_back(*buffer);
+    runnable->buffers.push_back(*std::move(buffer));
   }
   runnable->executable = std::move(*executable);
   return runnable;

@@ -225,8 +225,16 @@ std::string documentPath(const std::string &document) {
 Status readMemoryLimit(const Arguments &arguments, int64_t &bytes) {
   if (std::string limit = arguments.get("memory-limit"); arguments.has("memory-limit"))
     if (llvm::StringRef(limit).getAsInteger(10, bytes) || bytes < 0)
-      return Status::error("--memory-limit takes a number of bytes, found '" + limit + "'");
+      return Status::error("--memory-limit must be a number of bytes, found '" + limit + "'");
   return {};
+}
+
+Expected<long> readIterations(const Arguments &arguments, long otherwise) {
+  const std::string count = arguments.get("iterations", std::to_string(otherwise));
+  long iterations = 0;
+  if (llvm::StringRef(count).getAsInteger(10, iterations) || iterations < 1)
+    return Status::error("--iterations must be a number of at least 1, found '" + count + "'");
+  return iterations;
 }
 
 } // namespace weft::tool

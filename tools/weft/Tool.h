@@ -67,6 +67,9 @@ std::string documentPath(const std::string &document);
 /// Reads --memory-limit, in bytes. Without the option, `bytes` does not change.
 Status readMemoryLimit(const Arguments &arguments, int64_t &bytes);
 
+/// Reads --iterations, a number of at least 1; `otherwise` without the option.
+Expected<long> readIterations(const Arguments &arguments, long otherwise);
+
 /// "x.npy", "x.safetensors" with one tensor, or "2x3xf32=1.5".
 Expected<io::HostArray> readInput(const std::string &text);
 
