@@ -181,7 +181,7 @@ static Status setNumerics(ModuleOp module, const CompilerOptions &request) {
       return Status::error("@" + function.getName().str() + " has " + applied +
                            " numerics, which phases before '" + request.from + "' have applied, so that " +
                            request.numerics +
-                           " cannot be asked for any more: leave --numerics out, or begin with the text that "
+                           " cannot be chosen any more: leave --numerics out, or begin with the text that "
                            "phase '" +
                            first.str() + "' begins with, or an earlier one");
     function->setAttr(attr::numerics, StringAttr::get(module.getContext(), request.numerics));

@@ -113,7 +113,7 @@ LogicalResult Verifier::verifyRow() {
   if ((*this)[Field::vector] > reductionLanes || ((*this)[Field::vector] < 2 && !isShort))
     return wrong(Field::vector, "from 2 to " + Twine(reductionLanes),
                  "a row is reduced in " + Twine(reductionLanes) + " lanes");
-  if (failed(isMultiple(Field::prefetch, 64, "what is asked for are cache lines")))
+  if (failed(isMultiple(Field::prefetch, 64, "whole cache lines are prefetched")))
     return failure();
   return verifyKeep(length, "rows", "elements");
 }

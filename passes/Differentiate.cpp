@@ -127,12 +127,12 @@ private:
 
     auto rule = dyn_cast<ir::DifferentiableOp>(op);
     if (!rule) {
-      auto diag = op->emitOpError() << "has no derivative, but a gradient is asked for through it ("
+      auto diag = op->emitOpError() << "has no derivative, but a gradient is required through it ("
                                     << "WEFT-G001" << ")";
       for (auto [i, needed] : llvm::enumerate(needs))
         if (needed)
           diag.attachNote(op->getOperand(i).getLoc()) << "operand #" << i << " depends on a value of `wrt`";
-      diag.attachNote(gradient.getLoc()) << "the gradient is asked for here";
+      diag.attachNote(gradient.getLoc()) << "the gradient is required here";
       diag.attachNote(op->getLoc())
           << "to fix, stop the gradient before it (`.detach()` in C++), or write it with ops "
              "that have a derivative";

@@ -25,7 +25,7 @@ class Weft_ModulePass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
 }
 
 def AssignQueues : Weft_FuncPass<"weft-assign-queues"> {
-  let summary = "orders launches and gives each its queue";
+  let summary = "orders launches and assigns each a queue";
   let description = [{
     Launches keep their order, with two exceptions: a copy between devices is issued as soon as its operand is
     computed, and an assertion as soon as its condition is. Effects that the host sees (weft.print, weft.assert) keep
@@ -37,7 +37,7 @@ def AssignQueues : Weft_FuncPass<"weft-assign-queues"> {
 }
 
 def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
-  let summary = "lets contractions add a bias and a residual, and apply relu";
+  let summary = "merges a bias, a residual and relu into contractions";
   let description = [{
     Three ops after a `weft.dot_general` become its bias, residual and relu, in this order: `add` of the broadcast of a
     vector along the last dimension; `add` of a tensor of the result's type that is in memory in any case; `max(.., 0)`.
@@ -303,7 +303,7 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
 }
 
 def QueryLibraries : Weft_FuncPass<"weft-query-libraries"> {
-  let summary = "asks the library of contractions which it supports";
+  let summary = "records which contractions the library supports";
   let description = [{
     Records the answer (ir/ContractionLibrary.h) in the `library` of every `weft.dot_general` that has none: the library
     that computes it, the epilogues that it supports, and its workspace. No other pass asks, and a recorded answer

@@ -155,8 +155,8 @@ void PlanMemory::noteStridedCopies() {
         decisions.push_back({"WEFT-D014", locationText(dot.getLoc()),
                              "argument " + std::to_string(stridedSource(root).getArgNumber()),
                              "weft.dot_general", copyTime(root),
-                             "a contraction takes no such strides; " + sizeText(bytesOf(root.getType())) +
-                                 " bytes are copied"});
+                             "a contraction does not support these strides; " +
+                                 sizeText(bytesOf(root.getType())) + " bytes are copied"});
 }
 
 /// Whether an update may write its base, which is an argument: the updated value must be returned as the

@@ -22,7 +22,7 @@ struct Specialize : impl::SpecializeBase<Specialize> {
       auto [name, number] = StringRef(option).split('=');
       int64_t value = 0;
       if (number.getAsInteger(10, value) || !ir::isSymbolName(name.str())) {
-        getOperation().emitError() << "--weft-specialize takes sizes=name=number, found '" << option << "'";
+        getOperation().emitError() << "--weft-specialize expects sizes=name=number, found '" << option << "'";
         return signalPassFailure();
       }
       values[name.str()] = value;

@@ -185,7 +185,7 @@ Status layOut(LinkState &state, LinkedImage &image) {
       Part part = partOf(entry.first);
       Segment &segment = entry.second;
       if (segment.Alignment.value() > LinkedImage::pageSize)
-        return Status::error("a section of a kernel wants an alignment of " +
+        return Status::error("a section of a kernel needs an alignment of " +
                              std::to_string(segment.Alignment.value()) + " bytes; images have " +
                              std::to_string(LinkedImage::pageSize));
       uint64_t offset = llvm::alignTo(sizes[part], segment.Alignment);

@@ -167,7 +167,7 @@ Expected<bool> bindTable(ModuleOp module, func::FuncOp body, StringRef name) {
   });
   for (func::CallOp call : calls) {
     if (call->getParentOfType<func::FuncOp>() != body)
-      return Status::error("kernel '" + name.str() + "' asks for '" + call.getCallee().str() +
+      return Status::error("kernel '" + name.str() + "' calls '" + call.getCallee().str() +
                            "' in a helper; pass it what its public function gets");
     OpBuilder b(call);
     Location loc = call.getLoc();

@@ -245,7 +245,7 @@ int BodyGraph::requestComputed(Operation *op, Value value, const TensorIndex &in
   }
   if (!isa<ir::ElementwiseOp>(op)) {
     if (status.ok())
-      status = Status::error("'" + op->getName().getStringRef().str() + "' cannot stand in a kernel");
+      status = Status::error("'" + op->getName().getStringRef().str() + "' cannot be in a kernel");
     node.kind = BodyNode::zero;
     return intern(std::move(node), {keyOf(value)});
   }

@@ -291,7 +291,7 @@ Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec 
   builder.setInsertionPointToStart(&block);
   auto op = buildOp(builder, loc, name, values, attrs, {}, false);
   if (failed(op) || failed(verify(*op)))
-    return said.first(std::string("'weft.") + name + "' cannot take these operands");
+    return said.first(std::string("'weft.") + name + "' does not accept these operands");
   std::vector<Spec> specs;
   for (Type type : (*op)->getResultTypes())
     specs.push_back(toSpec(type));

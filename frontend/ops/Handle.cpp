@@ -42,8 +42,8 @@ void failUndefined(Loc loc) {
   std::string text = "this tensor is undefined: nothing was assigned to it";
   const auto &[weak, asked] = missingGrad();
   if (const auto slot = weak.lock(); slot && !slot->grad)
-    text += ", or it is a gradient that is none, as that of " + nameOf(*slot) +
-            ", which grad() was asked for at " + str(asked) + ": " +
+    text += ", or it is the missing gradient of " + nameOf(*slot) + ", read by grad() at " + str(asked) +
+            ": " +
             (slot->requiresGrad ? "no backward() has reached it since it was made or zero_grad() dropped its "
                                   "gradient"
                                 : "it does not require one, or is no leaf; see requires_grad_()");

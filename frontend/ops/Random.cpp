@@ -188,7 +188,7 @@ static DType realType(const char *function, const TensorOptions &options, Loc lo
   DType dtype = options.dtype.value_or(DType::f32);
   if (!is_floating_point(dtype))
     fail(std::string(function) + " gives floating-point numbers, and the dtype " + std::string(name(dtype)) +
-             " was asked for: use randint for integers",
+             " was given: use randint for integers",
          loc);
   return dtype;
 }

@@ -123,20 +123,20 @@ LogicalResult FusionOp::verify() {
   for (Operation &op : block.without_terminator()) {
     bool step = isa<AdamStepOp, SgdStepOp>(op);
     if (step != (kind == FusionKind::multi_tensor))
-      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind);
+      return op.emitOpError() << "cannot be in a fusion of kind " << stringifyFusionKind(kind);
     if (isa<FusionOp, GradientOp, CallOp, TransferOp, RngStateLoadOp, RngStateStoreOp, DotGeneralOp,
             AttentionOp>(op) ||
         isa<DecomposableOp>(op))
-      return op.emitOpError() << "cannot stand in a fusion";
+      return op.emitOpError() << "cannot be in a fusion";
     if (isUpdateOp(&op) != (kind == FusionKind::update && &op == updateIn(*this)))
-      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+      return op.emitOpError() << "cannot be in a fusion of kind " << stringifyFusionKind(kind)
                               << ": an update is the one result of a fusion of its own";
     if ((kind == FusionKind::loop || kind == FusionKind::scan || kind == FusionKind::update) &&
         isReductionOp(&op))
-      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+      return op.emitOpError() << "cannot be in a fusion of kind " << stringifyFusionKind(kind)
                               << ", which has no reductions";
     if (kind != FusionKind::scan && isScanOp(&op))
-      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+      return op.emitOpError() << "cannot be in a fusion of kind " << stringifyFusionKind(kind)
                               << ", which has no scans";
   }
   if (kind == FusionKind::multi_tensor)

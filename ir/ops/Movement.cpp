@@ -171,7 +171,7 @@ static LogicalResult verifyWindow(Operation *op, StringRef does, ArrayRef<Size> 
       return op->emitOpError() << does << " a window of size " << sizeText(window[i]) << " in dimension " << i
                                << ", which has size " << sizeText(whole[i])
                                << (window[i].isSymbolic() || whole[i].isSymbolic()
-                                       ? "; that it fits for every value of the symbols is not seen"
+                                       ? "; it cannot be proven that it fits for every value of the symbols"
                                        : "");
   return success();
 }

@@ -328,10 +328,11 @@ LogicalResult SliceOp::verify() {
   for (auto [i, size] : llvm::enumerate(sizesOf(getA().getType()))) {
     Size start = getStart()[i], limit = getLimit()[i];
     if (!ranges.isAtLeast(start, 0) || !ranges.isAtMost(start, limit) || !ranges.isAtMost(limit, size))
-      return emitOpError() << "takes " << sizeText(start) << ":" << sizeText(limit) << " of dimension " << i
-                           << ", which has size " << sizeText(size)
-                           << "; that this is inside for every value of the symbols is not seen: give them a "
-                              "larger min, or take less";
+      return emitOpError()
+             << "takes " << sizeText(start) << ":" << sizeText(limit) << " of dimension " << i
+             << ", which has size " << sizeText(size)
+             << "; it cannot be proven that this is inside for every value of the symbols: give them a "
+                "larger min, or take less";
   }
   return failure(failed(verifyDeclared(*this, getStart())) || failed(verifyDeclared(*this, getLimit())));
 }
@@ -408,7 +409,7 @@ LogicalResult PadOp::verify() {
     if (!ranges.isAtLeast(low, 0) || !ranges.isAtLeast(high, 0))
       return emitOpError() << "adds " << sizeText(low) << " and " << sizeText(high)
                            << " elements to dimension " << i
-                           << ", which is dynamic; that neither is negative is not seen";
+                           << ", which is dynamic; it cannot be proven that neither is negative";
     if (getInterior()[i] > 0 && !ranges.isAtLeast(size, 1))
       return emitOpError() << "adds elements between those of dimension " << i << ", of size "
                            << sizeText(size) << ", which may be 0: give its symbols a min of 1";

@@ -89,7 +89,7 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
   const FusionGroup &ga = groups[a], &gb = groups[b];
   bool loopA = ga.kind == FusionKind::loop, loopB = gb.kind == FusionKind::loop;
   if (ga.kind == FusionKind::update || gb.kind == FusionKind::update) {
-    refusal = {"WEFT-F001", "an update writes in place and stands alone"};
+    refusal = {"WEFT-F001", "an update writes in place and is not fused"};
     return std::nullopt;
   }
   if ((ga.joins || gb.joins) && !(loopA && loopB)) {

@@ -191,7 +191,7 @@ weft.func @step(%a: tensor<?xf32, #n>) attributes {weft.symbols = [#weft.symbol<
 // So does one that could begin before the first element.
 #n = #weft.device<cpu, [n]>
 weft.func @slice_start(%a: tensor<?xf32, #n>) -> tensor<2xf32, #weft.device<cpu>> attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
-  // expected-error @+1 {{takes n + -2:n of dimension 0, which has size n; that this is inside for every value of the symbols is not seen: give them a larger min, or take less}}
+  // expected-error @+1 {{takes n + -2:n of dimension 0, which has size n; it cannot be proven that this is inside for every value of the symbols: give them a larger min, or take less}}
   %0 = weft.slice %a, start = [n + -2], limit = [n], step = [1] : tensor<?xf32, #n>
   weft.return %0 : tensor<2xf32, #weft.device<cpu>>
 }
@@ -201,7 +201,7 @@ weft.func @slice_start(%a: tensor<?xf32, #n>) -> tensor<2xf32, #weft.device<cpu>
 // A slice is inside for every value of the symbols.
 #n = #weft.device<cpu, [n]>
 weft.func @slice(%a: tensor<?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
-  // expected-error @+1 {{takes 0:2 of dimension 0, which has size n; that this is inside for every value of the symbols is not seen}}
+  // expected-error @+1 {{takes 0:2 of dimension 0, which has size n; it cannot be proven that this is inside for every value of the symbols}}
   %0 = weft.slice %a, start = [0], limit = [2], step = [1] : tensor<?xf32, #n>
   weft.return
 }
@@ -211,7 +211,7 @@ weft.func @slice(%a: tensor<?xf32, #n>) attributes {weft.symbols = [#weft.symbol
 // What a pad adds to a dynamic dimension is not negative.
 #n = #weft.device<cpu, [n]>
 weft.func @pad(%a: tensor<?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
-  // expected-error @+1 {{adds n + -2 and 0 elements to dimension 0, which is dynamic; that neither is negative is not seen}}
+  // expected-error @+1 {{adds n + -2 and 0 elements to dimension 0, which is dynamic; it cannot be proven that neither is negative}}
   %0 = weft.pad %a, low = [n + -2], high = [0], interior = [0] : tensor<?xf32, #n>
   weft.return
 }
@@ -232,7 +232,7 @@ weft.func @interior(%a: tensor<?xf32, #n>) attributes {weft.symbols = [#weft.sym
 #n = #weft.device<cpu, [n]>
 #m = #weft.device<cpu, [m]>
 weft.func @takes(%a: tensor<?xf32, #n>, %i: tensor<i64, #weft.device<cpu>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
-  // expected-error @+1 {{takes a window of size 3 in dimension 0, which has size n; that it fits for every value of the symbols is not seen}}
+  // expected-error @+1 {{takes a window of size 3 in dimension 0, which has size n; it cannot be proven that it fits for every value of the symbols}}
   %0 = weft.dynamic_slice %a, starts(%i), sizes = [3] : tensor<?xf32, #n>, tensor<i64, #weft.device<cpu>>
   weft.return
 }
@@ -243,7 +243,7 @@ weft.func @takes(%a: tensor<?xf32, #n>, %i: tensor<i64, #weft.device<cpu>>) attr
 #m = #weft.device<cpu, [m]>
 weft.func @writes(%a: tensor<?xf32, #n>, %u: tensor<?xf32, #m>, %i: tensor<i64, #weft.device<cpu>>)
     attributes {weft.symbols = [#weft.symbol<"n", 1, 4>, #weft.symbol<"m", 1, 4>]} {
-  // expected-error @+1 {{writes a window of size m in dimension 0, which has size n; that it fits for every value of the symbols is not seen}}
+  // expected-error @+1 {{writes a window of size m in dimension 0, which has size n; it cannot be proven that it fits for every value of the symbols}}
   %0 = weft.dynamic_update_slice %a, %u, starts(%i) : tensor<?xf32, #n>, tensor<?xf32, #m>, tensor<i64, #weft.device<cpu>>
   weft.return
 }

@@ -66,7 +66,7 @@ weft.func @slices(%x: tensor<4xf32, #cpu>) {
 weft.func @multi_tensor(%x: tensor<4xf32, #cpu>) {
   %r = weft.fusion multi_tensor (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   ^bb0(%a: tensor<4xf32, #cpu>):
-    // expected-error@+1 {{'weft.neg' op cannot stand in a fusion of kind multi_tensor}}
+    // expected-error@+1 {{'weft.neg' op cannot be in a fusion of kind multi_tensor}}
     %n = weft.neg %a : tensor<4xf32, #cpu>
     weft.yield %n : tensor<4xf32, #cpu>
   }
@@ -79,7 +79,7 @@ weft.func @multi_tensor(%x: tensor<4xf32, #cpu>) {
 weft.func @composite(%x: tensor<4xf32, #cpu>) {
   %r = weft.fusion row (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   ^bb0(%a: tensor<4xf32, #cpu>):
-    // expected-error@+1 {{'weft.softmax' op cannot stand in a fusion}}
+    // expected-error@+1 {{'weft.softmax' op cannot be in a fusion}}
     %n = weft.softmax %a, dim = 0 : tensor<4xf32, #cpu>
     weft.yield %n : tensor<4xf32, #cpu>
   }
@@ -92,7 +92,7 @@ weft.func @composite(%x: tensor<4xf32, #cpu>) {
 weft.func @contraction(%x: tensor<4x4xf32, #cpu>) {
   %r = weft.fusion loop (%x) : (tensor<4x4xf32, #cpu>) -> tensor<4x4xf32, #cpu> {
   ^bb0(%a: tensor<4x4xf32, #cpu>):
-    // expected-error@+1 {{'weft.dot_general' op cannot stand in a fusion}}
+    // expected-error@+1 {{'weft.dot_general' op cannot be in a fusion}}
     %n = weft.dot_general %a, %a, contract = [1] x [0] : tensor<4x4xf32, #cpu>, tensor<4x4xf32, #cpu>
     weft.yield %n : tensor<4x4xf32, #cpu>
   }
@@ -105,7 +105,7 @@ weft.func @contraction(%x: tensor<4x4xf32, #cpu>) {
 weft.func @loop_reduction(%x: tensor<4xf32, #cpu>) {
   %r = weft.fusion loop (%x) : (tensor<4xf32, #cpu>) -> tensor<f32, #cpu> {
   ^bb0(%a: tensor<4xf32, #cpu>):
-    // expected-error@+1 {{'weft.sum' op cannot stand in a fusion of kind loop, which has no reductions}}
+    // expected-error@+1 {{'weft.sum' op cannot be in a fusion of kind loop, which has no reductions}}
     %n = weft.sum %a, dims = [0] : tensor<4xf32, #cpu>
     weft.yield %n : tensor<f32, #cpu>
   }
@@ -224,7 +224,7 @@ weft.func @row_results(%x: tensor<4x8xf32, #cpu>) {
 weft.func @scan_in_loop(%x: tensor<4xf32, #cpu>) {
   %r = weft.fusion loop (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   ^bb0(%a: tensor<4xf32, #cpu>):
-    // expected-error@+1 {{'weft.cumsum' op cannot stand in a fusion of kind loop, which has no scans}}
+    // expected-error@+1 {{'weft.cumsum' op cannot be in a fusion of kind loop, which has no scans}}
     %0 = weft.cumsum %a, dim = 0 : tensor<4xf32, #cpu>
     weft.yield %0 : tensor<4xf32, #cpu>
   }

@@ -256,7 +256,7 @@ weft.func @update_shape(%a: tensor<5x7xf32, #cpu>, %i: tensor<4xi64, #cpu>) {
 weft.func @update_in_loop(%a: tensor<5x7xf32, #cpu>, %u: tensor<2x7xf32, #cpu>, %i: tensor<2xi64, #cpu>) {
   %r = weft.fusion loop (%a, %u, %i) : (tensor<5x7xf32, #cpu>, tensor<2x7xf32, #cpu>, tensor<2xi64, #cpu>) -> (tensor<5x7xf32, #cpu>) {
   ^bb0(%x: tensor<5x7xf32, #cpu>, %y: tensor<2x7xf32, #cpu>, %z: tensor<2xi64, #cpu>):
-    // expected-error@+1 {{'weft.index_update' op cannot stand in a fusion of kind loop: an update is the one result of a fusion of its own}}
+    // expected-error@+1 {{'weft.index_update' op cannot be in a fusion of kind loop: an update is the one result of a fusion of its own}}
     %w = weft.index_update %x, %y, %z, dim = 0 mode = assume : tensor<5x7xf32, #cpu>, tensor<2x7xf32, #cpu>, tensor<2xi64, #cpu>
     weft.yield %w : tensor<5x7xf32, #cpu>
   }

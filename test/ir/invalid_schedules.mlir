@@ -282,7 +282,7 @@ weft.func @row_without_vectors(%x: tensor<64x100xf32, #cpu>) {
 
 #cpu = #weft.device<cpu>
 weft.func @prefetch(%x: tensor<64x100xf32, #cpu>) {
-  // expected-error@+1 {{'weft.fusion' op has prefetch = 100 in its schedule, expected a multiple of 64: what is asked for are cache lines}}
+  // expected-error@+1 {{'weft.fusion' op has prefetch = 100 in its schedule, expected a multiple of 64: whole cache lines are prefetched}}
   %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, vector = 16, lanes = 16, partials = 64, prefetch = 100, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x100xf32, #cpu>) -> tensor<64x100xf32, #cpu> {
   ^bb0(%a: tensor<64x100xf32, #cpu>):
     %1 = weft.neg %a : tensor<64x100xf32, #cpu>

@@ -123,14 +123,14 @@ weft.func @moved(%x: tensor<4xf32, #cuda0>) -> tensor<4xf32, #cuda0> {
 // An op without a derivative on the path is named, with what to do.
 // expected-note @+1 {{operand #0 depends on a value of `wrt`}}
 weft.func @none(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
-  // expected-error @+2 {{'weft.fusion' op has no derivative, but a gradient is asked for through it (WEFT-G001)}}
+  // expected-error @+2 {{'weft.fusion' op has no derivative, but a gradient is required through it (WEFT-G001)}}
   // expected-note @+1 {{to fix, stop the gradient before it (`.detach()` in C++), or write it with ops that have a derivative}}
   %f = weft.fusion loop (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   ^bb0(%a: tensor<4xf32, #cpu>):
     %e = weft.exp %a : tensor<4xf32, #cpu>
     weft.yield %e : tensor<4xf32, #cpu>
   }
-  // expected-note @+1 {{the gradient is asked for here}}
+  // expected-note @+1 {{the gradient is required here}}
   %g = weft.gradient %f wrt %x : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
   weft.return %g : tensor<4xf32, #cpu>
 }

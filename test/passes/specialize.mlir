@@ -16,7 +16,7 @@
 // ALL:           weft.constant dense<2.000000e+00> : tensor<3x5xf32, #cpu>
 // ALL:           weft.dim 31
 // ALL:           weft.slice %{{.*}}, start = [1, 0], limit = [3, 5]
-// OPTION: --weft-specialize takes sizes=name=number, found 'n'
+// OPTION: --weft-specialize expects sizes=name=number, found 'n'
 weft.func @f(%a: tensor<?x?xf32, #nm>) -> (tensor<?x?xf32, #weft.device<cpu, [n + -1, m]>>, tensor<i64, #cpu>)
     attributes {weft.symbols = [#weft.symbol<"n", 2, 64>, #weft.symbol<"m", 1, 8>]} {
   %0 = weft.constant dense<2.0> : tensor<f32> -> tensor<?x?xf32, #nm>

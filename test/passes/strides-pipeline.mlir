@@ -35,7 +35,7 @@ weft.func @transposed_matmul(%a: tensor<64x32xf32, #cpu> {weft.strides = array<i
 // CHECK-SAME: 8192 bytes are copied
 // CHECK: weft.fusion
 // CHECK: weft.dot_general
-// STRICT: argument 0 -> weft.dot_general: a contraction takes no such strides; 8192 bytes are copied (WEFT-D014, an error under strict=donate)
+// STRICT: argument 0 -> weft.dot_general: a contraction does not support these strides; 8192 bytes are copied (WEFT-D014, an error under strict=donate)
 weft.func @sliced_matmul(%a: tensor<64x32xf32, #cpu> {weft.strides = array<i64: 40, 1>},
                          %b: tensor<32x16xf32, #cpu>) -> tensor<64x16xf32, #cpu> {
   %0 = weft.dot_general %a, %b, contract = [1] x [0] : tensor<64x32xf32, #cpu>, tensor<32x16xf32, #cpu>

@@ -179,7 +179,7 @@ TEST(Kernel, AsksForBuffersAndSizesByTheirPlaces) {
   const std::string helper = ask + head + "  call @helper(%begin) : (index) -> ()\n  return\n}\n" +
                              "func.func private @helper(%i: index) {\n"
                              "  %n = func.call @weft.size(%i) : (index) -> index\n  return\n}\n";
-  EXPECT_NE(refusal(helper).find("asks for 'weft.size' in a helper"), std::string::npos) << refusal(helper);
+  EXPECT_NE(refusal(helper).find("calls 'weft.size' in a helper"), std::string::npos) << refusal(helper);
   const std::string number = "func.func private @weft.size(index) -> f32\n" + head +
                              "  %n = func.call @weft.size(%begin) : (index) -> f32\n  return\n}\n";
   EXPECT_NE(refusal(number).find("declares 'weft.size' of another type"), std::string::npos)

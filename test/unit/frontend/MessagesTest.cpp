@@ -173,10 +173,9 @@ TEST(Messages, OfDevicesMoveWhatWasForgotten) {
 
 TEST(Messages, OfAGradientThatIsNone) {
   nn::Linear layer(2, 2);
-  EXPECT_WORDS(
-      layer.weight.grad().sum(),
-      "this tensor is undefined: nothing was assigned to it, or it is a gradient that is none, as that "
-      "of 'weight', which grad() was asked for at ");
+  EXPECT_WORDS(layer.weight.grad().sum(),
+               "this tensor is undefined: nothing was assigned to it, or it is the missing gradient "
+               "of 'weight', read by grad() at ");
   EXPECT_ERROR(layer.weight.grad().sum(), "no backward() has reached it");
   Tensor x = ones({2});
   EXPECT_ERROR(x.grad().item<float>(), "it does not require one, or is no leaf");
