@@ -61,7 +61,14 @@ private:
   void placeUpdates();
   std::string whyNotUpdated(FusionOp update, StringRef &code);
   bool mayUpdateArgument(FusionOp update, unsigned argument);
+  /// A result that is a copy of a value.
+  struct ResultCopy {
+    unsigned result;
+    int64_t argument; ///< written, or -1
+  };
   void placeResults();
+  void copyResults(ArrayRef<ResultCopy> copies);
+  void placeAliases();
   bool sharesStorage(unsigned result, Value root);
   std::string whyNotInPlace(Value root, unsigned argument, StringRef &code);
   Value copy(Value value);
@@ -296,14 +303,55 @@ bool PlanMemory::sharesStorage(unsigned result, Value root) {
   return false;
 }
 
+/// Copies these results to their storage.
+void PlanMemory::copyResults(ArrayRef<ResultCopy> copies) {
+  Operation *terminator = func.getBody().front().getTerminator();
+  llvm::DenseSet<unsigned> written; // arguments
+  // Copies to arguments come last, after all reads of arguments. A result that reads an argument which
+  // another copy replaces is saved before.
+  for (const ResultCopy &c : copies)
+    if (c.argument >= 0)
+      written.insert(static_cast<unsigned>(c.argument));
+  for (const ResultCopy &c : copies)
+    if (c.argument < 0) {
+      Value made = copy(terminator->getOperand(c.result));
+      storage[made] = slice(StorageKind::result, c.result, made);
+      terminator->setOperand(c.result, made);
+    }
+  for (const ResultCopy &c : copies) {
+    auto from = dyn_cast<BlockArgument>(storageRoot(terminator->getOperand(c.result)));
+    if (c.argument >= 0 && from && written.contains(from.getArgNumber()))
+      terminator->setOperand(c.result, copy(terminator->getOperand(c.result)));
+  }
+  for (const ResultCopy &c : copies)
+    if (c.argument >= 0) {
+      Value made = copy(terminator->getOperand(c.result));
+      storage[made] = slice(StorageKind::argument, c.argument, made);
+      terminator->setOperand(c.result, made);
+    }
+}
+
+/// An alias of a result that became a copy becomes an alias of the copy.
+void PlanMemory::placeAliases() {
+  Operation *terminator = func.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  for (unsigned result = 0; result < func.getNumResults(); ++result) {
+    auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult);
+    if (!of || func.getTiedArgument(result) >= 0)
+      continue;
+    Value own = terminator->getOperand(result), shared = terminator->getOperand(of.getInt());
+    if (storageRoot(own) == storageRoot(shared))
+      continue;
+    auto type = cast<RankedTensorType>(own.getType());
+    terminator->setOperand(result, shared.getType() == type
+                                       ? shared
+                                       : builder.create<ReshapeOp>(own.getLoc(), shared, sizesOf(type)));
+  }
+}
+
 void PlanMemory::placeResults() {
   Operation *terminator = func.getBody().front().getTerminator();
-  struct Copy {
-    unsigned result;
-    int64_t argument; ///< written, or -1
-  };
-  SmallVector<Copy> copies;
-  llvm::DenseMap<unsigned, bool> written; // arguments
+  SmallVector<ResultCopy> copies;
   tiedResult.clear();
   for (unsigned result = 0; result < func.getNumResults(); ++result)
     if (int64_t tied = func.getTiedArgument(result); tied >= 0)
@@ -342,42 +390,8 @@ void PlanMemory::placeResults() {
                            tied >= 0 ? "argument " + std::to_string(tied) : "", copyTime(root),
                            why + "; " + sizeText(bytesOf(root.getType())) + " bytes are copied"});
   }
-  // Copies to arguments come last, after all reads of arguments. A result that reads an argument which
-  // another copy replaces is saved before.
-  for (const Copy &c : copies)
-    if (c.argument >= 0)
-      written[static_cast<unsigned>(c.argument)] = true;
-  for (const Copy &c : copies)
-    if (c.argument < 0) {
-      Value made = copy(terminator->getOperand(c.result));
-      storage[made] = slice(StorageKind::result, c.result, made);
-      terminator->setOperand(c.result, made);
-    }
-  for (const Copy &c : copies) {
-    auto from = dyn_cast<BlockArgument>(storageRoot(terminator->getOperand(c.result)));
-    if (c.argument >= 0 && from && written.lookup(from.getArgNumber()))
-      terminator->setOperand(c.result, copy(terminator->getOperand(c.result)));
-  }
-  for (const Copy &c : copies)
-    if (c.argument >= 0) {
-      Value made = copy(terminator->getOperand(c.result));
-      storage[made] = slice(StorageKind::argument, c.argument, made);
-      terminator->setOperand(c.result, made);
-    }
-  // An alias of a result that became a copy becomes an alias of the copy.
-  OpBuilder builder(terminator);
-  for (unsigned result = 0; result < func.getNumResults(); ++result) {
-    auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult);
-    if (!of || func.getTiedArgument(result) >= 0)
-      continue;
-    Value own = terminator->getOperand(result), shared = terminator->getOperand(of.getInt());
-    if (storageRoot(own) == storageRoot(shared))
-      continue;
-    auto type = cast<RankedTensorType>(own.getType());
-    terminator->setOperand(result, shared.getType() == type
-                                       ? shared
-                                       : builder.create<ReshapeOp>(own.getLoc(), shared, sizesOf(type)));
-  }
+  copyResults(copies);
+  placeAliases();
 }
 
 /// Whether a copy to another device reads the value.
