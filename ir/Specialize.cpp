@@ -30,6 +30,39 @@ static Size replaced(Size size, const std::map<std::string, int64_t> &values) {
   return ceilDiv(sum, expr.divisor);
 }
 
+static SmallVector<Size> replaced(ArrayRef<Size> sizes, const std::map<std::string, int64_t> &values) {
+  return llvm::map_to_vector(sizes, [&](Size size) { return replaced(size, values); });
+}
+
+/// Whether all sizes can be expressed with these values: after some symbols are replaced, the coefficients of
+/// others may overflow. Emits an error otherwise.
+static LogicalResult checkExpressible(ModuleOp module, const std::map<std::string, int64_t> &values) {
+  const auto isExpressible = [&](ArrayRef<Size> sizes) {
+    return llvm::all_of(replaced(sizes, values), isPolynomial);
+  };
+  AttrTypeWalker walker;
+  walker.addWalk([&](RankedTensorType type) {
+    const bool fits = !isDynamic(type) || !isWeftTensor(type) || isExpressible(sizesOf(type));
+    return fits ? WalkResult::skip() : WalkResult::interrupt();
+  });
+  walker.addWalk([&](SizesAttr list) {
+    return isExpressible(list.getSizes()) ? WalkResult::skip() : WalkResult::interrupt();
+  });
+  const auto fits = [&](Type type) { return !walker.walk<WalkOrder::PreOrder>(type).wasInterrupted(); };
+  const WalkResult checked = module.walk([&](Operation *op) {
+    bool allFit = !walker.walk<WalkOrder::PreOrder>(op->getAttrDictionary()).wasInterrupted() &&
+                  llvm::all_of(op->getResultTypes(), fits);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        allFit &= llvm::all_of(block.getArgumentTypes(), fits);
+    if (allFit || isa<ModuleOp>(op))
+      return WalkResult::advance();
+    op->emitError("has a size that cannot be expressed with these values of its symbols");
+    return WalkResult::interrupt();
+  });
+  return failure(checked.wasInterrupted());
+}
+
 LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &values) {
   for (auto func : module.getOps<FuncOp>()) {
     SmallVector<Attribute> left;
@@ -58,45 +91,17 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
     if (!symbolsOf(fusion).empty())
       fusion.removeScheduleAttr();
   });
-  auto all = [&](ArrayRef<Size> sizes) {
-    SmallVector<Size> result;
-    for (Size size : sizes)
-      result.push_back(replaced(size, values));
-    return result;
-  };
-  // After some symbols were replaced, the coefficients of other symbols may overflow.
-  const auto isExpressible = [&](ArrayRef<Size> sizes) { return llvm::all_of(all(sizes), isPolynomial); };
-  AttrTypeWalker walker;
-  walker.addWalk([&](RankedTensorType type) {
-    const bool fits = !isDynamic(type) || !isWeftTensor(type) || isExpressible(sizesOf(type));
-    return fits ? WalkResult::skip() : WalkResult::interrupt();
-  });
-  walker.addWalk([&](SizesAttr list) {
-    return isExpressible(list.getSizes()) ? WalkResult::skip() : WalkResult::interrupt();
-  });
-  const auto fits = [&](Type type) { return !walker.walk<WalkOrder::PreOrder>(type).wasInterrupted(); };
-  const WalkResult checked = module.walk([&](Operation *op) {
-    bool allFit = !walker.walk<WalkOrder::PreOrder>(op->getAttrDictionary()).wasInterrupted() &&
-                  llvm::all_of(op->getResultTypes(), fits);
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        allFit &= llvm::all_of(block.getArgumentTypes(), fits);
-    if (allFit || isa<ModuleOp>(op))
-      return WalkResult::advance();
-    op->emitError("has a size that cannot be expressed with these values of its symbols");
-    return WalkResult::interrupt();
-  });
-  if (checked.wasInterrupted())
+  if (failed(checkExpressible(module, values)))
     return failure();
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
     if (!isDynamic(type) || !isWeftTensor(type))
       return std::nullopt;
-    return std::pair<Type, WalkResult>(withShape(type, all(sizesOf(type))), WalkResult::skip());
+    return std::pair<Type, WalkResult>(withShape(type, replaced(sizesOf(type), values)), WalkResult::skip());
   });
   replacer.addReplacement([&](SizesAttr list) -> std::optional<std::pair<Attribute, WalkResult>> {
-    return std::pair<Attribute, WalkResult>(SizesAttr::get(module.getContext(), all(list.getSizes())),
-                                            WalkResult::skip());
+    return std::pair<Attribute, WalkResult>(
+        SizesAttr::get(module.getContext(), replaced(list.getSizes(), values)), WalkResult::skip());
   });
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
