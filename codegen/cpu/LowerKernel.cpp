@@ -231,6 +231,22 @@ Expected<bool> bindImports(ModuleOp module, StringRef name) {
   return true;
 }
 
+/// Makes a memref argument of the body a bare pointer, from which the body makes the memref.
+void makePointer(BlockArgument argument, OpBuilder &inner, Location loc) {
+  auto type = cast<MemRefType>(argument.getType());
+  argument.setType(LLVM::LLVMPointerType::get(inner.getContext()));
+  Value memref = makeMemref(inner, loc, argument, type);
+  Operation *first = argument.use_empty() ? nullptr : memref.getDefiningOp();
+  // All uses but that of the descriptor itself now refer to the memref.
+  SmallPtrSet<Operation *, 2> own;
+  for (Value v = first ? first->getOperand(0) : Value(); v;) {
+    Operation *op = v.getDefiningOp();
+    own.insert(op);
+    v = op->getNumOperands() ? op->getOperand(0) : Value();
+  }
+  argument.replaceUsesWithIf(memref, [&](OpOperand &use) { return !own.contains(use.getOwner()); });
+}
+
 /// Makes the kernel a private function over bare pointers, and adds the entry point, which reads the frame.
 void makeEntry(ModuleOp module, func::FuncOp body, bool hasTable, bool hasImports) {
   using runtime::KernelFrame;
@@ -265,7 +281,7 @@ void makeEntry(ModuleOp module, func::FuncOp body, bool hasTable, bool hasImport
   for (unsigned i = 0; i < count; ++i) {
     BlockArgument argument = body.getArgument(i);
     Value value;
-    if (auto type = dyn_cast<MemRefType>(argument.getType())) {
+    if (isa<MemRefType>(argument.getType())) {
       bool isScratch = i == count - 4, isCheck = i == count - 3;
       if (isScratch || isCheck) {
         value =
@@ -277,17 +293,7 @@ void makeEntry(ModuleOp module, func::FuncOp body, bool hasTable, bool hasImport
       } else {
         value = loadPointer(b, loc, buffers, slots[buffer++] * 8, pointer);
       }
-      argument.setType(pointer);
-      Value memref = makeMemref(inner, loc, argument, type);
-      Operation *first = argument.use_empty() ? nullptr : memref.getDefiningOp();
-      // All uses but that of the descriptor itself now refer to the memref.
-      SmallPtrSet<Operation *, 2> own;
-      for (Value v = first ? first->getOperand(0) : Value(); v;) {
-        Operation *op = v.getDefiningOp();
-        own.insert(op);
-        v = op->getNumOperands() ? op->getOperand(0) : Value();
-      }
-      argument.replaceUsesWithIf(memref, [&](OpOperand &use) { return !own.contains(use.getOwner()); });
+      makePointer(argument, inner, loc);
     } else if (i >= count - 2) {
       value = b.create<arith::IndexCastOp>(loc, index, block->getArgument(i == count - 2 ? 1 : 2));
     } else {
