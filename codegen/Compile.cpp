@@ -39,10 +39,6 @@ namespace weft::codegen {
 
 namespace {
 
-double millisecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// The kernels of a module: one per different content.
 struct Kernels {
   std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>> modules;

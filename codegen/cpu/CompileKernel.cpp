@@ -12,18 +12,12 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
-#include <chrono>
-
 using namespace mlir;
 
 namespace weft::codegen {
 
 /// The version of the code generator: increase it when the same kernel text gives other code.
 static constexpr const char *generatorVersion = "weft-cpu-4";
-
-static double millisecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::string CpuCompiler::identity() const {
   return std::string(generatorVersion) + ", kernel abi " + std::to_string(runtime::kernelAbi) +

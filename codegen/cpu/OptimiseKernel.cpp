@@ -40,10 +40,6 @@ namespace {
 
 constexpr const char *tripleName = "x86_64-unknown-linux-gnu";
 
-double millisecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 Expected<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(CpuTarget target) {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct CompileStats {
   size_t objectBytes = 0;
   double total() const { return lower + optimise + generate; }
 };
+
+inline double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
 
 /// Compiles kernels for one target. Several threads may use it at once.
 class KernelCompiler {

@@ -12,6 +12,7 @@
 #include "frontend/graph/Trace.h"
 
 #include "codegen/Compile.h"
+#include "codegen/kernel/KernelCompiler.h"
 #include "ir/Diagnostics.h"
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
@@ -567,8 +568,7 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   if (!executable)
     return executable.status();
   program->executable = std::move(*executable);
-  program->compileMs =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  program->compileMs = codegen::millisecondsSince(start);
   ++compiles;
   return program;
 }

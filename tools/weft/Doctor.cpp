@@ -158,7 +158,7 @@ static Expected<double> tryProgram() {
   for (int i = 0; i < 8; ++i)
     if (values[i] != 1)
       return Status::error("exp(0 + 0) came out as " + std::to_string(values[i]));
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return codegen::millisecondsSince(start);
 }
 
 static void checkCache(Report &report) {
