@@ -53,10 +53,14 @@ struct NormalizeLayouts : impl::NormalizeLayoutsBase<NormalizeLayouts> {
     Block &body = func.getBody().front();
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
     SmallVector<Type> inputs(func.getArgumentTypes());
+    // The attributes of all arguments are set at once: MLIR copies all of them for each that is set.
+    SmallVector<DictionaryAttr> attributes;
+    func.getAllArgAttrs(attributes);
     bool changed = false;
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
-      auto strides = func.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::strides);
-      if (!strides || func.getArgAttr(i, attr::callerShape))
+      NamedAttrList own(attributes[i]);
+      auto strides = dyn_cast_or_null<DenseI64ArrayAttr>(own.get(attr::strides));
+      if (!strides || own.get(attr::callerShape))
         continue;
       changed = true;
       BlockArgument argument = body.getArgument(i);
@@ -64,7 +68,8 @@ struct NormalizeLayouts : impl::NormalizeLayoutsBase<NormalizeLayouts> {
       // The verifier has checked that its sizes are numbers and that it has a layout.
       SmallVector<int64_t> shape(type.getShape());
       if (isRowMajor(shape, strides.asArrayRef())) {
-        func.removeArgAttr(i, attr::strides);
+        own.erase(attr::strides);
+        attributes[i] = own.getDictionary(&getContext());
         continue;
       }
       StridedLayout layout = *stridedLayout(shape, strides.asArrayRef());
@@ -76,10 +81,12 @@ struct NormalizeLayouts : impl::NormalizeLayoutsBase<NormalizeLayouts> {
       Value read = readThrough(argument, layout, shape, builder);
       for (OpOperand *use : uses)
         use->set(read);
-      func.setArgAttr(i, attr::callerShape, builder.getDenseI64ArrayAttr(shape));
+      own.set(attr::callerShape, builder.getDenseI64ArrayAttr(shape));
+      attributes[i] = own.getDictionary(&getContext());
     }
     if (!changed)
       return markAllAnalysesPreserved();
+    func.setAllArgAttrs(attributes);
     func.setFunctionType(builder.getFunctionType(inputs, func.getResultTypes()));
   }
 };

@@ -417,8 +417,14 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program,
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
   // A package is for callers that are not known: they give row-major memory.
   for (auto function : module->getOps<ir::FuncOp>()) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      function.removeArgAttr(i, ir::attr::strides);
+    SmallVector<DictionaryAttr> attributes;
+    function.getAllArgAttrs(attributes);
+    for (DictionaryAttr &own : attributes) {
+      NamedAttrList kept(own);
+      kept.erase(ir::attr::strides);
+      own = kept.getDictionary(module->getContext());
+    }
+    function.setAllArgAttrs(attributes);
     llvm::BitVector dropped(function.getNumResults());
     for (unsigned i = 0; i < dropped.size(); ++i)
       dropped[i] = !program.shipped[i];
