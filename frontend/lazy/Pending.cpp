@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/lazy/Pending.h"
+#include "frontend/graph/Region.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/lazy/Lazy.h"
 #include "runtime/queue/Queue.h"
@@ -96,9 +97,8 @@ std::vector<Ref> pendingBeside(const std::vector<Ref> &wanted) {
   for (const Ref &ref : wanted)
     threads.insert(ref.node->thread);
   std::vector<Ref> values = pendingOf(threads);
-  std::erase_if(values, [&](const Ref &ref) {
-    return ref.node->isComputedAlone || std::find(wanted.begin(), wanted.end(), ref) != wanted.end();
-  });
+  const RefSet among(wanted.begin(), wanted.end());
+  std::erase_if(values, [&](const Ref &ref) { return ref.node->isComputedAlone || among.contains(ref); });
   const bool several = runtime::Queue::several();
   if (std::any_of(values.begin(), values.end(),
                   [&](const Ref &ref) { return several || ref.node->followsCall; }))
