@@ -255,6 +255,15 @@ void BodyEmitter::store(Value buffer, const IndexExpr &address, Value value, boo
   kernel.create<vector::StoreOp>(value, buffer, ValueRange{emitExpr(address)});
 }
 
+void BodyEmitter::storeResults(ArrayRef<Value> values, const IndexExpr &address, ArrayRef<Value> streams) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    if (!value)
+      continue;
+    bool stream = address.lane != 0 && !streams.empty() && streams[i];
+    store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), address, value, stream);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Nodes
 //===----------------------------------------------------------------------===//

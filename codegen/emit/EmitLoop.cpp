@@ -201,10 +201,7 @@ void LoopEmitter::step(LoopBody &body, BodyEmitter &emitter, Value column, Array
     values.push_back(emitter.emit(root));
   for (int start : body.starts)
     emitter.emit(start);
-  for (auto [i, value] : llvm::enumerate(values)) {
-    bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
-    emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
-  }
+  emitter.storeResults(values, body.address, streams);
 }
 
 void LoopEmitter::emitPieces(ArrayRef<Value> streams) {

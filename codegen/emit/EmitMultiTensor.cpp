@@ -65,6 +65,11 @@ private:
   SmallVector<Value> adam(ir::AdamStepOp op, ValueRange in, ValueRange numbers);
   SmallVector<Value> sgd(ir::SgdStepOp op, ValueRange in, ValueRange numbers);
 
+  Value add(Value a, Value b) { return kernel.create<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) { return kernel.create<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) { return kernel.create<arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) { return kernel.create<arith::DivFOp>(a, b); }
+
   KernelBuilder &kernel;
   SmallVector<StepGroup> groups;
   int64_t width, chunk;
@@ -130,13 +135,10 @@ SmallVector<Value> MultiTensorEmitter::numbers(const StepGroup &group, unsigned 
 
 /// decay, or 1 - lr decay; 1 - beta1; beta2; 1 - beta2; lr / (1 - beta1^t); sqrt(1 - beta2^t); eps
 SmallVector<Value> MultiTensorEmitter::adamNumbers(ir::AdamStepOp op, ValueRange in, Type type) {
-  auto sub = [&](Value a, Value b) -> Value { return kernel.create<arith::SubFOp>(a, b); };
-  auto mul = [&](Value a, Value b) -> Value { return kernel.create<arith::MulFOp>(a, b); };
-  auto div = [&](Value a, Value b) -> Value { return kernel.create<arith::DivFOp>(a, b); };
   auto power = [&](Value a, Value b) -> Value { return kernel.create<math::PowFOp>(a, b); };
   Value one = real(1), step = in[0], lr = in[1], beta1 = in[2], beta2 = in[3], eps = in[4], decay = in[5];
   Value t = kernel.create<arith::SIToFPOp>(kernel.builder.getF64Type(), step);
-  t = kernel.create<arith::AddFOp>(t, one);
+  t = add(t, one);
   Value correction = kernel.create<math::SqrtOp>(sub(one, power(beta2, t)));
   SmallVector<Value> numbers{op.getDecoupled() ? sub(one, mul(lr, decay)) : decay,
                              sub(one, beta1),
@@ -153,7 +155,7 @@ SmallVector<Value> MultiTensorEmitter::adamNumbers(ir::AdamStepOp op, ValueRange
 /// lr, decay, momentum, 1 - dampening, and whether this is the first step
 SmallVector<Value> MultiTensorEmitter::sgdNumbers(ValueRange in, Type type) {
   Value step = in[0], lr = in[1], momentum = in[2], dampening = in[3], decay = in[4];
-  Value keep = kernel.create<arith::SubFOp>(real(1), dampening);
+  Value keep = sub(real(1), dampening);
   SmallVector<Value> numbers{lr, decay, momentum, keep};
   for (Value &number : numbers)
     number = rounded(number, type);
@@ -168,10 +170,6 @@ SmallVector<Value> MultiTensorEmitter::sgdNumbers(ValueRange in, Type type) {
 
 /// p, g, m, v[, vmax] to p', m', v'[, vmax']
 SmallVector<Value> MultiTensorEmitter::adam(ir::AdamStepOp op, ValueRange in, ValueRange n) {
-  auto add = [&](Value a, Value b) -> Value { return kernel.create<arith::AddFOp>(a, b); };
-  auto sub = [&](Value a, Value b) -> Value { return kernel.create<arith::SubFOp>(a, b); };
-  auto mul = [&](Value a, Value b) -> Value { return kernel.create<arith::MulFOp>(a, b); };
-  auto div = [&](Value a, Value b) -> Value { return kernel.create<arith::DivFOp>(a, b); };
   Value p = in[0], g = in[1], m = in[2], v = in[3];
   if (op.getMaximize())
     g = kernel.create<arith::NegFOp>(g);
@@ -193,8 +191,6 @@ SmallVector<Value> MultiTensorEmitter::adam(ir::AdamStepOp op, ValueRange in, Va
 
 /// p, g[, buf] to p'[, buf']
 SmallVector<Value> MultiTensorEmitter::sgd(ir::SgdStepOp op, ValueRange in, ValueRange n) {
-  auto add = [&](Value a, Value b) -> Value { return kernel.create<arith::AddFOp>(a, b); };
-  auto mul = [&](Value a, Value b) -> Value { return kernel.create<arith::MulFOp>(a, b); };
   Value p = in[0], g = in[1];
   if (op.getMaximize())
     g = kernel.create<arith::NegFOp>(g);
@@ -206,7 +202,7 @@ SmallVector<Value> MultiTensorEmitter::sgd(ir::SgdStepOp op, ValueRange in, Valu
     results.push_back(next);
     d = op.getNesterov() ? add(d, mul(n[2], next)) : next;
   }
-  results[0] = kernel.create<arith::SubFOp>(p, mul(n[0], d));
+  results[0] = sub(p, mul(n[0], d));
   return results;
 }
 

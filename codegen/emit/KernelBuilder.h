@@ -132,6 +132,10 @@ public:
   /// Stores `value` at linear index `address`: as a vector if the address has a lane coefficient. A
   /// `streaming` store bypasses the cache; its `buffer` is one of resultAsVectors().
   void store(mlir::Value buffer, const IndexExpr &address, mlir::Value value, bool streaming = false);
+  /// Stores the values that are not null to the results of the same numbers. `streams` has the buffers of
+  /// results that bypass the cache if they are stored as vectors; it may be empty.
+  void storeResults(llvm::ArrayRef<mlir::Value> values, const IndexExpr &address,
+                    llvm::ArrayRef<mlir::Value> streams);
   mlir::Value load(mlir::Value buffer, const IndexExpr &address, mlir::Type element);
   /// Prefetches, for each vector that `roots` read from a large operand, the cache line some elements ahead.
   /// `advance` returns this distance for a load; 0 means no prefetch.

@@ -174,12 +174,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(body.roots))
     values.push_back(body.ofDomain[i] ? emitter.emit(root) : Value());
-  for (auto [i, value] : llvm::enumerate(values)) {
-    if (!value)
-      continue;
-    bool stream = vector && !streams.empty() && streams[i];
-    emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
-  }
+  emitter.storeResults(values, body.address, streams);
 }
 
 /// Combines the groups pairwise, for each vector of a granule, then the vectors and their lanes by halves.

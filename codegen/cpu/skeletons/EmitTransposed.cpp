@@ -174,10 +174,7 @@ void TransposedEmitter::store(TileBody &body, BodyEmitter &emitter) {
   SmallVector<Value> values;
   for (int root : body.roots)
     values.push_back(emitter.emit(root));
-  for (auto [i, value] : llvm::enumerate(values)) {
-    bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
-    emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
-  }
+  emitter.storeResults(values, body.address, streams);
 }
 
 void TransposedEmitter::transposeOperands(Value row, Value column) {
