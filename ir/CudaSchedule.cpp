@@ -28,7 +28,7 @@ static int64_t accessWidth(FusionOp fusion, const TargetDescription &target) {
   int64_t widest = 1;
   for (Value value : llvm::concat<const Value>(llvm::to_vector(fusion.getInputs()),
                                                llvm::to_vector<4>(fusion.getResults())))
-    widest = std::max(widest, static_cast<int64_t>(itemsize(dtypeOf(value.getType()))));
+    widest = std::max(widest, elementBytes(value.getType()));
   return std::max<int64_t>(target.vectorBytes / widest, 1);
 }
 

@@ -174,10 +174,9 @@ bool isWeftTensor(Type type) {
 
 DType dtypeOf(Type type) { return *toDType(cast<RankedTensorType>(type).getElementType()); }
 
-Size bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return elementsOf(tensor) * static_cast<int64_t>(itemsize(dtypeOf(tensor)));
-}
+Size bytesOf(Type type) { return elementsOf(type) * elementBytes(type); }
+
+int64_t elementBytes(Type type) { return static_cast<int64_t>(itemsize(dtypeOf(type))); }
 
 RankedTensorType withShape(RankedTensorType type, ArrayRef<Size> shape) {
   return withShape(type, shape, type.getElementType());

@@ -57,6 +57,11 @@ bool isWeftTensor(mlir::Type type);
 DeviceAttr deviceOf(mlir::Type type);
 /// The sizes of a tensor's dimensions; use this instead of `getShape`. The list lives as long as the context.
 llvm::ArrayRef<Size> sizesOf(mlir::Type tensorType);
+inline llvm::ArrayRef<Size> sizesOf(mlir::Value tensor) { return sizesOf(tensor.getType()); }
+/// The type of a tensor value.
+inline mlir::RankedTensorType typeOf(mlir::Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType());
+}
 /// The product of the sizes.
 Size elementsOf(mlir::Type tensorType);
 /// The sizes as numbers; empty if one is not a number.
@@ -80,8 +85,9 @@ DType dtypeOf(mlir::Type tensorType);
 /// The bytes of a tensor of this shape with the widest element type, with which the limit on bytes is
 /// checked, so that it does not depend on the dtype. A size of 0 counts as 1, so that it hides no overflow.
 Size widestBytes(llvm::ArrayRef<Size> shape);
-/// The bytes of a tensor in memory.
+/// The bytes of a tensor in memory, and of one of its elements.
 Size bytesOf(mlir::Type tensorType);
+int64_t elementBytes(mlir::Type tensorType);
 /// A tensor type of the same device and element type, or of another element type.
 mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<Size> shape);
 mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<Size> shape, mlir::Type element);

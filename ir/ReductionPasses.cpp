@@ -19,10 +19,6 @@
 using namespace mlir;
 namespace weft::ir {
 
-static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(dtypeOf(value.getType()))); }
-
 Size rowLength(FusionOp fusion) {
   SmallVector<Size> domain = fusion.getDomain();
   return productOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
@@ -70,7 +66,7 @@ unsigned lastReductionPass(FusionOp fusion) {
       last = std::max(last, passes.lookup(op.getOperand(0)));
   SmallVector<Size> domain = fusion.getDomain();
   for (Value value : body.getTerminator()->getOperands())
-    if (sizesOf(tensorOf(value)) == ArrayRef(domain))
+    if (sizesOf(typeOf(value)) == ArrayRef(domain))
       last = std::max(last, passes.lookup(value));
   return last;
 }
@@ -78,7 +74,7 @@ unsigned lastReductionPass(FusionOp fusion) {
 int64_t keptBytes(FusionOp fusion, const Schedule &schedule, Value value) {
   // The limit is more than scratch may have, and keeps sums of the bytes of many values from overflow.
   constexpr int64_t most = int64_t(1) << 40;
-  Size bytes = passLength(fusion) * elementBytes(value);
+  Size bytes = passLength(fusion) * elementBytes(value.getType());
   if (fusion.getKind() == FusionKind::column)
     bytes *= schedule[ScheduleField::block];
   return static_cast<int64_t>(
@@ -93,7 +89,7 @@ SmallVector<Value> spreadValues(FusionOp fusion) {
   left.erase(left.begin() + shape.dim, left.begin() + shape.dim + shape.dims);
   // Whether an op is computed once for each column. All other ops read its result at every row.
   auto isOfColumns = [&](Operation *op) {
-    return isa<ElementwiseOp>(op) && sizesOf(tensorOf(op->getResult(0))) == ArrayRef(left);
+    return isa<ElementwiseOp>(op) && sizesOf(typeOf(op->getResult(0))) == ArrayRef(left);
   };
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     if (!isReductionOp(&op) && !isOfColumns(&op))
@@ -120,7 +116,7 @@ static SmallVector<std::pair<Value, unsigned>> chooseKept(FusionOp fusion,
   if (!passLength(fusion).isNumber() || last >= 64)
     return kept;
   llvm::DenseMap<Value, unsigned> passes = reductionPasses(fusion);
-  auto ofDomain = [&](Value value) { return sizesOf(tensorOf(value)) == ArrayRef(domain); };
+  auto ofDomain = [&](Value value) { return sizesOf(typeOf(value)) == ArrayRef(domain); };
   llvm::DenseMap<Value, uint64_t> needs;
   for (Value value : body.getTerminator()->getOperands())
     if (ofDomain(value))

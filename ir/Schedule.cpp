@@ -67,10 +67,6 @@ int64_t accumulatorBytes(Operation *reduction) {
   return bytes + (isArgReduction(reduction) ? 8 : isa<WelfordOp>(reduction) ? bytes : 0);
 }
 
-static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(dtypeOf(value.getType()))); }
-
 /// 16 f32, or 8 elements of eight bytes, are one register of 512 bits. Loops that draw random numbers have
 /// vectors of 64 elements, which are 16 blocks of Philox, so that the words of the blocks fill whole vectors.
 static int64_t vectorWidth(FusionOp fusion) {
@@ -81,10 +77,10 @@ static int64_t vectorWidth(FusionOp fusion) {
         return 64;
   int64_t wide = 0, all = 0;
   auto count = [&](Value value) {
-    if (tensorOf(value).getRank() == 0)
+    if (typeOf(value).getRank() == 0)
       return;
     ++all;
-    wide += elementBytes(value) == 8;
+    wide += elementBytes(value.getType()) == 8;
   };
   llvm::for_each(fusion.getInputs(), count);
   llvm::for_each(fusion.getResults(), count);
@@ -99,7 +95,7 @@ static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
     if (isDynamic(result.getType()))
       return false;
     // Column kernels write the results of reductions with ordinary stores.
-    if (fusion.getKind() != FusionKind::column || sizesOf(tensorOf(result)) == ArrayRef(domain))
+    if (fusion.getKind() != FusionKind::column || sizesOf(typeOf(result)) == ArrayRef(domain))
       bytes += bytesOf(result.getType());
   }
   return bytes.number().value_or(INT64_MAX) > target.lastLevelBytes;
@@ -132,7 +128,7 @@ static int64_t loopChunk(FusionOp fusion, const TargetDescription &target) {
   constexpr int64_t chunkBytes = 16 << 10, widestVector = 64, leastChunk = 1024, chunkAdditions = 200000;
   int64_t widest = 1;
   for (Value result : fusion.getResults())
-    widest = std::max(widest, elementBytes(result));
+    widest = std::max(widest, elementBytes(result.getType()));
   int64_t chunk = std::max(chunkBytes / widest, widestVector);
   if (chunk <= leastChunk)
     return chunk;
@@ -200,7 +196,7 @@ static int64_t columnBytes(FusionOp fusion) {
   int64_t ofElement = 0;
   for (Value input : fusion.getInputs())
     if (elementsOf(input.getType()) == productOf(domain))
-      ofElement += elementBytes(input);
+      ofElement += elementBytes(input.getType());
   int64_t rows = std::clamp<int64_t>(ranges.largest(columnShape(fusion).rows), 1, most);
   return std::min(rows * std::clamp<int64_t>(ofElement, 1, 1 << 10), most);
 }
@@ -279,7 +275,7 @@ ScanShape scanShape(FusionOp fusion) {
 
 UpdateTiles updateTiles(Operation *update, int64_t block, int64_t range) {
   int64_t dim = indexedDim(update);
-  IndexedShape base(sizesOf(tensorOf(update->getOperand(0))), dim);
+  IndexedShape base(sizesOf(typeOf(update->getOperand(0))), dim);
   UpdateTiles tiles;
   tiles.size = tiles.range = base.size;
   if (auto scatter = dyn_cast<ScatterOp>(update)) {
@@ -354,7 +350,7 @@ static Size tileTasks(FusionOp fusion, const Schedule &schedule) {
 static Size tensorTasks(FusionOp fusion, int64_t chunk) {
   Size whole = 0, dynamic = 0;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
-    Size count = elementsOf(tensorOf(op.getOperand(0)));
+    Size count = elementsOf(typeOf(op.getOperand(0)));
     if (count.isSymbolic()) // sum the dividends: the result is an upper bound
       dynamic += count + chunk - 1;
     else
@@ -408,7 +404,7 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
         bytes += schedule[ScheduleField::block] * accumulatorBytes(&op) *
                  (passes.lookup(op.getOperand(0)) == 0 ? 2 : 1);
     for (Value value : spreadValues(fusion))
-      bytes += schedule[ScheduleField::block] * elementBytes(value);
+      bytes += schedule[ScheduleField::block] * elementBytes(value.getType());
     for (auto [value, pass] : keptValues(fusion, schedule.keep))
       bytes += keptBytes(fusion, schedule, value);
     return bytes;

@@ -76,7 +76,7 @@ std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> from, Arra
 
 /// The view of the result of `op`, if `view` is that of its operand. None if strides cannot express it.
 std::optional<AttentionView> through(Operation *op, const AttentionView &view) {
-  auto shapeOf = [](Value value) { return *numbersOf(sizesOf(value.getType())); };
+  auto shapeOf = [](Value value) { return *numbersOf(sizesOf(value)); };
   AttentionView result{view.offset, {}};
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
     for (int64_t dim : transpose.getPerm())
@@ -118,7 +118,7 @@ bool isThere(Value whole, Value part) {
 /// The first value in the chain of views before `value` from which `value` can be read.
 Source sourceOf(Value value) {
   SmallVector<Operation *> views;
-  Source found{value, rowMajor(*numbersOf(sizesOf(value.getType())))};
+  Source found{value, rowMajor(*numbersOf(sizesOf(value)))};
   Value current = value;
   while (Operation *op = current.getDefiningOp()) {
     if (!isa<TransposeOp, SliceOp, BroadcastInDimOp, ReshapeOp>(op))

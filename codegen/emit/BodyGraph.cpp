@@ -12,13 +12,7 @@
 using namespace mlir;
 namespace weft::codegen {
 
-using ir::productOf;
-
-static ArrayRef<ir::Size> shapeOf(Value value) {
-  return ir::sizesOf(cast<RankedTensorType>(value.getType()));
-}
-
-static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
+using ir::productOf, ir::sizesOf;
 
 //===----------------------------------------------------------------------===//
 // Nodes
@@ -132,7 +126,7 @@ int BodyGraph::request(Value value, TensorIndex index) {
       continue;
     }
     if (auto slice = dyn_cast<ir::DynamicSliceOp>(op)) {
-      index = windowIndex(op, shapeOf(slice.getA()), shapeOf(value), /*firstStart=*/1, index);
+      index = windowIndex(op, sizesOf(slice.getA()), sizesOf(value), /*firstStart=*/1, index);
       value = slice.getA();
       continue;
     }
@@ -152,14 +146,14 @@ std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &
   // In the result, the dimensions before those of the index, and those after them, are the operand's.
   Value value = gather.getResult();
   auto dim = static_cast<unsigned>(gather.getDim());
-  ArrayRef<ir::Size> shape = shapeOf(value), from = shapeOf(gather.getA());
+  ArrayRef<ir::Size> shape = sizesOf(value), from = sizesOf(gather.getA());
   bool along = gather.getKind() == ir::GatherKind::along;
-  auto indexRank = along ? 1u : static_cast<unsigned>(shapeOf(gather.getIndex()).size());
+  auto indexRank = along ? 1u : static_cast<unsigned>(sizesOf(gather.getIndex()).size());
   TensorIndex which;
   if (along) {
     which = index;
   } else if (indexRank > 0) {
-    which.groups.push_back({indexRank, productOf(shapeOf(gather.getIndex())),
+    which.groups.push_back({indexRank, productOf(sizesOf(gather.getIndex())),
                             rangeIndex(space, index, shape, dim, dim + indexRank)});
   }
   int checked = chosenIndex(gather, which);
@@ -218,7 +212,7 @@ int BodyGraph::requestComputed(Operation *op, Value value, const TensorIndex &in
   if (auto iota = dyn_cast<ir::IotaOp>(op)) {
     node.kind = BodyNode::iota;
     auto dim = static_cast<unsigned>(iota.getDim());
-    node.expr = rangeIndex(space, index, shapeOf(value), dim, dim + 1);
+    node.expr = rangeIndex(space, index, sizesOf(value), dim, dim + 1);
     return leaf(std::move(node));
   }
   if (auto dim = dyn_cast<ir::DimOp>(op)) {

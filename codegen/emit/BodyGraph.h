@@ -95,6 +95,8 @@ public:
   IndexSpace &space;
 
 private:
+  /// The part of a node's key that identifies `value`.
+  static int64_t keyOf(mlir::Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
   int intern(BodyNode node, std::vector<int64_t> key);
   int leaf(BodyNode node);
   int requestAt(mlir::Value value, int indexId);

@@ -11,11 +11,7 @@
 using namespace mlir;
 namespace weft::codegen {
 
-using ir::productOf;
-
-static ArrayRef<ir::Size> shapeOf(Value value) { return ir::sizesOf(value.getType()); }
-
-static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
+using ir::productOf, ir::sizesOf;
 
 //===----------------------------------------------------------------------===//
 // Views
@@ -32,7 +28,7 @@ static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
 static void mapReshape(ir::ReshapeOp reshape, IndexSpace &space, const TensorIndex &index,
                        TensorIndex &mapped) {
   // A group of the operand ends where a group of the result ends and both have the same number of elements.
-  ArrayRef<ir::Size> from = shapeOf(reshape.getA());
+  ArrayRef<ir::Size> from = sizesOf(reshape.getA());
   unsigned at = 0, begin = 0;
   ir::Size before = 1, beforeOperand = 1;
   IndexExpr expr;
@@ -55,7 +51,7 @@ static void mapReshape(ir::ReshapeOp reshape, IndexSpace &space, const TensorInd
 
 static void mapBroadcast(ir::BroadcastInDimOp broadcast, IndexSpace &space, const TensorIndex &index,
                          TensorIndex &mapped) {
-  ArrayRef<ir::Size> from = shapeOf(broadcast.getA()), shape = broadcast.getShape();
+  ArrayRef<ir::Size> from = sizesOf(broadcast.getA()), shape = broadcast.getShape();
   ArrayRef<int64_t> dims = broadcast.getDims();
   SmallVector<unsigned> groups = groupOfDims(index);
   auto rank = static_cast<unsigned>(from.size());
@@ -80,7 +76,7 @@ static void mapBroadcast(ir::BroadcastInDimOp broadcast, IndexSpace &space, cons
 static void mapTranspose(ir::TransposeOp transpose, IndexSpace &space, const TensorIndex &index,
                          TensorIndex &mapped) {
   ArrayRef<int64_t> perm = transpose.getPerm();
-  ArrayRef<ir::Size> shape = shapeOf(transpose.getResult()), from = shapeOf(transpose.getA());
+  ArrayRef<ir::Size> shape = sizesOf(transpose.getResult()), from = sizesOf(transpose.getA());
   SmallVector<unsigned> inverse(perm.size()), groups = groupOfDims(index);
   for (auto [i, p] : llvm::enumerate(perm))
     inverse[p] = static_cast<unsigned>(i);
@@ -97,7 +93,7 @@ static void mapTranspose(ir::TransposeOp transpose, IndexSpace &space, const Ten
 
 static void mapReverse(ir::ReverseOp reverse, IndexSpace &space, const TensorIndex &index,
                        TensorIndex &mapped) {
-  ArrayRef<ir::Size> shape = shapeOf(reverse.getResult());
+  ArrayRef<ir::Size> shape = sizesOf(reverse.getResult());
   SmallVector<unsigned> groups = groupOfDims(index);
   auto rank = static_cast<unsigned>(shape.size());
   auto turns = [&](unsigned d) { return llvm::is_contained(reverse.getDims(), static_cast<int64_t>(d)); };
@@ -115,7 +111,7 @@ static void mapReverse(ir::ReverseOp reverse, IndexSpace &space, const TensorInd
 }
 
 static void mapSlice(ir::SliceOp slice, IndexSpace &space, const TensorIndex &index, TensorIndex &mapped) {
-  ArrayRef<ir::Size> from = shapeOf(slice.getA()), shape = shapeOf(slice.getResult());
+  ArrayRef<ir::Size> from = sizesOf(slice.getA()), shape = sizesOf(slice.getResult());
   SmallVector<unsigned> groups = groupOfDims(index);
   auto rank = static_cast<unsigned>(from.size());
   for (unsigned j = 0; j < rank;) {
@@ -184,7 +180,7 @@ TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<ir::Size> from, Array
 
 /// Finds the part of a concat that contains `index`, if ranges prove that one part always does.
 bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part, TensorIndex &mapped) {
-  ArrayRef<ir::Size> shape = shapeOf(op.getResult());
+  ArrayRef<ir::Size> shape = sizesOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
   ir::Size inner = productOf(shape.drop_front(dim + 1)), low = 0, high = 0, begin = 0;
   IndexExpr at = rangeIndex(space, index, shape, dim, rank);
@@ -192,7 +188,7 @@ bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part
     return false;
   const ir::SymbolRanges &ranges = space.ranges;
   for (Value candidate : op.getParts()) {
-    ir::Size size = shapeOf(candidate)[dim] * inner, end = begin + size;
+    ir::Size size = sizesOf(candidate)[dim] * inner, end = begin + size;
     if (ranges.isAtMost(begin, low) && ranges.isAtLeast(end - high, 1)) {
       part = candidate;
       if (dim > 0)
@@ -208,7 +204,7 @@ bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part
 
 /// The node of a concat whose part is not known: a chain of selections, each by the bounds of one part.
 int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
-  ArrayRef<ir::Size> shape = shapeOf(op.getResult());
+  ArrayRef<ir::Size> shape = sizesOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
   ir::Size inner = productOf(shape.drop_front(dim + 1)), begin = 0;
   IndexExpr at = rangeIndex(space, index, shape, dim, rank);
@@ -217,7 +213,7 @@ int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
     outer.groups.push_back({dim, productOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
   int indexId = internIndex(index), chosen = -1;
   for (auto [i, part] : llvm::enumerate(op.getParts())) {
-    ir::Size size = shapeOf(part)[dim] * inner;
+    ir::Size size = sizesOf(part)[dim] * inner;
     if (size == 0)
       continue;
     BodyNode node;
@@ -241,7 +237,7 @@ int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
 }
 
 int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
-  ArrayRef<ir::Size> from = shapeOf(op.getA()), shape = shapeOf(op.getResult());
+  ArrayRef<ir::Size> from = sizesOf(op.getA()), shape = sizesOf(op.getResult());
   BodyNode node;
   node.op = op;
   node.value = op.getResult();

@@ -28,8 +28,8 @@ struct UpdateBody {
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
     Operation *update = ir::updateIn(fusion);
     auto dim = static_cast<unsigned>(ir::indexedDim(update));
-    ArrayRef<ir::Size> base = shapeOf(update->getOperand(0)), written = shapeOf(ir::updateOf(update)),
-                       shape = shapeOf(ir::indexOperandOf(update).get());
+    ArrayRef<ir::Size> base = ir::sizesOf(update->getOperand(0)), written = ir::sizesOf(ir::updateOf(update)),
+                       shape = ir::sizesOf(ir::indexOperandOf(update).get());
     bool isScatter = isa<ir::ScatterOp>(update);
     space.lanes = lanes;
     outer = space.addLoop(tiles.outer - 1);
@@ -69,10 +69,6 @@ struct UpdateBody {
     }
     value = graph.request(ir::updateOf(update), write);
     status = graph.expand();
-  }
-
-  static ArrayRef<ir::Size> shapeOf(Value value) {
-    return ir::sizesOf(cast<RankedTensorType>(value.getType()));
   }
 
   IndexSpace space;

@@ -17,8 +17,6 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 namespace {
 
 /// Maps values of the old function to the values in memory that replace them.

@@ -14,8 +14,6 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static ArrayRef<Size> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
-
 SmallVector<int64_t> FusionGroup::keptDims() const {
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, reduced.first));
   llvm::append_range(dims, llvm::seq<int64_t>(reduced.end(), static_cast<int64_t>(domain.size())));
@@ -192,7 +190,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
     group.device = deviceOf(result.getType());
     group.target = target.find(group.device);
     group.pinned = !isa<ElementwiseOp>(op);
-    group.domain = llvm::to_vector(shapeOf(isReduction(&op) ? op.getOperand(0) : result));
+    group.domain = llvm::to_vector(sizesOf(isReduction(&op) ? op.getOperand(0) : result));
     if (isReduction(&op)) {
       SmallVector<int64_t> dims = reducedDims(&op);
       group.reduced = {static_cast<unsigned>(dims.front()), static_cast<unsigned>(dims.size())};

@@ -11,14 +11,12 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static ArrayRef<Size> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
-
 /// Whether a broadcast repeats a value of the kept dimensions along the reduced dimensions of a kernel, and
 /// along no others.
 static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, ReducedDims reduced) {
   if (broadcast.getShape() != domain)
     return false;
-  ArrayRef<Size> from = shapeOf(broadcast.getA());
+  ArrayRef<Size> from = sizesOf(broadcast.getA());
   SmallVector<Size> size(domain.size(), 1);
   for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
     size[dim] = from[i];
@@ -51,7 +49,7 @@ bool FusionGraph::placesAgree(const FusionEdge &edge, const FusionMerge &merged,
     return true;
   case ReadKind::gathered:
     if (merged.kind == FusionKind::row && merged.reduced.count == 1 && made == Place::domain &&
-        placeOf(to) == Place::kept && shapeOf(to.op->getOperand(0)) == ArrayRef(merged.domain))
+        placeOf(to) == Place::kept && sizesOf(to.op->getOperand(0)) == ArrayRef(merged.domain))
       return true;
     break;
   case ReadKind::mapped:
@@ -146,7 +144,7 @@ Place FusionGraph::placeOfLoop(unsigned id, const FusionGroup &anchor, ArrayRef<
   const FusionGroup &loop = groups[id];
   if (between.empty()) {
     bool picksOfRows = loop.rowGather && loop.nodes.size() == 1 &&
-                       shapeOf(nodes[loop.nodes[0]].op->getOperand(0)) == ArrayRef(anchor.domain);
+                       sizesOf(nodes[loop.nodes[0]].op->getOperand(0)) == ArrayRef(anchor.domain);
     return picksOfRows ? Place::kept : Place::domain;
   }
   const FusionEdge &edge = edges[between.front()];
@@ -175,7 +173,7 @@ std::optional<FusionMerge> FusionGraph::combineLoopAndReduction(unsigned a, unsi
   if (picksOfRows && loop.pinned)
     for (unsigned node : loop.nodes)
       if (auto gather = dyn_cast<GatherOp>(nodes[node].op))
-        if (anchor.reduced.count != 1 || shapeOf(gather.getA()) != ArrayRef(anchor.domain))
+        if (anchor.reduced.count != 1 || sizesOf(gather.getA()) != ArrayRef(anchor.domain))
           return domainsDiffer(ga, gb, refusal);
   FusionMerge merged = mergedLike(anchor);
   (loopA ? merged.placeA : merged.placeB) = place;
@@ -369,7 +367,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
       used.push_back(edge.value);
       saved += transferTime(target, values[edge.value].bytes, work.tasks);
     }
-    int64_t points = ranges.largest(productOf(shapeOf(nodes[edge.to].op->getOperand(edge.operand))));
+    int64_t points = ranges.largest(productOf(sizesOf(nodes[edge.to].op->getOperand(edge.operand))));
     saved -=
         arithmeticTime(target, flops * points, tasksOf(reader, reader.kind, reader.domain, reader.reduced));
   }

@@ -13,6 +13,8 @@
 
 namespace weft::passes {
 
+using ir::typeOf;
+
 enum class Exactness {
   bitExact,   ///< the same bits for every input
   valueExact, ///< the same bits, except the payload and sign of a NaN
@@ -43,9 +45,6 @@ mlir::Value cloneElementwise(mlir::Operation *op, mlir::ValueRange operands, llv
 /// A constant with the shape and device of `type` and the element type of the attribute.
 mlir::Value makeSplat(mlir::RankedTensorType type, mlir::Attribute element, mlir::Location loc,
                       mlir::PatternRewriter &rewriter);
-inline mlir::RankedTensorType typeOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
 
 } // namespace weft::passes
 
