@@ -130,6 +130,24 @@ private:
     op->erase();
   }
 
+  /// Replaces a reduction by what `split` makes of its operand. Sums of f16 and bf16 are rounded once, at the
+  /// end, so the pieces stay in f32 as a single sum would.
+  template <typename Reduce>
+  static void replaceReduction(Reduce op,
+                               llvm::function_ref<Value(OpBuilder &builder, Value operand)> split) {
+    OpBuilder builder(op);
+    Value value = op.getA();
+    Type element = op.getA().getType().getElementType();
+    bool widen = isa<ir::SumOp>(op) && (element.isF16() || element.isBF16());
+    if (widen)
+      value = builder.create<ir::ConvertOp>(op.getLoc(), value, builder.getF32Type());
+    Value result = split(builder, value);
+    if (widen)
+      result = builder.create<ir::ConvertOp>(op.getLoc(), result, element);
+    op->replaceAllUsesWith(ValueRange(result));
+    op->erase();
+  }
+
   /// Splits the rows of a reduction over neighbouring dimensions before the last.
   template <typename Reduce> void splitColumns(Reduce op) {
     RankedTensorType from = op.getA().getType();
@@ -147,24 +165,16 @@ private:
     int64_t pieces = columnPieces(outer, rows, inner);
     if (pieces == 1)
       return;
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    Value value = op.getA();
-    Type element = from.getElementType();
-    bool widen = isa<ir::SumOp>(op) && (element.isF16() || element.isBF16());
-    if (widen)
-      value = builder.create<ir::ConvertOp>(loc, value, builder.getF32Type());
     SmallVector<ir::Size> shape(sizes.take_front(first));
     shape.append({pieces, rows / pieces});
     llvm::append_range(shape, sizes.drop_front(first + count));
     auto dim = static_cast<int64_t>(first);
-    Value parts = builder.create<ir::ReshapeOp>(loc, value, shape);
-    Value partial = builder.create<Reduce>(loc, parts, ArrayRef<int64_t>{dim + 1});
-    Value result = builder.create<Reduce>(loc, partial, ArrayRef<int64_t>{dim});
-    if (widen)
-      result = builder.create<ir::ConvertOp>(loc, result, element);
-    op->replaceAllUsesWith(ValueRange(result));
-    op->erase();
+    Location loc = op.getLoc();
+    replaceReduction(op, [&](OpBuilder &builder, Value value) -> Value {
+      Value parts = builder.create<ir::ReshapeOp>(loc, value, shape);
+      Value partial = builder.create<Reduce>(loc, parts, ArrayRef<int64_t>{dim + 1});
+      return builder.create<Reduce>(loc, partial, ArrayRef<int64_t>{dim});
+    });
   }
 
   template <typename Reduce, typename Combine> void split(Reduce op) {
@@ -191,7 +201,6 @@ private:
       return;
 
     Split split = chooseSplit(extent);
-    OpBuilder builder(op);
     Location loc = op.getLoc();
     auto keptRank = static_cast<int64_t>(kept.size());
     auto shape = [&](std::initializer_list<ir::Size> last) {
@@ -199,21 +208,15 @@ private:
       sizes.append(last);
       return sizes;
     };
-    // Sums of f16 and bf16 are rounded once, at the end, so the pieces stay in f32 as a single sum would.
-    Value value = op.getA();
-    Type element = from.getElementType();
-    bool widen = isa<ir::SumOp>(op) && (element.isF16() || element.isBF16());
-    if (widen)
-      value = builder.create<ir::ConvertOp>(loc, value, builder.getF32Type());
-    auto reduceLast = [&](Value operand) -> Value {
-      int64_t last = cast<RankedTensorType>(operand.getType()).getRank() - 1;
-      return builder.create<Reduce>(loc, operand, ArrayRef<int64_t>{last});
-    };
-    Value result;
-    if (split.rest == 0) {
-      Value pieces = builder.create<ir::ReshapeOp>(loc, value, shape({split.pieces, split.length}));
-      result = reduceLast(reduceLast(pieces));
-    } else {
+    replaceReduction(op, [&](OpBuilder &builder, Value value) -> Value {
+      auto reduceLast = [&](Value operand) -> Value {
+        int64_t last = ir::typeOf(operand).getRank() - 1;
+        return builder.create<Reduce>(loc, operand, ArrayRef<int64_t>{last});
+      };
+      if (split.rest == 0) {
+        Value pieces = builder.create<ir::ReshapeOp>(loc, value, shape({split.pieces, split.length}));
+        return reduceLast(reduceLast(pieces));
+      }
       Value rows = reduced == 1 ? value : builder.create<ir::ReshapeOp>(loc, value, shape({extent}));
       int64_t even = split.pieces * split.length;
       SmallVector<ir::Size> start(keptRank + 1, 0);
@@ -222,12 +225,8 @@ private:
       start.back() = even;
       Value tail = builder.create<ir::SliceOp>(loc, rows, start, shape({extent}), step);
       Value pieces = builder.create<ir::ReshapeOp>(loc, head, shape({split.pieces, split.length}));
-      result = builder.create<Combine>(loc, reduceLast(reduceLast(pieces)), reduceLast(tail));
-    }
-    if (widen)
-      result = builder.create<ir::ConvertOp>(loc, result, element);
-    op->replaceAllUsesWith(ValueRange(result));
-    op->erase();
+      return builder.create<Combine>(loc, reduceLast(reduceLast(pieces)), reduceLast(tail));
+    });
   }
 };
 
