@@ -59,9 +59,7 @@ private:
 
 Lifetimes::Lifetimes(const LaunchGraph &graph, FuncOp func) : graph(graph) {
   SymbolRanges ranges = rangesOf(func);
-  llvm::DenseSet<Value> returned;
-  for (Value value : func.getBody().front().getTerminator()->getOperands())
-    returned.insert(storageHead(value));
+  const llvm::DenseSet<Value> returned = returnedHeads(func);
   for (auto [i, op] : llvm::enumerate(graph.ops)) {
     if (graph.isFree(static_cast<unsigned>(i)))
       continue;
@@ -69,13 +67,11 @@ Lifetimes::Lifetimes(const LaunchGraph &graph, FuncOp func) : graph(graph) {
       if (auto it = number.find(storageHead(operand)); it != number.end())
         temporaries[it->second].last = static_cast<unsigned>(i);
     for (Value result : op->getResults()) {
-      if (!isa<RankedTensorType>(result.getType()) || storageHead(result) != result ||
-          returned.contains(result))
+      std::optional<int64_t> bytes = temporaryBytes(result, returned, ranges);
+      if (!bytes)
         continue;
       number[result] = temporaries.size();
-      constexpr int64_t most = int64_t(1) << 47; // sums of such do not overflow
-      int64_t bytes = std::min(ranges.largest(bytesOf(result.getType())), most);
-      temporaries.push_back({bytes, static_cast<unsigned>(i), static_cast<unsigned>(i)});
+      temporaries.push_back({*bytes, static_cast<unsigned>(i), static_cast<unsigned>(i)});
     }
   }
 }

@@ -46,9 +46,7 @@ public:
 
 Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
   SymbolRanges ranges = rangesOf(func);
-  llvm::DenseSet<Value> returned;
-  for (Value value : func.getBody().front().getTerminator()->getOperands())
-    returned.insert(storageHead(value));
+  const llvm::DenseSet<Value> returned = returnedHeads(func);
   llvm::DenseMap<Value, unsigned> bufferOf; // by head
   makes.resize(graph.ops.size());
   reads.resize(graph.ops.size());
@@ -65,15 +63,12 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
           buffers[it->second].readerSum += i;
         }
     for (OpResult result : op->getResults()) {
-      if (!isa<RankedTensorType>(result.getType()) || storageHead(result) != result ||
-          returned.contains(result))
+      std::optional<int64_t> bytes = temporaryBytes(result, returned, ranges);
+      if (!bytes)
         continue;
       auto made = static_cast<unsigned>(buffers.size());
       bufferOf[result] = made;
-      // Sizes beyond the address space are equivalent; the bound keeps sums from overflowing.
-      constexpr int64_t most = int64_t(1) << 47;
-      int64_t bytes = std::min(ranges.largest(bytesOf(result.getType())), most);
-      buffers.push_back({static_cast<int64_t>(llvm::alignTo(bytes, arenaAlignment)), 0, 0});
+      buffers.push_back({static_cast<int64_t>(llvm::alignTo(*bytes, arenaAlignment)), 0, 0});
       makes[i].push_back(made);
       for (OpOperand &operand : op->getOpOperands()) {
         Value root = storageRoot(operand.get());

@@ -32,6 +32,21 @@ Value storageHead(Value value) {
   }
 }
 
+llvm::DenseSet<Value> returnedHeads(FuncOp func) {
+  llvm::DenseSet<Value> heads;
+  for (Value value : func.getBody().front().getTerminator()->getOperands())
+    heads.insert(storageHead(value));
+  return heads;
+}
+
+std::optional<int64_t> temporaryBytes(Value result, const llvm::DenseSet<Value> &returned,
+                                      const SymbolRanges &ranges) {
+  if (!isa<RankedTensorType>(result.getType()) || storageHead(result) != result || returned.contains(result))
+    return std::nullopt;
+  constexpr int64_t most = int64_t(1) << 47;
+  return std::min(ranges.largest(bytesOf(result.getType())), most);
+}
+
 /// Whether all ops on values computed from `work` are elementwise, so that they use the same index; `last`
 /// may be any op.
 static bool usedElementwise(SmallVector<Value> work, Operation *last) {

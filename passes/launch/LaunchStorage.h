@@ -9,6 +9,9 @@
 
 #include "ir/Dialect.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include <optional>
+
 namespace weft::passes {
 
 /// The value whose storage `value` is a view of: itself, unless it is a reshape or bitcast.
@@ -16,6 +19,14 @@ mlir::Value storageRoot(mlir::Value value);
 
 /// The same, also through updates, which write in place: the first value that the storage holds.
 mlir::Value storageHead(mlir::Value value);
+
+/// The storage heads of the values that the function returns.
+llvm::DenseSet<mlir::Value> returnedHeads(ir::FuncOp func);
+
+/// The bytes of the temporary that `result`, a result of a launch, begins, at the largest sizes; at most
+/// 2^47, so that sums do not overflow. None if the storage is that of another value or of one in `returned`.
+std::optional<int64_t> temporaryBytes(mlir::Value result, const llvm::DenseSet<mlir::Value> &returned,
+                                      const ir::SymbolRanges &ranges);
 
 /// Whether launch `op` reads each element of operand `operand` only before it writes the element of result
 /// `result` with the same linear index. Then both can share storage.
