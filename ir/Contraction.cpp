@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Contraction.h"
 
+#include "ir/ops/Common.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -55,19 +57,13 @@ static void completeStrides(MergedDim &rows, MergedDim &columns) {
 
 std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
   ArrayRef<Size> a = sizesOf(op.getA().getType()), b = sizesOf(op.getB().getType());
-  auto product = [](ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
-    Size extent = 1;
-    for (int64_t dim : dims)
-      extent *= shape[dim];
-    return extent;
-  };
   SmallVector<int64_t> aFree = getFreeDims(static_cast<int64_t>(a.size()), op.getBatchA(), op.getContractA());
   SmallVector<int64_t> bFree = getFreeDims(static_cast<int64_t>(b.size()), op.getBatchB(), op.getContractB());
   ContractionShape shape;
-  shape.batch = product(a, op.getBatchA());
-  shape.m = product(a, aFree);
-  shape.n = product(b, bFree);
-  shape.k = product(a, op.getContractA());
+  shape.batch = countOver(a, op.getBatchA());
+  shape.m = countOver(a, aFree);
+  shape.n = countOver(b, bFree);
+  shape.k = countOver(a, op.getContractA());
   shape.cStrides = {shape.m * shape.n, shape.n, 1};
   // A tensor without elements has no storage to describe.
   if (llvm::is_contained(a, 0) || llvm::is_contained(b, 0)) {

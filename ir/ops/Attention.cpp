@@ -190,14 +190,8 @@ struct AttentionGradients {
 
 } // namespace
 
-/// Decompositions are written with the same symbolic tensors as derivatives.
-static VjpBuilder symbolic(OpBuilder &builder, Operation *op) {
-  return VjpBuilder(builder, op, SmallVector<Value>(op->getNumResults()),
-                    SmallVector<bool>(op->getNumOperands()));
-}
-
 SmallVector<Value> SdpaOp::decompose(OpBuilder &builder) {
-  VjpBuilder v = symbolic(builder, *this);
+  VjpBuilder v = decompositionBuilder(builder, *this);
   Attention a(v, *this);
   Type element = getQ().getType().getElementType();
   Sym lowest = v.like({getLse(), &v}, -inf);
@@ -215,7 +209,7 @@ SmallVector<Value> SdpaOp::decompose(OpBuilder &builder) {
 }
 
 SmallVector<Value> SdpaBackwardOp::decompose(OpBuilder &builder) {
-  VjpBuilder v = symbolic(builder, *this);
+  VjpBuilder v = decompositionBuilder(builder, *this);
   Attention a(v, *this);
   AttentionGradients gradients(a, {getOut(), &v}, {getLse(), &v}, {getGrad(), &v}, {});
   Type element = getQ().getType().getElementType();

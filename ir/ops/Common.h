@@ -48,6 +48,9 @@ mlir::LogicalResult checkDims(std::optional<mlir::Location> loc, llvm::StringRef
 /// The element type of sums and statistics over a tensor: f32 for f16 and bf16, otherwise its own.
 mlir::Type statisticsType(mlir::RankedTensorType type);
 
+/// A builder with the symbolic tensors of derivatives, for the decomposition of `op`.
+VjpBuilder decompositionBuilder(mlir::OpBuilder &builder, mlir::Operation *op);
+
 /// The number of elements of `shape` over `dims`.
 Size countOver(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 /// That number as a tensor like `a`: a constant, or computed from `weft.dim` if a size is dynamic.

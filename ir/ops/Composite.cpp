@@ -10,12 +10,6 @@
 using namespace mlir;
 namespace weft::ir {
 
-/// Decompositions are written with the same symbolic tensors as derivatives.
-static VjpBuilder symbolic(OpBuilder &builder, Operation *op) {
-  return VjpBuilder(builder, op, SmallVector<Value>(op->getNumResults()),
-                    SmallVector<bool>(op->getNumOperands()));
-}
-
 //===----------------------------------------------------------------------===//
 // softmax, log_softmax
 //===----------------------------------------------------------------------===//
@@ -48,7 +42,7 @@ static Sym shifted(VjpBuilder &v, Sym a, int64_t dim) {
 }
 
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
-  VjpBuilder v = symbolic(builder, *this);
+  VjpBuilder v = decompositionBuilder(builder, *this);
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), e = v.unary<ExpOp>(shifted(v, a, dim));
   // Divide once per row and not per element, because a vector division takes as long as exp.
@@ -68,7 +62,7 @@ LogicalResult SoftmaxOp::buildVjp(VjpBuilder &vjp) {
 }
 
 SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &builder) {
-  VjpBuilder v = symbolic(builder, *this);
+  VjpBuilder v = decompositionBuilder(builder, *this);
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), s = shifted(v, a, dim);
   Sym total = v.unary<LogOp>(v.sum(v.unary<ExpOp>(s), {dim}));
@@ -164,7 +158,7 @@ struct CrossEntropyParts {
 } // namespace
 
 SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
-  VjpBuilder v = symbolic(builder, *this);
+  VjpBuilder v = decompositionBuilder(builder, *this);
   CrossEntropyParts parts(v, *this);
   ArrayRef<Size> shape = sizesOf(parts.logits.type());
   Sym wide = parts.wide;

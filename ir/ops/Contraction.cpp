@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/Contraction.h"
 #include "ir/Dialect.h"
 #include "ir/ops/Common.h"
 #include "weft/limits.hpp"
@@ -94,15 +95,6 @@ void DotGeneralOp::print(OpAsmPrinter &printer) {
   llvm::interleaveComma(getOperandTypes(), printer);
 }
 
-/// The dimensions of an operand that are neither batch nor contracted.
-static SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
-  SmallVector<int64_t> dims;
-  for (int64_t i = 0; i < rank; ++i)
-    if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
-      dims.push_back(i);
-  return dims;
-}
-
 LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
                                              DictionaryAttr attributes, OpaqueProperties properties,
                                              RegionRange regions, SmallVectorImpl<Type> &types) {
@@ -138,9 +130,9 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   SmallVector<Size> shape;
   for (int64_t dim : op.getBatchA())
     shape.push_back(sizesOf(a)[dim]);
-  for (int64_t dim : freeDims(a.getRank(), op.getBatchA(), op.getContractA()))
+  for (int64_t dim : getFreeDims(a.getRank(), op.getBatchA(), op.getContractA()))
     shape.push_back(sizesOf(a)[dim]);
-  for (int64_t dim : freeDims(b.getRank(), op.getBatchB(), op.getContractB()))
+  for (int64_t dim : getFreeDims(b.getRank(), op.getBatchB(), op.getContractB()))
     shape.push_back(sizesOf(b)[dim]);
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
@@ -198,8 +190,8 @@ LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
   if (getBias() || getResidual() || getRelu() || !getMore().empty())
     return emitOpError() << "has an epilogue, which is attached after differentiation: it has no derivative";
   auto aType = getA().getType(), bType = getB().getType();
-  auto aFree = freeDims(aType.getRank(), getBatchA(), getContractA());
-  auto bFree = freeDims(bType.getRank(), getBatchB(), getContractB());
+  auto aFree = getFreeDims(aType.getRank(), getBatchA(), getContractA());
+  auto bFree = getFreeDims(bType.getRank(), getBatchB(), getContractB());
   auto batch = static_cast<int64_t>(getBatchA().size()), rank = getType().getRank();
   auto range = [](int64_t from, int64_t to) { return llvm::to_vector(llvm::seq<int64_t>(from, to)); };
   SmallVector<int64_t> gBatch = range(0, batch),

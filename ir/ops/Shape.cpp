@@ -52,6 +52,11 @@ SmallVector<Size> withoutDims(ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
   return kept;
 }
 
+VjpBuilder decompositionBuilder(OpBuilder &builder, Operation *op) {
+  return VjpBuilder(builder, op, SmallVector<Value>(op->getNumResults()),
+                    SmallVector<bool>(op->getNumOperands()));
+}
+
 Size countOver(ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
   Size count = 1;
   for (int64_t dim : dims)
