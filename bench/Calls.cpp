@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a step takes beside other processes, or in a container, is no single number: one call in a hundred may
-// wait for a thread that has no processor. So here each call is timed, for as long as the caller asks, in a
-// process that stays between the visits.
+// The time of a step beside other processes, or in a container, is no single number: one call in a hundred
+// may wait for a thread that has no processor. So each call is timed by itself. The process stays alive
+// between the visits of `scripts/bench`, which says how long each visit lasts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 namespace weft::bench {
 namespace {
 
-/// What any single thread takes: multiplications and additions, each of which needs the one before.
+/// A loop for one thread: multiplications and additions, each of which needs the result of the one before.
 void chain(int64_t steps) {
   static volatile double kept = 1; // read and written, so that no compiler does the work beforehand
   double value = kept;

@@ -155,7 +155,7 @@ struct Moments {
   Vec mean, scale; ///< the latter is 1 / sqrt(variance + eps)
 };
 
-/// Of a row: the mean of what first(j) gives, then the mean square of the distances of what again(j) gives.
+/// The mean of the values first(j) of a row, then the variance of the values again(j) around it.
 template <typename First, typename Again>
 Moments moments(int64_t columns, const First &first, const Again &again) {
   constexpr int chains = 4;

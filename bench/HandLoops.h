@@ -35,7 +35,7 @@ private:
   int64_t count_;
 };
 
-/// What both sides add to a variance.
+/// The constant that Weft and the loops add to a variance.
 inline constexpr double normEps = 1e-5;
 
 /// How the results are written.

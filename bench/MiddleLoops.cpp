@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lanes are neighbouring columns. A thread takes a block of columns of one matrix, reads it from memory once,
-// whatever number of passes the work needs, and keeps it in the cache meanwhile. What a pass accumulates is
-// in registers.
+// Lanes are neighbouring columns. A thread works on a block of columns of one matrix. It reads the block from
+// memory once, and the later passes find it in the cache. Accumulators are in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,8 @@ namespace {
 // Vectors of a block's row. More would spill their accumulators; fewer would use less of each page.
 constexpr int width = 8;
 constexpr int64_t blockColumns = width * lanes, maxMiddle = 256;
-// Rows that a pass over memory asks for ahead: the hardware does not follow pieces that lie so far apart.
+// How many rows ahead a pass over memory prefetches: the hardware prefetcher does not follow pieces that are
+// so far apart.
 constexpr int64_t ahead = 8;
 
 /// Calls body(first element of a block) for all blocks of columns of all matrices.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Beside the product in f32, which oneDNN computes. Of the others oneDNN 2.6 takes bf16 alone, where the
-// processor has instructions for it; the rest are Weft's own.
+// Products of other dtypes, compared with the product in f32, which oneDNN computes. Of the others, oneDNN
+// 2.6 supports only bf16, on processors with instructions for it; Weft's own kernels compute the rest.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,7 @@
 
 namespace weft::bench {
 
-/// What one row measured.
+/// The measurements of one row.
 struct RowResult {
   std::vector<Samples> samples; ///< "weft", "hand", "copy"
   int64_t bytes = 0;            ///< read and written once; 0 where the row is not about memory
@@ -63,8 +63,8 @@ RowResult run_product_f64();
 /// takes, as JSON.
 std::string first_step(const std::string &name);
 
-/// Times the single calls of a step, or of a loop on one thread ("loop:0.5", in milliseconds), as often as
-/// standard input asks for: a line has the seconds that a visit lasts, and the fewest calls.
+/// Times the single calls of a step, or of a loop on one thread ("loop:0.5", in milliseconds). Each line of
+/// standard input requests a visit: how many seconds it lasts, and the minimum number of calls.
 void serve_calls(const std::string &what);
 
 } // namespace weft::bench

@@ -55,7 +55,7 @@ public:
               synchronize();
             }};
   }
-  /// Fails where the training did nothing, which would be fast.
+  /// Fails if the training changed nothing, because a step that does nothing is fast.
   std::string losses() const {
     const double last = (*this)().item<float>();
     if (!(last < first_))
@@ -71,8 +71,8 @@ private:
   double first_ = 0;
 };
 
-/// What a step's time is made of. `return_us` is what the caller's thread is held up for, on an idle queue;
-/// `host_us` what lies outside the launches.
+/// The parts of a step's time. `return_us` is the time until the call returns, on an idle queue; `host_us` is
+/// the time outside of launches.
 std::vector<std::pair<std::string, double>> parts(const TimedStep &step, int calls) {
   const std::function<void()> call = step.contender().call;
   std::vector<double> returns;
@@ -266,7 +266,7 @@ RowResult run_alternating() {
   return result;
 }
 
-/// What explain() says of a compilation's phase, in milliseconds.
+/// The time of a phase of the compilation, from explain(), in milliseconds.
 static double phase_ms(const std::string &explanation, const std::string &phase) {
   const size_t place = explanation.find(phase + " ");
   return place == std::string::npos ? NAN : std::stod(explanation.substr(place + phase.size() + 1));

@@ -30,8 +30,8 @@ inline constexpr int maxThreads = 64;
 /// WEFT_NUM_THREADS, or the number of processors this process may run on.
 int thread_count();
 
-/// Runs body(begin, end, worker) over [0, tasks) in ranges of multiples of `grain`. Each worker has its own
-/// half (or share) and takes it in eight pieces; who is done first helps the others.
+/// Runs body(begin, end, worker) over [0, tasks) in ranges of multiples of `grain`. Each worker has an equal
+/// share and runs it in eight pieces; a worker that has finished its share helps the others.
 template <typename Body> void parallel(int64_t tasks, int64_t grain, const Body &body) {
   struct alignas(64) Share {
     std::atomic<int64_t> next;

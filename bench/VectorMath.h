@@ -77,7 +77,7 @@ template <int n> inline Vec polynomial(Vec x, const float (&c)[n]) {
   return y;
 }
 
-/// exp(x) = p 2^n, where n stands in the low bits of `shifted`.
+/// exp(x) = p 2^n, where the low bits of `shifted` are n.
 struct ExpReduction {
   IVec shifted;
   Vec r;

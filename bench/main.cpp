@@ -82,9 +82,9 @@ std::string failure(const std::string &name, const std::string &why) {
   return "{\"row\": " + quoted(name) + ", \"results\": {}, \"error\": " + quoted(why) + "}";
 }
 
-/// What a row's own process does; its last words go to `out`.
+/// The body of the process of one row, which writes its result or its error to `out`.
 void run_here(const Row &row, bool asJson, int out) {
-  // Kernels beside loops that this thread calls: the queue's thread is no part of what is compared.
+  // The loops run on this thread, so the kernels do too: the queue's thread is not compared.
   if (row.inlineQueue)
     ::setenv("WEFT_CPU_QUEUE", "inline", 0);
   std::string text;
@@ -106,7 +106,7 @@ void run_here(const Row &row, bool asJson, int out) {
 // A row that compiles for minutes has failed, and the others are to be measured.
 constexpr unsigned mostSeconds = 180;
 
-/// Runs a row in a process of its own, so that no row finds the threads, memory and kernels of another.
+/// Runs each row in a separate process, so that rows do not share threads, memory or compiled kernels.
 std::string run_apart(const Row &row, bool asJson) {
   int ends[2];
   if (::pipe(ends) != 0)
