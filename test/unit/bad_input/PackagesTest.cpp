@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step that was saved is damaged in every field of its container, cut short, and changed byte by byte
-// behind checksums that are made right again; the C interface must name what does not fit, or run what is
-// left.
+// A saved step is damaged in every field of its container, truncated, and changed byte by byte with corrected
+// checksums. The C interface must report what is wrong, or run the package if it is still valid.
 //
 //===----------------------------------------------------------------------===//
 #include "BadInput.h"
@@ -69,7 +68,8 @@ void seal(std::string &bytes) {
   store(bytes, 0, header);
 }
 
-/// Opens, loads and lists what is there; throws what the C interface reports.
+/// Opens a package, loads its functions and lists its contents; throws the error that the C interface
+/// reports.
 void open(const std::string &bytes) {
   weft_package *package = nullptr;
   weft_executable *step = nullptr;
@@ -83,7 +83,7 @@ void open(const std::string &bytes) {
   weft_executable_destroy(step);
   weft_package_close(package);
   if (status) {
-    // A plan that asks for more than can be addressed is refused for that.
+    // A plan that needs more memory than can be addressed is refused with that message.
     EXPECT_EQ(status, code == "WEFT-M001" ? WEFT_ERROR_MEMORY : WEFT_ERROR_PACKAGE) << message;
     throw Error(message, code);
   }
@@ -206,8 +206,8 @@ TEST(Packages, OfEveryLengthAreRefused) {
   expectUsable();
 }
 
-// Behind right checksums, so that every check of plan, state, constants and image is reached. What loads is
-// not run: its kernels are machine code, and a package is trusted as a program is.
+// The checksums are corrected, so that the checks of plan, state, constants and image are reached. Packages
+// that load are not run: their kernels are machine code, and a package is trusted like a program.
 TEST(Packages, WithChangedBytesAreRefusedOrLoad) {
   const std::string &good = saved();
   const auto header = load<PackageHeader>(good, 0);

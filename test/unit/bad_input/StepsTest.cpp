@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An index or label out of range, an assertion that fails, or memory that is not there: afterwards
-// parameters, moments, counts of steps and the generator have the bits that they had, compiled or not, and
-// the next good step gives what it gives in a program that never saw the bad one.
+// A step fails: an index or label is out of range, an assertion is false, or there is too little memory.
+// Afterwards parameters, moments, step counts and the generator have the same bits as before, compiled or
+// not, and the next step gives the same bits as in a program without the failed step.
 //
 //===----------------------------------------------------------------------===//
 #include "BadInput.h"
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, Step, ::testing::Combine(::testing::ValuesIn(fa
                                   (std::get<1>(info.param) ? "Compiled" : "Lazy");
                          });
 
-// Memory is secured before the first launch: what does not fit has written nothing.
+// Memory is allocated before the first launch, so a call without enough memory writes nothing.
 TEST(StepWithoutMemory, IsUndone) {
   Tensor state = ones({1 << 20});
   auto step = compile(

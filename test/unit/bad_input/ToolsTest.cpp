@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The tools run in processes of their own: none may die of a signal, take long, or give another exit code
-// than 0 and 1. Text reaches the parser through each of them. The folder of compiled kernels is full,
-// read-only, or shared with another process.
+// Each tool runs in a separate process. None may be killed by a signal, run for long, or exit with a code
+// other than 0 and 1. Each of them parses text. The folder of compiled kernels is full, read-only, or shared
+// with another process.
 //
 //===----------------------------------------------------------------------===//
 #include "BadInput.h"
@@ -217,7 +217,7 @@ TEST_P(TextTable, IsRefusedByEveryTool) {
   for (const size_t tool : {size_t(0), 1 + turn++ % 5}) {
     const Outcome outcome = run(tools[tool]);
     EXPECT_EQ(outcome.code, 1) << tools[tool][1] << ": " << outcome.output.substr(0, 2000);
-    // What is no text at all is refused before it is parsed by some.
+    // Some tools refuse a file that is not text before they parse it.
     if (tool && GetParam().text.find('\0') != std::string::npos)
       expectWords(outcome, {"bad.mlir' is no program", "found a zero byte"});
     else
@@ -287,7 +287,7 @@ TEST(Tools, SayWhatIsNoProgram) {
   EXPECT_EQ(run({"weft"}).code, 2);
 }
 
-// What step.save() wrote goes on in the tool where the program was, to the bit.
+// The tool continues a step that step.save() wrote, with the bits that the program would have computed.
 TEST(Tools, RunASavedStepOn) {
   const Folder folder;
   manual_seed(5);
@@ -382,7 +382,7 @@ TEST_F(Cache, IsReadOnly) {
            ::mount(directory.c_str(), directory.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
            ::mount("none", directory.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0;
   };
-  // What is there serves; what is not there is compiled, and said once.
+  // Kernels in the folder are used; others are compiled, with one note.
   const std::string other = folder.file("other.mlir", [] {
     std::string text = good;
     text.replace(text.find("weft.tanh"), 9, "weft.sqrt");

@@ -108,8 +108,8 @@ codegen::Mapping::State BlockMapping::reduce(KernelBuilder &kernel, State partia
 
 void BlockMapping::barrier(KernelBuilder &kernel) const { kernel.create<gpu::BarrierOp>(); }
 
-/// The first position wins. Threads of the host's blocks take turns at barriers only, so that number and
-/// value stay those of the position; a GPU needs a record whose value belongs to the winner.
+/// The failure with the lowest position is recorded. Threads of the host's blocks switch at barriers only, so
+/// the check's number and value belong to that position; a GPU needs a record that is written as a whole.
 void BlockMapping::fail(KernelBuilder &kernel, int64_t check, Value position, Value value) const {
   Value before = kernel.create<memref::AtomicRMWOp>(position.getType(), arith::AtomicRMWKind::mins, position,
                                                     kernel.check, ValueRange{kernel.index(1)});
@@ -147,8 +147,8 @@ BlockTarget::BlockTarget(int64_t threads, codegen::Skeleton row)
 // Execution on the host
 //===----------------------------------------------------------------------===//
 
-/// Where a thread finds its own number and its block's among the sizes of its frame; and the import that is a
-/// barrier, one that no kernel calls.
+/// The positions of the thread's number and the block's number among the sizes of the frame; and the import
+/// that implements the barrier, one that no other kernel calls.
 static constexpr int64_t threadPlace = -1, blockPlace = -2;
 static constexpr StringLiteral barrierImport = "weft.import.lgamma";
 static constexpr auto barrierNumber = static_cast<size_t>(runtime::ImportId::lgamma_f64);
@@ -202,7 +202,7 @@ Status lowerBlocks(ModuleOp module) {
     } else if (isa<gpu::BarrierOp>(op)) {
       if (function.isPrivate())
         status = Status::error("a helper waits for other threads; only the kernel itself may");
-      // Who waits hands out the scratch, so that what it holds is read again afterwards.
+      // The barrier returns the scratch, so that the compiler reads it again afterwards.
       b.setInsertionPoint(op);
       Value scratch = function.getArgument(function.getNumArguments() - 4);
       Value address = b.create<memref::ExtractAlignedPointerAsIndexOp>(loc, scratch);
@@ -216,7 +216,7 @@ Status lowerBlocks(ModuleOp module) {
 
 namespace {
 
-/// The threads of one block, each with a stack of its own.
+/// The threads of one block, each with its own stack.
 class Block {
 public:
   Block(size_t threads, ThreadOrder order)

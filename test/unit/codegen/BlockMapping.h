@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels in the form that a GPU's have: the threads of a block share a task. The block's number, the
-// thread's and the barrier are ops of the gpu dialect. What is made of them here runs on the host: every
-// thread of a block is a context of its own, and only a barrier hands over to the next one. So a kernel that
-// lacks a barrier reads what was never written, in one of the two orders of threads.
+// Kernels in the form of a GPU's kernels: the threads of a block share a task. The numbers of the block and
+// of the thread, and the barrier, are ops of the gpu dialect. Here they are lowered to code of the host:
+// every thread of a block is a context, and a barrier switches to the next one. So if a barrier is missing, a
+// kernel reads elements before they are written, in one of the two orders of threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_UNIT_CODEGEN_BLOCKMAPPING_H
@@ -41,7 +41,7 @@ public:
   void withStreams(codegen::KernelBuilder &kernel, bool streaming, int64_t lanes,
                    StreamBody emit) const override;
 
-  /// Scratch that reductions across threads take, before the skeleton's own.
+  /// The scratch of reductions across threads, which comes before that of the skeleton.
   int64_t ownScratch() const { return threads * 3 * 8; }
 
   const int64_t threads;
@@ -59,8 +59,8 @@ public:
   const int64_t threads; ///< of a block
 };
 
-/// Kernels for blocks of so many threads: what all targets share, `row` of a skeleton of its own, and the
-/// fallback for the rest.
+/// Kernels for blocks of this many threads: the skeletons that all targets share, a skeleton for `row` if one
+/// is given, and the fallback for other fusions.
 struct BlockTarget {
   explicit BlockTarget(int64_t threads, codegen::Skeleton row = nullptr);
   BlockTarget(const BlockTarget &) = delete;

@@ -27,8 +27,8 @@
 #include <thread>
 #include <unistd.h>
 
-/// Faults of this program's own making: in front of the C++ library's operator new and the C library's
-/// pthread_create, which every library of the process then calls.
+/// Fault injection: operator new and pthread_create of this program replace those of the C++ and C libraries
+/// in the whole process.
 namespace failing {
 static std::atomic<int> allocations{-1}; // that helper threads still get; -1: all
 static std::atomic<int> threads{-1};
@@ -125,7 +125,7 @@ TEST_F(Cache, HitsInMemoryAndOnDisk) {
   EXPECT_EQ(cache.counters().compiled, 0u);
 }
 
-/// A compiler whose code says what it was made from.
+/// A compiler whose code is the text that it was given.
 class NamedCompiler : public codegen::KernelCompiler {
 public:
   NamedCompiler(std::string name, std::string processor)
@@ -226,7 +226,7 @@ TEST_F(Cache, APipeInPlaceOfAnEntryIsNotWaitedFor) {
   EXPECT_TRUE(fs::is_regular_file(path)) << "the entry is there again";
 }
 
-// No memory is asked for as large as a file says that it is.
+// The size in a file's header is not allocated before it is checked.
 TEST_F(Cache, AnEntryOfATerabyteIsDamaged) {
   auto one = kernel(1);
   {
@@ -296,7 +296,7 @@ TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
   {
     ASSERT_TRUE(KernelCache(options).compileKernels(kernels, v4, 1));
   }
-  // On a quiet machine the caller may have read all of them before a helper has begun: then nothing fails.
+  // If the caller has read all kernels before a helper thread starts, nothing fails.
   constexpr int allocations = 60, mostSweeps = 100, enough = 6;
   int refused = 0;
   for (int turn = 0; turn < allocations || (refused < enough && turn < allocations * mostSweeps); ++turn) {
@@ -308,7 +308,7 @@ TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
       ++refused;
       EXPECT_EQ(objects.status().code(), "WEFT-M001") << objects.status().message();
     }
-    // Memory is back, and no thread waits for a kernel that nobody makes.
+    // There is memory again, and no thread waits for a kernel that no thread compiles.
     objects = cache.compileKernels(kernels, v4, 4);
     ASSERT_TRUE(objects) << objects.status().message();
     ASSERT_EQ(objects->size(), 8u);
@@ -374,7 +374,7 @@ TEST_F(Cache, AReadOnlyDirectoryStillServes) {
 TEST_F(Cache, AFullDiskLeavesMemory) {
   const pid_t pid = ::fork();
   if (pid == 0) {
-    // The limit holds for the whole process, so that the test gets one of its own.
+    // The limit is one of the process, so the test runs in a separate process.
     ::signal(SIGXFSZ, SIG_IGN);
     const struct rlimit small = {100, 100};
     ::setrlimit(RLIMIT_FSIZE, &small);

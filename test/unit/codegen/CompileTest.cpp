@@ -140,7 +140,7 @@ TEST(Compile, EqualKernelsAreMadeOnce) {
   EXPECT_EQ(program.report.kernels[0].launches, 2u);
 }
 
-/// Adam over so many tensors of different sizes, all but the gradients in place.
+/// Adam over this many tensors of different sizes; all but the gradients are updated in place.
 std::string adamOver(int tensors, const std::string &name) {
   std::string arguments, types, steps, values;
   for (int i = 0; i < tensors; ++i) {

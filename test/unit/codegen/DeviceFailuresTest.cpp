@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checks that fail on devices which nobody waits for: what comes after them is issued all the same, and the
-// device computes it. Only the predicates of the plan keep state as it was.
+// Checks that fail on a device while the host does not wait for it. The later launches are issued and run,
+// and only the predicates of the plan prevent writes to state.
 //
 //===----------------------------------------------------------------------===//
 #include "DeviceProgram.h"
@@ -132,7 +132,7 @@ TEST(DeviceFailures, CallsOnTheSameStateDoNothingUntilTheHostHasSeenIt) {
     EXPECT_TRUE(other[i]->wait().ok());
     EXPECT_NE(bytesOf(*other[i]), bytesOf(arguments[i])) << "argument " << i;
   }
-  // After that the same call happens, and does what it does on other state.
+  // After the failure has been reported, the same call runs, and gives the same results as on other state.
   EXPECT_TRUE(call(own, false)->wait().ok());
   for (size_t i = 4; i < own.size(); ++i) {
     EXPECT_TRUE(own[i]->wait().ok());

@@ -114,7 +114,7 @@ public:
     return {};
   }
 
-  /// Expects the bits of the program on the host alone, which are near to what the interpreter finds.
+  /// Expects the bits of the program on the host alone, and values close to those of the interpreter.
   void expectAsOnTheHost(const std::vector<ir::Literal> &arguments, runtime::QueueMode mode,
                          llvm::ArrayRef<int64_t> sizes = {}) {
     auto host = runtime::Executable::load(hostPackage, "main").value_or_throw()->at(sizes).value_or_throw();

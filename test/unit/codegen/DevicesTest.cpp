@@ -74,7 +74,7 @@ TEST(Devices, MemoryIsKeptForTheStreamThatUsesIt) {
     const runtime::Point point = user->record().value_or_throw();
     buffer->note_point(user->id(), point);
     buffer.reset();
-    // Its own stream has it again at once, but for the work of another.
+    // The stream that freed a block may use it again at once, unless another stream has used it.
     auto again = Buffer::allocate(bytes, 0, device, own->id()).value_or_throw();
     EXPECT_EQ(again->data() == data, user == own.get());
     again.reset();
@@ -129,8 +129,8 @@ TEST(Devices, PinnedMemoryIsTheHostsAndComesFromTheDevice) {
   EXPECT_EQ(&runtime::host_device().pinned_allocator(), &runtime::CachingAllocator::get());
 }
 
-// Work of the host and of a device, with copies in both directions. What the host computes meanwhile touches
-// the same arena as the copies.
+// Launches of the host and of a device, with copies in both directions. During the copies, the host computes
+// in the same arena.
 constexpr const char *mixed = R"(
 weft.func @main(%a: tensor<24x24xf32, #gpu>, %h: tensor<24x24xf32, #cpu>) -> (tensor<24x24xf32, #cpu>, tensor<24x24xf32, #gpu>, tensor<24x24xf32, #cpu>) {
   %c = weft.constant dense<0.25> : tensor<24x24xf32, #gpu>
@@ -462,7 +462,7 @@ TEST(Devices, ADeviceWithoutMemoryFailsTheCallBeforeItsFirstLaunch) {
   runtime::Queue::get_default().trim();
   program.device.allocator().empty_cache();
   program.device.allocator().set_limit(program.device.allocator().memory_reserved());
-  // What the argument's segment still holds is taken.
+  // The rest of the argument's segment is allocated.
   std::vector<std::shared_ptr<Buffer>> held;
   while (true) {
     auto more = Buffer::allocate(512, 0, program.device);

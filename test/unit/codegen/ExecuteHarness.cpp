@@ -133,8 +133,8 @@ struct Memory {
 } // namespace
 
 namespace {
-/// What a kernel is given besides memory of its own: pointers to its operands and results, which come in the
-/// order of the fusion, and its sizes.
+/// The arguments of a kernel besides scratch: pointers to its operands and results, given in the order of the
+/// fusion, and its sizes.
 struct LaunchArguments {
   std::vector<void *> buffers;
   std::vector<int64_t> sizes;

@@ -52,7 +52,7 @@ private:
     runtime::KernelFn fn = nullptr;
   };
   Loaded build(codegen::CpuTarget target, const codegen::KernelTarget &kernels = codegen::cpuKernels());
-  /// Runs a kernel with memory of its own, `ownScratch` bytes beside what the schedule says.
+  /// Runs a kernel in new memory, with `ownScratch` bytes of scratch in addition to those of the schedule.
   using Launch = llvm::function_ref<void(const runtime::KernelFrame &frame, size_t sizes, int64_t tasks)>;
   std::vector<ir::Literal> launch(const std::vector<ir::Literal> &arguments, const std::vector<int> &inPlace,
                                   int64_t ownScratch, Launch run);

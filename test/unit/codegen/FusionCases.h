@@ -23,7 +23,7 @@ struct FusionCase {
 };
 void PrintTo(const FusionCase &each, std::ostream *os);
 
-/// Fusions of every kind, for what has to hold for all kernels.
+/// Fusions of every kind, for tests of rules that all kernels must keep.
 std::span<const FusionCase> fusionCases();
 
 } // namespace weft::testing

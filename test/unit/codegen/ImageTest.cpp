@@ -96,7 +96,7 @@ TEST(Refused, UnknownFunctionIsNamed) {
 }
 
 TEST(Refused, LibraryCallsOfCodeGenerationAreNamed) {
-  // Heap memory becomes malloc; 128-bit division has a routine of its own.
+  // Heap allocations become calls of malloc; 128-bit division is a call of a runtime routine.
   std::string heap =
       mapKernel("k",
                 "%m = memref.alloc(%i) : memref<?xf32>\n memref.store %x0, %m[%i] : memref<?xf32>\n"

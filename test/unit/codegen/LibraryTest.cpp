@@ -36,7 +36,7 @@ weft.func @main(%x: tensor<64x96xf32, #cpu>, %w: tensor<96x128xf32, #cpu>, %b: t
   weft.return %4 : tensor<64x128xf32, #cpu>
 })";
 
-/// Answers what it was told to, and remembers the questions.
+/// A library whose answers are set by the test, and which records the questions.
 class FakeLibrary final : public ir::ContractionLibrary {
 public:
   explicit FakeLibrary(ir::ContractionAnswer answer) : answer(std::move(answer)) {}
@@ -113,13 +113,13 @@ TEST(Library, TheTableAndTheHostTakeTheWholeEpilogue) {
   EXPECT_EQ(byTable.contraction.library_flops, ir::cpuDescription().libraryLeastFlops);
   EXPECT_EQ(byTable.contraction.workspace_bytes,
             static_cast<uint64_t>(ir::cpuDescription().libraryWorkspaceBytes));
-  // What a plan leaves out is the same figure.
+  // A plan leaves out the threshold if it is the default.
   EXPECT_EQ(runtime::ContractionChoice().library_flops, ir::cpuDescription().libraryLeastFlops);
   EXPECT_GE(byTable.contraction.residual, 0);
   EXPECT_EQ(byTable.result, byHost.result);
 }
 
-// What is refused is a kernel of its own, and the bits are the same.
+// An epilogue that the library refuses is a separate kernel, and the bits are the same.
 TEST(Library, ARefusedEpilogueIsAKernel) {
   using enum ir::Epilogue;
   Compiled whole = compile(nullptr);
@@ -143,7 +143,7 @@ TEST(Library, ARefusedEpilogueIsAKernel) {
   }
 }
 
-// What is granted stands in the text and in the plan, which the runtime keeps to.
+// The granted epilogue and workspace are in the text and in the plan, and the runtime uses no more.
 TEST(Library, AWorkspaceIsReserved) {
   FakeLibrary fake({"onednn", "", {}, 1000, 4096});
   Compiled made = compile(&fake);
@@ -175,8 +175,7 @@ weft.func @main(%x: tensor<?x96xf32, #rows>, %w: tensor<96x128xf32, #cpu>) -> te
   weft.return %0 : tensor<?x128xf32, #rows>
 })";
 
-// What another target's library, or that of another build, answered is in the plan, and found when it is
-// loaded.
+// The plan has the answers of the library of another target or build, and loading finds the difference.
 TEST(Library, APackageForALibraryThatIsNotHereIsRefused) {
   for (const char *program : {residualBlock, dynamicProduct})
     for (const char *library : {"other", "onednn"}) {

@@ -239,7 +239,7 @@ TEST(Loop, ViewsCompose) {
               0);
 }
 
-/// What stands above and below a slice that begins at 0 is read with another row length.
+/// The rows before and behind a slice that begins at 0 have another length.
 TEST(Loop, SlicesBetweenElementwiseOps) {
   expectClose(
       R"(weft.func @main(%x: tensor<3x3x3xi32, #cpu>, %y: tensor<3x3x3xi32, #cpu>) -> tensor<3x3x2xi32, #cpu> {

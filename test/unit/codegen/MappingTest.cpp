@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels whose tasks are shared by the threads of a block give the bits of a CPU's, where their skeleton is
-// one that all targets share; those for which there is none take the fallback, or are refused.
+// If a skeleton is shared by all targets, its kernels give the same bits whether a task is run by one thread,
+// as on a CPU, or by the threads of a block. Fusions without such a skeleton have the fallback, or are
+// refused.
 //
 //===----------------------------------------------------------------------===//
 #include "FusionCases.h"
@@ -94,7 +95,7 @@ TEST_P(Mappings, EveryKindHasTheFallback) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Mappings, ::testing::ValuesIn(fusionCases().begin(), fusionCases().end()),
                          [](const auto &info) { return std::string(info.param.name); });
 
-/// The numbers of an Adam step come from its scalars, so that these have to be such as occur.
+/// The scalars of the step are those of a real one, because random ones would give NaN.
 TEST(Mapping, AdamOverManyTensors) {
   FusedProgram program(
       R"(weft.func @main(%p: tensor<1000xf32, #cpu>, %g: tensor<1000xf32, #cpu>, %m: tensor<1000xf32, #cpu>, %v: tensor<1000xf32, #cpu>,
@@ -141,13 +142,13 @@ TEST(Mapping, TheFirstFailureIsReportedWhateverThreadFindsIt) {
 }
 
 //===----------------------------------------------------------------------===//
-// A skeleton of the target's own
+// A skeleton of one target
 //===----------------------------------------------------------------------===//
 
 constexpr int64_t rowLength = 203;
 
-/// Each row in reverse, divided by its sum: a row's elements are in scratch, where threads read what others
-/// wrote, and each thread adds every so-manieth of them, two at a time.
+/// Each row in reverse, divided by its sum. A row's elements are in scratch, where threads read elements that
+/// other threads wrote. Each thread adds pairs of elements, at a distance of twice the number of threads.
 Status emitReversedRows(codegen::KernelBuilder &kernel) {
   const auto &mapping = static_cast<const BlockMapping &>(kernel.mapping);
   Type f32 = kernel.builder.getF32Type();
@@ -193,7 +194,7 @@ Status emitReversedRows(codegen::KernelBuilder &kernel) {
   return {};
 }
 
-/// What that adds, in its order.
+/// The sum that the skeleton computes, in the same order.
 float sumInBlockOrder(const std::vector<float> &row, int64_t threads) {
   std::vector<float> sums;
   for (int64_t thread = 0; thread < threads; ++thread) {

@@ -96,7 +96,7 @@ class Sweep : public ::testing::TestWithParam<Unary> {};
 
 std::string bodyOf(const char *op) { return std::string("%y = ") + op + " %x0 : $T"; }
 
-/// What a sweep, or one thread's part of it, found.
+/// The result of a sweep, or of one thread's part of it.
 struct Tally {
   double worst = 0;
   float worstAt = 0, worstGot = 0;
@@ -197,7 +197,7 @@ TEST_P(Sweep, StaysWithinItsBound) {
     std::lock_guard lock(mutex);
     total.add(worker.tally);
   };
-  // Tests run beside each other; only the sweep that takes minutes asks for all processors.
+  // Tests run in parallel, so only the sweep that runs for minutes uses all processors.
   std::vector<std::thread> threads;
   for (unsigned i = 1; fullSweep() && i < std::thread::hardware_concurrency(); ++i)
     threads.emplace_back(work);
@@ -333,7 +333,7 @@ TEST(Math, FmaRoundsOnce) {
   }
 }
 
-/// What the sweep allows a unit for is exact at the points that programs rely on.
+/// The sweep allows an error of one unit, but results at the points that programs rely on are exact.
 TEST(Math, PowersOfTwoAreExact) {
   std::vector<float> whole, power;
   for (int k = -149; k <= 127; ++k)

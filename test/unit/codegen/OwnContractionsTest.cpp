@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every contraction of every program under test/ and examples/, as it comes out of fusion with its epilogue,
-// is computed by Weft's own kernel, and by the library where that takes it. Operands are eighths, so that no
-// sum of their products is rounded, in whatever order it is added: the results are equal to the bit.
+// Every contraction of every program under test/ and examples/, with its epilogue, is computed by Weft's own
+// kernel, and by the library if that supports it. Operands are multiples of 1/8, so that no sum of products
+// is rounded in any order, and the results must have the same bits.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Compile.h"
@@ -36,7 +36,7 @@ using runtime::ContractionShape;
 
 constexpr const char *own = "weft";
 
-/// Nobody multiplies but Weft.
+/// A library that supports no contraction, so that Weft's own kernel computes all.
 class NoLibrary final : public ir::ContractionLibrary {
 public:
   ir::ContractionAnswer ask(const ir::ContractionSignature &) const override {
@@ -52,7 +52,7 @@ ContractionShape shapeOf(const ir::ContractionSignature &signature, ir::DotGener
   return shape;
 }
 
-/// The contractions of one program, and whether its text names every one as Weft's own.
+/// Collects the contractions of one program, and checks that its text gives none of them to a library.
 void collect(StringRef text, const std::string &name, std::map<ContractionShape, std::string> &found) {
   DialectRegistry registry;
   ir::registerDialect(registry);
@@ -69,7 +69,7 @@ void collect(StringRef text, const std::string &name, std::map<ContractionShape,
     return;
   (*module)->walk([&](ir::DotGeneralOp dot) {
     auto function = dot->getParentOfType<ir::FuncOp>();
-    // An answer that stands in the text stays.
+    // An answer that the text has is not replaced.
     if (ir::LibraryAttr library = dot.getLibraryAttr(); library && !text.contains("weft.library"))
       EXPECT_EQ(library.getName().str(), own) << name;
     if (auto signature = ir::getSignature(dot, ir::rangesOf(function)))

@@ -24,7 +24,7 @@ std::string with(std::string text, int64_t rows, int64_t columns, const std::str
   return text;
 }
 
-/// `floor`: the magnitude of the summed terms, where cancellation makes the result's own spacing meaningless.
+/// `floor`: the magnitude of the summed terms, for sums whose result is small because terms cancel.
 void expectClose(const std::string &text, ir::FusionKind kind, double units, double floor = 1e-30,
                  double low = -2, double high = 2, std::vector<int> inPlace = {}) {
   if (passedOver())
@@ -146,7 +146,7 @@ TEST(Row, Softmax) {
   }
 }
 
-/// The maximum of a softmax disregards the sign of zeros and nothing else.
+/// The maximum of a softmax may be a zero of either sign; nothing else may differ.
 TEST(Row, SoftmaxOfSpecialValues) {
   for (int64_t n : {7, 70, 1024}) {
     FusedProgram program(with(softmax, 6, n), ir::FusionKind::row);
@@ -221,7 +221,7 @@ TEST(Row, SeveralDimensionsAndBroadcastInside) {
       ir::FusionKind::row, sumUnits(64) + 2, 64, 0.5, 2);
 }
 
-/// A sum has the same bits whatever it is fused with.
+/// A sum has the same bits for every fusion that contains it.
 TEST(Row, FusionNeverChangesASum) {
   for (int64_t n : {10, 100, 1000}) {
     FusedProgram alone(with(R"(weft.func @main(%x: tensor<$Rx$Nxf32, #cpu>) -> tensor<$Rxf32, #cpu> {
@@ -370,8 +370,8 @@ TEST(Column, SoftmaxOfSpecialValues) {
   }
 }
 
-/// Moments in f64 of the sum of two tensors; a factor for each matrix, each row and each column; the mean,
-/// and what was summed, as further results. The rows are two dimensions, the columns as well.
+/// Moments in f64 of the sum of two tensors, with a factor for each matrix, row and column. The mean and the
+/// sum of the tensors are results too. Rows and columns consist of two dimensions each.
 const char *middleNorm =
     R"(weft.func @main(%x: tensor<3x$Rx2x4x$Nx$T, #cpu>, %r: tensor<3x$Rx2x4x$Nx$T, #cpu>,
     %o: tensor<3x$T, #cpu>, %k: tensor<$Rx2x$T, #cpu>, %w: tensor<4x$Nx$T, #cpu>)
@@ -427,7 +427,8 @@ TEST(Column, GradientAndAThirdPass) {
                 ir::FusionKind::column, 40, 19, 0.5, 2);
 }
 
-/// A sum down columns has the same bits whatever it is fused with, and for one matrix those of leading rows.
+/// A sum down columns has the same bits for every fusion that contains it, and for one matrix those of a sum
+/// over leading dimensions.
 TEST(Column, FusionNeverChangesASum) {
   const char *alone = R"(weft.func @main(%x: tensor<$Ox$Rx$Nxf32, #cpu>) -> tensor<$Ox$Nxf32, #cpu> {
     %0 = weft.sum %x, dims = [1] : tensor<$Ox$Rx$Nxf32, #cpu>

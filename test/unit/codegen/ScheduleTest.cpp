@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A schedule is right or it is refused; one that is right computes what the chosen one computes, bit for bit,
-// and writes nowhere else. Schedules are made at random from fixed seeds, for programs of every kind.
+// Every schedule that the verifier accepts computes the bits of the chosen schedule, and writes nowhere else.
+// The schedules are random, from fixed seeds, for programs of every kind.
 //
 //===----------------------------------------------------------------------===//
 #include "FusionCases.h"

@@ -26,8 +26,8 @@ using runtime::Point;
 
 namespace {
 
-/// Runs pieces of work in order on a thread of its own. It is no queue of the runtime: a call that runs on
-/// one makes its streams, and queues order themselves behind calls.
+/// Runs pieces of work in order on one thread. It is not a queue of the runtime: calls on a queue make their
+/// streams themselves, and queues are ordered after calls.
 class Worker {
 public:
   Worker() : thread_([this] { run(); }) {}
@@ -101,7 +101,8 @@ public:
       own.scratch = static_cast<std::byte *>(SeparateDevice::own(run.scratch));
       own.checks = static_cast<runtime::CheckSlot *>(SeparateDevice::own(run.checks));
       own.failure = static_cast<runtime::FailureRecord *>(SeparateDevice::own(run.failure));
-      // As on a device whose launches nobody looks at: only predicates keep arguments as they were.
+      // As on a device whose results the host does not read in between: only predicates prevent writes to
+      // arguments.
       own.stops = false;
       return runtime::run_launches(own);
     });
@@ -239,7 +240,7 @@ void *SeparateDevice::map(void *, size_t bytes, size_t alignment) {
   ::close(file);
   if (own == MAP_FAILED || reserved == MAP_FAILED)
     return nullptr;
-  // What lies around the aligned segment stays reserved: nothing else begins right behind it.
+  // The addresses around the aligned segment stay reserved, so that no other mapping follows it directly.
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(reserved) + alignment - 1) / alignment * alignment;
   const std::lock_guard lock(segments().mutex);
   segments().all[begin] = {bytes, static_cast<std::byte *>(own)};

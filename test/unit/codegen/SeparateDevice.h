@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The second implementation of the device interface, for tests. Its kernels are code of the host, run by a
-// thread of its own. Its memory is mapped twice: at the addresses that it hands out nobody may read or write,
-// so that a host which follows one of them ends with a signal; its own thread uses the other mapping.
+// The second implementation of the device interface, for tests. Its kernels are code of the host, run by the
+// device's thread. Its memory is mapped twice. The addresses that the allocator returns can be neither read
+// nor written, so that a host that dereferences one of them is killed by a signal. The device's thread uses
+// the other mapping.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_UNIT_CODEGEN_SEPARATEDEVICE_H
@@ -37,7 +38,8 @@ public:
   Expected<std::unique_ptr<runtime::DeviceStream>> make_stream() override;
   Status copy_now(void *to, const void *from, size_t bytes, runtime::CopyDirection direction) override;
 
-  /// Where devices of this kind find what they address so; an address of the host stays.
+  /// The address in the device's mapping that belongs to a returned address; an address of the host is
+  /// unchanged.
   static void *own(const void *address);
   void count(runtime::CopyDirection direction, size_t bytes);
 
@@ -45,7 +47,8 @@ public:
   std::atomic<uint64_t> runs{0}, launches{0}; ///< that it was asked to carry out
   std::atomic<uint64_t> pinnedBytes{0};       ///< of the host's memory that is pinned now
   std::atomic<uint64_t> waits{0};             ///< of the host, for a point
-  /// Microseconds that the device waits before each copy and run: whoever does not wait for it shows.
+  /// Microseconds that the device waits before each copy and run, so that a missing wait of the host is
+  /// found.
   std::atomic<int> delayUs{0};
 
 private:

@@ -28,7 +28,8 @@ constexpr const char *addsASize = R"(
   })";
 } // namespace
 
-// No pass makes such an op, and its verifier refuses it: what is behind the verifier fails all the same.
+// No pass makes such an op, and its verifier refuses it; without the verifier, the later stages must report
+// an error too.
 TEST(Inexpressible, IsNoNumberOfAKernel) {
   FusedProgram program(addsASize, ir::FusionKind::loop);
   ASSERT_TRUE(program.valid());

@@ -65,7 +65,7 @@ TEST(Digits, AreDrawnWhereThereIsNoMnist) {
   const weft::test::TemporaryFolder folder;
   ASSERT_EQ(unsetenv("WEFT_DATA_DIR"), 0);
   EXPECT_EQ(mnist_or_drawn_digits("", Split::test).size(), 2000);
-  // A folder that is named and has no MNIST is an error, and nothing is drawn in its place.
+  // A given folder without MNIST is an error; digits are not drawn instead.
   EXPECT_THROW(mnist_or_drawn_digits(folder / "none", Split::test), weft::Error);
   std::filesystem::create_directory(folder / "mnist");
   ASSERT_EQ(setenv("WEFT_DATA_DIR", std::string(folder.path()).c_str(), 1), 0);

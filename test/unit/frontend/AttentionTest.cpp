@@ -82,7 +82,7 @@ TEST(Attention, LazyAndCompiledAreTheSameBits) {
   EXPECT_EQ(bitsOf({a, b, c, d}), bitsOf({e, f, g, h}));
 }
 
-// Rows that see nothing are 0, and have no gradient, as in PyTorch.
+// Rows that see no key are 0, and have no gradient, as in PyTorch.
 TEST(Attention, RowsThatSeeNothingAreZero) {
   Operands o({2}, 3, 4, 4, 4);
   Tensor mask = tensor({1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0}, {3, 4}) > 0;

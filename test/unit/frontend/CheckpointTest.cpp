@@ -68,7 +68,7 @@ struct Training {
 };
 } // namespace
 
-// The promise: bit for bit what a run gives that never stopped, wherever it is stopped.
+// A run that is stopped and resumed at any step gives the bits of a run that was not stopped.
 TEST(Checkpoint, AResumedRunIsTheRunThatNeverStopped) {
   TemporaryFolder folder;
   std::string path = folder / "run.safetensors";
@@ -96,7 +96,7 @@ TEST(Checkpoint, AResumedRunIsTheRunThatNeverStopped) {
   }
 }
 
-// Into a run that is under way: the same slots are written, so nothing compiles again.
+// Loading into a run that has already taken steps: the same slots are written, so nothing is compiled again.
 TEST(Checkpoint, GoingBackInARunCompilesNothing) {
   TemporaryFolder folder;
   std::string path = folder / "run.safetensors";

@@ -328,7 +328,7 @@ TEST(Module, SequentialNamesItsPartsAndAppliesThemInOrder) {
   EXPECT_ERROR(net(zeros({2, 5})), "mat1 and mat2 shapes cannot be multiplied (2x5 and 6x4)");
 }
 
-// The check of a label belongs to what reads it: it holds where the loss itself is not used, too.
+// A label is checked by the op that reads it, even if the loss is not used.
 TEST(Compile, ALabelOutOfRangeIsFoundWhereTheLossIsNotUsed) {
   nn::Linear net(2, 2);
   optim::SGD sgd(net.parameters(), {.lr = 1});

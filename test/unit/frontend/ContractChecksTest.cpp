@@ -85,7 +85,7 @@ TEST(ContractChecks, ACheckIsMadeWhateverSimplificationLeavesOfItsUse) {
         return b.slice(0, 0, 1) * 2;
       },
       x, beyond);
-  // One element: what is a window of several is all of the tensor.
+  // With one element, a window is the whole tensor.
   expectCheck(
       "of one element", [](Tensor a, Tensor i) { return a.index_select(0, i).prod() * 0 + 1; },
       tensor({4}, {1}), indices({1}));

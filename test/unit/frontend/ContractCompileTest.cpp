@@ -27,7 +27,7 @@ WEFT_STRUCT(Settings, batch, weight, classes)
 
 enum class Activation { none, relu };
 
-/// What the function compiled again for.
+/// The reason codes of the recompilations of a function.
 template <typename F> static std::string reasonOf(const F &f) {
   return f.variants()[0].code + ": " + f.variants()[0].reason;
 }

@@ -217,7 +217,7 @@ TEST(ContractGradients, TheyFlowThroughWritesOfViewsAsInPyTorch) {
   (y * tensor({1, 2, 3, 4}, {2, 2})).sum().backward();
   EXPECT_EQ(floats(x.grad()), Floats({0, 0, 3, 4}));
   EXPECT_EQ(floats(v.grad()), Floats({2, 4}));
-  // What a gradient needs is a value, and not storage: PyTorch raises here.
+  // A gradient needs values and not storage, so a write in between is allowed; PyTorch raises an error.
   Tensor w = full({2}, 3.0);
   w.requires_grad_();
   Tensor a = w * w, b = a * a;
@@ -285,7 +285,8 @@ TEST(ContractGradients, TheyFlowThroughViewsOfALeafThatIsAView) {
   EXPECT_EQ(floats(inside(ones({2, 2}))), Floats({11, 11, 1, 1}));
 }
 
-// torch.autograd.grad(l, v): v is what l was computed from, whatever was computed since.
+// torch.autograd.grad(l, v) differentiates with respect to the value of v that l was computed from, not a
+// later one.
 TEST(ContractGradients, AViewIsWhatALossWasComputedFromAlsoWhenItsLeafIsComputed) {
   for (bool read : {false, true}) {
     Tensor w = (count(4) + 1).detach().requires_grad_(), v = w.slice(0, 1, 3), loss = (v * v).sum();
@@ -303,7 +304,7 @@ TEST(ContractGradients, AViewIsWhatALossWasComputedFromAlsoWhenItsLeafIsComputed
     EXPECT_EQ(grad(other, {u})[0].item<float>(), 8);
     Tensor later = w.slice(0, 1, 3);
     EXPECT_ERROR(grad(loss, {later}), "appears to not have been used in the graph");
-    // What is written to the leaf is seen through the view.
+    // A write to the leaf is visible through the view.
     no_grad([&] { w += 1; });
     EXPECT_EQ(floats(v), Floats({3, 4}));
     EXPECT_EQ(floats(grad((v * v).sum(), {v})[0]), Floats({6, 8}));
@@ -471,7 +472,7 @@ TEST(ContractGradients, WrittenWithGradientsOffAValueKeepsItsHistory) {
               Floats({9, 97}));
     EXPECT_EQ(gradientAfter([](Tensor y) { y.detach().mul_(0.5); }), Floats({33, 49}));
     EXPECT_EQ(gradientAfter([](Tensor y) { no_grad([&] { y.copy_(y * y); }); }), Floats({513, 1153}));
-    // No bit of what is written is another: the sign of a zero, infinities.
+    // Written values keep every bit, such as the sign of a zero, and infinities.
     EXPECT_EQ(gradientAfter([](Tensor y) { no_grad([&] { y.copy_(tensor({-0.0F, INFINITY}, {2})); }); }),
               Floats({1, INFINITY}));
     EXPECT_TRUE(equal(signbit(written), weft::tensor({true, false})));

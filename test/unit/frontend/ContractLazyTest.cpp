@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One test for each sentence of the contract of lazy execution (docs/contract.md) that speaks of slices, of
-// storage that values share, and of failures. What else it says of lazy execution is in ContractRunTest.cpp.
+// One test for each sentence of the contract of lazy execution (docs/contract.md) about slices, shared
+// storage, and failures. ContractRunTest.cpp has the other sentences.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -243,7 +243,7 @@ TEST(ContractLazyFailures, WritesByIndexToo) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a failure leaves
+// State after a failure
 //===----------------------------------------------------------------------===//
 
 TEST(ContractLazyUndo, AFailedWriteLeavesTheTensorAsItWas) {
@@ -313,7 +313,7 @@ TEST(ContractLazyUndo, WhatAFlushForAnotherReasonMetIsStillAnErrorOfItsRead) {
   EXPECT_EQ(floats(f(ones({3}))), Floats({2, 2, 2}));
   EXPECT_ERROR(f(x), "index 3 is out of bounds");
   EXPECT_EQ(floats(f(x)), Floats({0, 2, 4}));
-  // A trace that meets it, and fails, keeps what there is to go back to.
+  // A trace that reads the failed value, and fails, keeps the value that is restored.
   x.index_put_({indices({5})}, 1);
   auto g = compile([&](Tensor a) {
     x += a;

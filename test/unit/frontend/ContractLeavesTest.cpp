@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the contract (docs/contract.md) says of leaves: a gradient that was recorded is what it is, whether or
-// not the leaf still has a handle when it is read, and whatever is read before.
+// The contract of leaves (docs/contract.md): a recorded gradient does not depend on whether the leaf still
+// has a handle, nor on which values are read before it.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -14,7 +14,7 @@
 using namespace weft;
 
 namespace {
-/// A loss of a weight that is gone, and what was asked of the weight while it was there.
+/// A loss of a weight without a handle, and what was recorded with the weight before.
 struct Lost {
   Tensor loss, asked;
 };
@@ -126,7 +126,7 @@ TEST(ContractLeaves, OneThatRequiresNoGradientAnyMoreGetsNone) {
   loss.backward();
   EXPECT_FALSE(weight.grad().defined());
   EXPECT_EQ(floats(other.grad()), Floats({2, 2}));
-  // What was recorded before is asked again once it does.
+  // Once it requires a gradient again, operations that were recorded before are differentiated.
   weight.requires_grad_();
   loss.backward();
   EXPECT_EQ(floats(weight.grad()), Floats({2, 2}));
@@ -149,8 +149,8 @@ TEST(ContractLeaves, AGradientThatFailedIsNoneForTheNextOne) {
   EXPECT_ERROR(floats(gradient), "Target 2 is out of bounds");
 }
 
-// A view that was read has memory of its own: the product then takes an operand in rows instead of columns,
-// or without the room of the matrix that it is a part of.
+// A view that was read has its own memory: the product then reads an operand in rows instead of columns, or
+// without gaps between the rows.
 TEST(ContractLeaves, ReadingAViewInBetweenChangesNoBitOfAProduct) {
   if (!__builtin_cpu_supports("avx512f"))
     GTEST_SKIP() << "without AVX-512 a transposed operand is another product (docs/numerics.md)";
@@ -175,7 +175,7 @@ TEST(ContractLeaves, ReadingAViewInBetweenChangesNoBitOfAProduct) {
   EXPECT_EQ(run(true, true), expected);
 }
 
-/// The contributions to a gradient are added in one order, wherever values were read in between.
+/// The contributions to a gradient are added in one order, even if values were read in between.
 TEST(ContractLeaves, ReadingInBetweenChangesNoBitOfAGradient) {
   const auto run = [](bool reads) {
     manual_seed(5);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The contract (docs/contract.md): a steady loop compiles nothing after its second iteration, whatever it
-// leaves pending, and what it leaves pending is bounded.
+// The contract (docs/contract.md): a steady loop compiles nothing after its second iteration, even if it
+// leaves operations pending, and the number of pending operations is bounded.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -144,8 +144,8 @@ TEST(ContractLoops, AStepWithGradientsThatIsReadBeforeItIsTaken) {
             0u);
 }
 
-/// An iteration begins with the step that the last one prepared: the second is the first that steps, and what
-/// it leaves pending is computed in the third.
+/// Each iteration begins with the optimiser's step of the one before, so the second iteration is the first
+/// with a step, and the third computes what the second leaves pending.
 static uint64_t compilesWhereTheStepComesFirst(const Tensor &weight, Tensor argument,
                                                optim::Optimizer &optimizer) {
   return compilesAfterTwo(10, [&](int64_t) {
@@ -203,7 +203,7 @@ TEST(ContractLoops, AFailureInEveryIterationHoldsUpNothing) {
   EXPECT_NEAR(floats(s)[0], 2, 1e-5);
 }
 
-/// Loops that read nothing: after the first flushes, in steady state, no program is new.
+/// Loops that read nothing: after the first flushes, no new program is compiled.
 TEST(ContractLoops, NoReadAtAll) {
   for (int ops : {3, 7, 50}) {
     Tensor s = full({ops}, 0.5), kept = zeros({ops});

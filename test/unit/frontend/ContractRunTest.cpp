@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One test for each sentence of the contract of lazy execution and of failing steps (docs/contract.md), named
-// after it. They run in both queue modes: what is thrown by the call itself in one is thrown later in the
+// after it. They run in both queue modes: a failure that the call throws in one mode is thrown later in the
 // other.
 //
 //===----------------------------------------------------------------------===//
@@ -73,7 +73,7 @@ TEST(ContractLazy, ItFlushesAtFourThousandPendingOperations) {
 TEST(ContractLazy, NoMoreThan4096OperationsAreEverPending) {
   Tensor x = ones({11, 7});
   synchronize();
-  // Only what computes something takes memory here: recording takes none of the allocator's.
+  // Only computed values use memory of the allocator; recording uses none.
   const auto taken = [] { return memory_stats().at("allocation.all.allocated"); };
   int64_t before = taken(), pending = 0, longest = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -440,7 +440,7 @@ TEST_F(ContractStep, MemoryIsSecuredBeforeTheFirstLaunch) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is too large
+// Tensors that are too large
 //===----------------------------------------------------------------------===//
 
 TEST(ContractLimits, ValuesThatDoNotFitAreErrors) {

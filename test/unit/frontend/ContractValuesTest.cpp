@@ -196,7 +196,7 @@ TEST(ContractValues, StrictDonateMakesTheCopyOfHeldStorageAnError) {
   auto f = compile([&](Tensor x) { w += x; }, {.strict = Strict::donate});
   f(ones({3}));
   loss = (v * w).sum(); // keeps the value of w for the gradient of v
-  // As often as it is called: the refused call leaves no copy behind that the next one could write.
+  // Every call is refused: none leaves a copy that the next call could write.
   for (int i = 0; i < 2; ++i)
     EXPECT_ERROR(f(ones({3})), "would copy 12 bytes of");
   EXPECT_ERROR(f(ones({3})), "(WEFT-D011, an error under strict=donate)");

@@ -180,7 +180,7 @@ TEST(ContractViews, APartOfAnExpansionThatHoldsNoElementTwiceIsWritten) {
   row.expand({4, 3}).diagonal(-1).mul_(2);
   EXPECT_EQ(floats(row), Floats({2, 4, 6}));
   EXPECT_ERROR(row.expand({3, 3}).t().diagonal().expand({2, 3}).fill_(1), "more than one element");
-  // What is written counts in gradients.
+  // Gradients flow to written values.
   Tensor leaf = ones({3}).requires_grad_(), sum = zeros({3});
   sum.expand({3, 3}).diagonal().copy_(leaf * 5);
   (sum * tensor({1, 2, 3}, {3})).sum().backward();
@@ -378,7 +378,7 @@ TEST(ContractViews, RandomChainsReadAndWriteTheElementsThatTheirStridesName) {
     };
     if (pick(2)) // or everything is recorded before anything is read
       expectAll();
-    // A handle from anywhere in the chain, so that views that were made from it see the write.
+    // The write goes through any handle of the chain, and views of that handle must show it.
     auto &[v, m] = chain[static_cast<size_t>(pick(static_cast<int64_t>(chain.size())))];
     Floats values(m.places().size());
     for (float &value : values)
@@ -404,7 +404,7 @@ TEST(ContractViews, RandomChainsReadAndWriteTheElementsThatTheirStridesName) {
   EXPECT_GT(expanded, 10);
 }
 
-// Nothing, taken at the end of what a step of several elements took, has no place in the base.
+// An empty slice at the end of a slice with a step has no position in the base.
 TEST(ContractViews, AnEmptyPartOfAStridedPartIsReadAgainAndWritten) {
   Tensor x = count(9).view({3, 3});
   Tensor none = x.diagonal().slice(0, 3), every = x.view({9}).slice(0, 1, 8, 3).slice(0, 3);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Programs of the interface on a device whose memory the host cannot read: what follows an address of it ends
-// the test. Kernels are the host's, so that every bit is as on the host.
+// Programs of the C++ interface on a device whose memory the host cannot read: a read of one of its addresses
+// ends the test. Its kernels are those of the host, so every bit must be the same.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -218,7 +218,7 @@ TEST_F(OnADevice, StateIsSavedAndLoaded) {
   EXPECT_EQ(bitsOf(there.model.parameters()), saved);
   EXPECT_EQ(step(there.images(), there.labels()).item<float>(), expected);
   EXPECT_EQ(compile_count(), compiled);
-  // The file is the same wherever the run was.
+  // The checkpoint file is the same for every device of the run.
   host.body(host.images(), host.labels());
   load_checkpoint(folder / "run.safetensors", items(host));
   EXPECT_EQ(bitsOf(host.model.parameters()), saved);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As DimTest.cpp: what a function that was compiled once gives has the bits of its static variants. All sums
-// here are shorter than those that a static variant would split.
+// As DimTest.cpp: a function that is compiled once for dynamic sizes gives the bits of its static variants.
+// All sums here are shorter than those that a static variant splits.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -34,7 +34,8 @@ Tensor places(int64_t count, int64_t below) {
   return Tensor::from(values, {count});
 }
 
-/// Compares one function for dynamic sizes with functions for numbers. `arguments` makes those of a call.
+/// Compares one function for dynamic sizes with functions for static ones. `arguments` makes the arguments of
+/// a call.
 template <typename Function, typename Arguments>
 void expectStaticBits(Function function, const std::vector<ArgumentSpec> &specs, Arguments arguments,
                       const std::vector<int64_t> &sizes = {1, 2, 3, 17, 128}) {
@@ -68,7 +69,7 @@ Tensor gradientOf(Tensor y, Tensor x) {
 
 } // namespace
 
-// Statistics of a row are those of its length; over a dynamic row they follow the same order.
+// Statistics of a row of dynamic length are computed in the order of a static row of that length.
 TEST(DimOps, NormalisationsAndTheirGradients) {
   Dim n("n", 1, 4096);
   Tensor weight = numbers({24}), bias = numbers({24}, 0.5);
@@ -90,8 +91,8 @@ TEST(DimOps, NormalisationsAndTheirGradients) {
       {spec({5, n})}, [](int64_t columns) { return std::tuple{numbers({5, columns})}; });
 }
 
-// Whichever of the sizes around it, and of the dimension itself, is dynamic. One element behind it is the
-// exception: a function of that size knows that these are rows.
+// The sizes before and after the dimension, and its own, are dynamic in all combinations. One element after
+// it is the exception: a static function of that size reduces along rows.
 TEST(DimOps, NormalisationsInTheMiddle) {
   Dim n("n", 0, 4096), m("m", 1, 4096);
   auto f = [](Tensor x) {
@@ -107,7 +108,8 @@ TEST(DimOps, NormalisationsInTheMiddle) {
                    {2, 3, 17, 128, 300});
 }
 
-// The mask belongs to the number of the element, and the generator moves on by what the call has drawn.
+// The mask depends on the number of the element, and the generator advances by the numbers that the call has
+// drawn.
 TEST(DimOps, DropoutDrawsWhatTheSizesOfTheCallDraw) {
   Dim n("n", 1, 4096);
   auto f = [](Tensor x) {
@@ -142,7 +144,7 @@ TEST(DimOps, JoinsReversalsAndPads) {
   expectStaticBits(f, {spec({n, 6}), spec({m, 6}), spec({n, 2})}, arguments);
 }
 
-// What a join or a pad adds to nothing is all there is.
+// The result of a concatenation with, or a padding of, an empty tensor is only what was added.
 TEST(DimOps, APartMayBeEmpty) {
   Dim n("n", 0, 64);
   expectStaticBits(
@@ -246,7 +248,7 @@ TEST(DimOps, GradientsOfWritesByIndex) {
   });
 }
 
-// Bounds and lengths that each call chooses, of dimensions that it chooses and of those that are a number.
+// Dynamic bounds and lengths, of dynamic and of static dimensions.
 TEST(DimOps, SizesAsBoundsAndLengths) {
   Dim n("n", 1, 128);
   auto dynamic = [](Tensor x, Tensor table) {
@@ -288,7 +290,7 @@ TEST(DimOps, SizesAsBoundsAndLengths) {
     }
   }
   EXPECT_EQ(compiled.variants().size(), 1u);
-  // What some call would have outside of the dimension is refused when the function is recorded.
+  // A bound that may be outside of the dimension for some size is refused when the function is recorded.
   auto refused = [&](auto body) {
     return errorOf([&] { compile(body, {spec({n, 3}), spec({100, 3})}).compile(); });
   };
@@ -373,7 +375,7 @@ TEST(DimOps, WhatSomeCallsOnlyCouldNotDoIsAnErrorOfTheDeclaration) {
   EXPECT_ERROR(one([](Tensor x) { return x.squeeze(0) * 1; }, few), "min of 2");
   EXPECT_ERROR(one([](Tensor x) { return x.squeeze() * 1; }, few), "min of 2");
   EXPECT_NO_THROW(one([](Tensor x) { return x.squeeze() * 1; }, many));
-  // Over nothing there is no largest element.
+  // A dimension that may be empty has no largest element.
   EXPECT_ERROR(one([](Tensor x) { return x.amax(0); }, n), "min of 1");
   EXPECT_ERROR(one([](Tensor x) { return x.amin(); }, n), "min of 1");
   EXPECT_NO_THROW(one([](Tensor x) { return x.amax(0); }, few));

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A function compiled for a dynamic batch gives what its static variants give: bit for bit, and where a
-// reduction runs over the batch as close as its length allows.
+// A function compiled for a dynamic batch gives the bits of its static variants; reductions over the batch
+// agree within their error bound.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -114,7 +114,7 @@ TEST(Dim, TheTrainingStepFollowsItsStaticVariants) {
   EXPECT_EQ(states[0], states[1]);
 }
 
-// A mean over the dynamic dimension divides by what its size is in the call.
+// A mean over the dynamic dimension divides by the size in the call.
 TEST(Dim, MeansDivideByTheSizeOfTheCall) {
   Dim n("n", 1, 100000);
   auto f = [](Tensor x) { return std::tuple{x.mean(), x.mean({0}), (x - x.mean({0})).exp().mean({1})}; };
@@ -186,8 +186,8 @@ TEST(Dim, SeveralSymbolsWorkTogether) {
   EXPECT_EQ(dynamic.variants().size(), 1u);
 }
 
-// What the caller differentiates outside of the function goes through its recorded operations, of the call's
-// sizes.
+// A backward() outside of the function uses the recorded operations of the function, with the sizes of the
+// call.
 TEST(Dim, GradientsFlowThroughCalls) {
   Dim n("n", 1, 64);
   nn::Linear linear(6, 4);
@@ -205,7 +205,7 @@ TEST(Dim, GradientsFlowThroughCalls) {
   }
 }
 
-// What does not fit its spec is an error that says what, and nothing is compiled for it.
+// An argument that does not match its spec is an error that names the difference, and nothing is compiled.
 TEST(Dim, WhatDoesNotFitItsSpecIsAnError) {
   Dim n("n", 2, 8);
   auto f = compile([](Tensor x, Tensor y) { return x + y.unsqueeze(1); }, {spec({n, 3}), spec({n})});
@@ -272,7 +272,7 @@ TEST(Dim, DimsAndSpecsAreChecked) {
   EXPECT_EQ((Size(2) * 3 - 1).number(), 5);
 }
 
-// What cannot be expressed is an error where it is made, and no other size.
+// A size that cannot be expressed is an error where it is computed.
 TEST(Dim, SizesThatCannotBeExpressedAreErrors) {
   Dim n("n", 1, 64);
   EXPECT_ERROR(Size(INT64_MAX) + 1, "(9223372036854775807) + (1) cannot be expressed as a size");
@@ -289,7 +289,8 @@ TEST(Dim, SizesThatCannotBeExpressedAreErrors) {
   auto same = [](Tensor x) { return x; };
   EXPECT_ERROR(compile(same, {spec({n, power})}), "has a number of bytes that cannot be expressed");
 
-  // The number of every other row is a rounded quotient, which nothing can be joined to: the line says so.
+  // The number of every other row is a rounded quotient, to which nothing can be concatenated; the error
+  // names the line.
   constexpr int64_t all = INT64_MAX;
   const int line = __LINE__ + 1;
   Tensor (*joined)(Tensor) = [](Tensor x) { return cat({x.slice(0, 0, all, 2), x.slice(0, 1, all, 2)}, 0); };

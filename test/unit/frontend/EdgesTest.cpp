@@ -75,7 +75,7 @@ TEST(Edges, TheWeightOfLerpIsNotRoundedToHalves) {
   EXPECT_EQ(lerp(one, one * 1001, one * 0.5).item<float>(), 501);
 }
 
-// PyTorch says -inf at both zeros: its derivative is that of the power, and not of what it computes.
+// PyTorch gives -inf at both zeros, because it differentiates the power and not the formula that it computes.
 TEST(Edges, APowerOfMinusOneHalfIsTheRootAtNegativeZeroToo) {
   auto power = [](const Tensor &x) { return pow(x, -0.5); };
   Tensor zeros = tensor({-0.0F, 0.0F}, {2});
@@ -162,7 +162,7 @@ TEST(Edges, ANumberBeyondAFloatingPointTypeIsAnErrorOrAnInfinityAsInPyTorch) {
       EXPECT_ERROR(x.masked_fill(mask, number), words);
       EXPECT_ERROR(scatter(x, 0, Tensor::from(std::vector<int64_t>{0}, {1}), number), words);
     }
-    // What a type holds: its largest number, infinities and NaN.
+    // The special values of each type: its largest number, infinities and NaN.
     EXPECT_EQ(clamp(x, -largest, largest).to_vector<double>(), (std::vector<double>{1, -2}));
     EXPECT_EQ(clamp(x, 0, INFINITY).to_vector<double>(), (std::vector<double>{1, 0}));
     EXPECT_EQ(x.clone().fill_(largest).to_vector<double>(), (std::vector<double>{largest, largest}));

@@ -10,7 +10,7 @@
 
 using namespace weft;
 
-/// What `body` prints on standard output, the queue's part included.
+/// The text that `body` prints on standard output, including prints that the queue runs.
 template <typename Body> static std::string printed(Body body) {
   testing::internal::CaptureStdout();
   body();
@@ -58,7 +58,7 @@ TEST(Effects, AnAssertionFailsTheCallAndUndoesTheStep) {
       << message;
   EXPECT_NE(message.find("EffectsTest.cpp:"), std::string::npos) << message;
   EXPECT_EQ(bitsOf({state}), before);
-  // The mark is gone once the host has seen it.
+  // The failure is removed once the host has reported it.
   EXPECT_EQ(step(tensor({1, 1, 1}, {3})).item<float>(), 12);
 }
 

@@ -78,7 +78,7 @@ std::vector<std::string> linesOf(const std::string &text) {
   return lines;
 }
 
-/// What `pattern` captures in a text, each time.
+/// All texts that the group of `pattern` matches.
 std::vector<std::string> found(const std::string &text, const std::string &pattern) {
   const std::regex expression(pattern);
   std::vector<std::string> all;
@@ -117,7 +117,7 @@ TEST(Explain, AGptIsExplainedInAFewScreensWithFiveLinesFirst) {
 
 TEST(Explain, TwoKernelsThatDidNotFuseAreOneRow) {
   Training training;
-  // What two rows would have in common: code, operations, line, and reason.
+  // The key of a row, which must be unique: code, operations, line and reason.
   std::multiset<std::string> rows;
   for (const std::string &line : linesOf(training.step.explain()))
     if (std::regex_search(line, std::regex("^  WEFT-F[0-9]{3} .*->")))

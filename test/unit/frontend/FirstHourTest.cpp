@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What somebody who knows PyTorch writes first, in the words that they know: each program has to compile as
-// it stands, and to find what it looks for.
+// The first programs of a user of PyTorch, with PyTorch's names: each must compile as it is and give the
+// expected values.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -449,7 +449,7 @@ TEST(FirstHour, AConditionIsATruthValue) {
   EXPECT_EQ(where(x.to(u8), {1}, {0}).to_vector<int64_t>(), (Wholes{0, 1})); // a mask of an old program
 }
 
-/// Also of what computes nothing: each of these is called once, on a line of its own.
+/// Also from functions that compute nothing: each of these is called once, each on a separate line.
 TEST(FirstHour, EveryErrorNamesTheLineThatAsked) {
   auto step = compile([](Tensor x) { return x + 1; }, {.name = "step"});
   step(zeros({2}));

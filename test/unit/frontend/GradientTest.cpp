@@ -23,7 +23,7 @@ TEST(Gradient, OfAProduct) {
   EXPECT_EQ(b.grad().to_vector<float>(), (std::vector<float>{2, 3}));
 }
 
-// PyTorch frees the graph at the first backward(); here it lives as long as what was computed.
+// PyTorch frees the graph at the first backward(); here it lives as long as the values that were computed.
 TEST(Gradient, OfOneGraphTwice) {
   Tensor a = leafOf({2}, {1});
   Tensor loss = (a * a).sum();
@@ -107,7 +107,7 @@ TEST(Gradient, OfLeavesWhoseValueWasReadOrWrittenSince) {
   Tensor before = (w * w).sum();
   no_grad([&] { w -= 0.5; });
   EXPECT_EQ(grad(before, {w})[0].to_vector<float>(), (std::vector<float>{2, 4}));
-  // What was computed from it on both sides of the write adds up, as in backward().
+  // Gradients of values that were computed before and after the write are added, as in backward().
   Tensor both = before + (w * 10).sum();
   EXPECT_EQ(grad(both, {w, w})[1].to_vector<float>(), (std::vector<float>{12, 14}));
   both.backward();

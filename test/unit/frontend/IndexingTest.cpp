@@ -73,8 +73,8 @@ TEST(Indexing, OutOfRangeIsAnErrorOfTheRead) {
   // A second index does not make up for the first.
   EXPECT_ERROR(index(a, {ints({0}), ints({3})}).to_vector<float>(), "index 3 is out of bounds");
   EXPECT_ERROR(one_hot(ints({4}), 3).to_vector<int64_t>(), "index 4 is out of bounds");
-  // One wording, whoever makes the check in the end: a read, a gather of its own before a write, or an
-  // assertion where a rewrite left nothing to read.
+  // The message is the same for every op that makes the check: a read, a separate gather before a write, or
+  // an assertion if a rewrite has removed the read.
   const Tensor nine = ints({9}), same = full({1, 1}, 4.0).expand({2, 3});
   const std::string said = "index 9 is out of bounds for dimension 1 with size 3 (at position 0)";
   EXPECT_ERROR(index_select(a, 1, nine).to_vector<float>(), said);
@@ -83,7 +83,7 @@ TEST(Indexing, OutOfRangeIsAnErrorOfTheRead) {
   EXPECT_ERROR(index_select(a, 1, nine).slice(0, 0, 0).to_vector<float>(), said);
   auto f = compile([](Tensor x, Tensor i) { return (x + index_select(x, 1, i)).slice(0, 0, 0); });
   EXPECT_ERROR(f(a, nine).to_vector<float>(), said);
-  // The only place to read is checked all the same.
+  // An index of a dimension of size 1 is checked too.
   EXPECT_ERROR(index_select(a.slice(0, 0, 1), 0, ints({1})).to_vector<float>(), "index 1 is out of bounds");
   EXPECT_ERROR(
       scatter(a.slice(0, 0, 1), 0, Tensor::from(std::vector<int64_t>{1}, {1, 1}), 3.0).to_vector<float>(),

@@ -72,7 +72,7 @@ TEST(Init, TruncatedNormalStaysInside) {
   // The deviation of a standard normal between -2 and 2.
   EXPECT_NEAR(m.mean, 0, 0.022);
   EXPECT_NEAR(m.std, 0.87962566, 0.02);
-  // Far in the tail, and with bounds that hold everything.
+  // Bounds far in the tail, and bounds that contain all of the distribution.
   m = momentsOf(init::trunc_normal_(blank(), 0, 1, 3, 4));
   EXPECT_GE(m.low, 3);
   EXPECT_LE(m.high, 4);

@@ -34,7 +34,7 @@ TEST(Products, HaveTheShapesOfTheirNames) {
   EXPECT_TRUE(equal(addmm(bias, a, b, 0.5, 2), bias * 0.5 + matmul(a, b) * 2));
   EXPECT_TRUE(equal(bias.addmm(a, b), bias + matmul(a, b)));
   EXPECT_TRUE(equal(baddbmm(bias, x, y), bias + matmul(x, y)));
-  // What beta = 0 leaves out may be NaN.
+  // The input that beta = 0 excludes may be NaN.
   EXPECT_TRUE(equal(addmm(full({2, 4}, NAN, {.dtype = f64}), a, b, 0), matmul(a, b)));
   Tensor whole = arange(4).reshape({2, 2});
   EXPECT_EQ(addmm(whole, whole, whole, 2, 3).to_vector<int64_t>(), (std::vector<int64_t>{6, 11, 22, 39}));

@@ -204,7 +204,7 @@ TEST(Metric, IsOneStepLateUntilTheResultIsAskedFor) {
   EXPECT_EQ(metric.result(), 499.5);
 }
 
-// A value that is state keeps what it was when the metric took it.
+// A metric of a tensor that is state keeps the value of the time of update().
 TEST(Metric, KeepsTheValuesThatItTook) {
   Tensor total = zeros({});
   auto step = compile([&] { total += 1; });

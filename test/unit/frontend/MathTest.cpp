@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What needs no PyTorch beside it: rules of our own, errors, writes in place. Values and gradients of every
-// function are compared in test/parity/test_elementwise.py.
+// Rules of Weft, errors, and writes in place, which are not compared with PyTorch.
+// test/parity/test_elementwise.py compares values and gradients of every function.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"

@@ -139,7 +139,7 @@ TEST_F(CachingRules, SegmentsHaveTheSizesOfPyTorch) {
     Tensor t = Tensor::from(values, {bytes});
     return memory_reserved() - before;
   };
-  // In a process that holds other small blocks the first may fit beside them.
+  // If the process has other small blocks, the first may fit into their segment.
   EXPECT_TRUE(reserved_by(1) % (2 * mebibyte) == 0);
   EXPECT_EQ(reserved_by(9 * static_cast<int64_t>(mebibyte)), 20 * mebibyte);
   EXPECT_EQ(reserved_by(11 * static_cast<int64_t>(mebibyte)), 12 * mebibyte);
@@ -217,7 +217,7 @@ TEST_F(MemoryReuse, APlanNeedsLessThanItsValues) {
   reset_peak_memory_stats();
   chain(x).to_vector<float>();
   EXPECT_LT(max_memory_allocated() - start, 24 * mebibyte);
-  // State that is updated in place takes nothing more.
+  // State that is updated in place needs no further memory.
   Tensor state = made(8);
   auto update = compile([&](Tensor t) { state.copy_(state + t.sum()); });
   update(x);
@@ -244,7 +244,7 @@ TEST(CompileMemoryLimit, ShrinksTheArenaAndChangesNoBit) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "weft-memory-limit";
   std::filesystem::create_directories(folder);
   auto arena = [&](auto &f) {
-    // What is saved keeps the limit too.
+    // A saved package keeps the limit too.
     const std::string path = (folder / "step.weft").string();
     f.save(path);
     std::shared_ptr<const runtime::Package> package = runtime::Package::open(path).value_or_throw();

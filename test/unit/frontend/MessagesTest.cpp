@@ -25,7 +25,7 @@ namespace {
     EXPECT_NE(message.find("MessagesTest.cpp:"), std::string::npos) << message;                              \
   } while (false)
 
-/// What is known of the error as data.
+/// The fields of an error's FailureInfo.
 template <typename Function> FailureInfo infoOf(Function function) {
   try {
     function();

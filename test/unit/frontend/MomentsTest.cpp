@@ -73,7 +73,7 @@ struct Layout {
   size_t at;
 };
 
-/// Each with others beside it, so that vectors and what is left of them both hold some.
+/// Each length with several columns, so that both vectors and their remainder have elements.
 std::vector<Layout> layouts(DType dtype) {
   auto beside = [dtype](const std::vector<double> &values, int64_t width, int64_t place, bool columns) {
     const auto n = static_cast<int64_t>(values.size());
@@ -183,7 +183,7 @@ TEST(Moments, GradientsWithoutDegreesOfFreedomAreThoseOfTheQuotient) {
   }
 }
 
-// An operand that is computed stays in f32 where it is stored: only what a kernel holds is wider.
+// A computed operand is stored as f32; only values within a kernel are wider.
 TEST(Moments, NothingIsStoredInDoublePrecision) {
   auto step = compile([](const Tensor &x) {
     Tensor y = (x * 3).tanh();
@@ -191,7 +191,7 @@ TEST(Moments, NothingIsStoredInDoublePrecision) {
     return std::vector{grad(spread, {x})[0], y.std(0, 0)};
   });
   step(tensor(std::vector<float>(64 * 100, 0.5F), {64, 100}).requires_grad_());
-  // One line a kernel, with what it takes and gives; what it holds is on lines of its own.
+  // A kernel's first line has its operands and results; the lines after it have its ops.
   std::istringstream plan(step.mlir("plan"));
   size_t kernels = 0;
   for (std::string line; std::getline(plan, line);)
@@ -232,7 +232,7 @@ TEST(Moments, WhatIsNotFiniteIsNanAtEveryPosition) {
             EXPECT_TRUE(std::isnan(variances[layout.at]) && std::isnan(means[layout.at]))
                 << layout.name << ", " << name(dtype) << ", " << special << " at " << at << " of " << n
                 << ": variance " << variances[layout.at] << ", mean " << means[layout.at];
-            // What lies beside it is not touched.
+            // The elements beside it do not change.
             for (size_t i = 0; i < variances.size(); ++i)
               if (i != layout.at)
                 EXPECT_TRUE(std::isfinite(variances[i]) && std::isfinite(means[i])) << layout.name;

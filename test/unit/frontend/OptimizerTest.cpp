@@ -201,8 +201,8 @@ TEST(Optimizer, NumbersOfGroupsChangeAndCompileNothing) {
   EXPECT_EQ(heavy.option("momentum", 0), 0.5);
 }
 
-// PyTorch counts the steps of each parameter: one that is thawed later starts its bias corrections then, and
-// one without a gradient stands still.
+// As in PyTorch, each parameter has a step count: for one that requires a gradient only later, the bias
+// corrections start then, and one without a gradient does not change.
 TEST(Optimizer, EachParameterCountsItsOwnSteps) {
   for (bool compiled : {false, true}) {
     Tensor a = leaf64({1}), b = leaf64({1}), c = leaf64({1});
@@ -290,8 +290,8 @@ TEST(Optimizer, StateThatStayedBehindIsAnError) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
-// Gradients are none until backward() makes them: nothing of a step fills them, and a parameter without one
-// stands still. With zero_grad(false) they are zeros, and weight decay goes on.
+// Gradients are undefined until backward() makes them: a step does not fill them, and a parameter without one
+// does not change. With zero_grad(false) they are zeros, and weight decay is applied.
 TEST(Optimizer, GradientsAreSetToNoneOrToZeros) {
   for (bool compiled : {false, true}) {
     Tensor w = leaf64({4});
@@ -385,7 +385,7 @@ TEST(Optimizer, StateIsSavedAndRestored) {
   EXPECT_EQ(b.lr(), 0.1);
   train(b, q, 5, 10);
   EXPECT_EQ(q.to_vector<double>(), p.to_vector<double>());
-  // Into state that is there; nothing compiles again.
+  // Loading into existing state compiles nothing again.
   {
     NoGradGuard guard;
     q.copy_(Tensor::from(std::vector<double>{1, 2}, {2}));

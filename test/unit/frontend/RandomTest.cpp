@@ -77,7 +77,7 @@ TEST(Random, StatesAreSavedAndRestored) {
   uint64_t seed = generator.seed();
   EXPECT_EQ(generator.initial_seed(), seed);
   EXPECT_EQ(generator.counter().item<int64_t>(), 0);
-  // A copy of the handle is the same stream; a fork is one of its own, and the same for the same state.
+  // A copy of the handle is the same stream; a fork is a separate stream, the same one for the same state.
   Generator same = generator;
   EXPECT_NE(rand({4}, same).to_vector<float>(), rand({4}, generator).to_vector<float>());
   state = generator.get_state();

@@ -68,7 +68,7 @@ TEST(ReduceGradient, AgreesWithCentralDifferences) {
   expectDerivative([](const Tensor &x) { return x.max() + x.min(); }, kSome, {6});
 }
 
-// Around one zero, and around two, the products of the others are exact: nothing is divided by.
+// With one zero, and with two, the gradients are exact products of the other elements, without a division.
 TEST(ReduceGradient, OfProductsWithZeros) {
   Tensor one = leafOf({2, 0, 5}, {3}), two = leafOf({2, 0, 0}, {3});
   (one.prod() + two.prod()).backward();
@@ -250,7 +250,8 @@ TEST(Losses, CrossEntropyOfNothingThatCounts) {
   Tensor logits = tensor({1, 2, 3, 4}, {2, 2}), ignored = Tensor::from(std::vector<int64_t>{-100, -100}, {2});
   EXPECT_TRUE(std::isnan(nn::cross_entropy(logits, ignored).item<float>()));
   EXPECT_EQ(nn::cross_entropy(logits, ignored, {.reduction = nn::Reduction::sum}).item<float>(), 0);
-  // A batch of padding alone must not ruin what is trained: the loss is NaN, the gradient 0, as in PyTorch.
+  // A batch that consists of padding must not change parameters: the loss is NaN and the gradient 0, as in
+  // PyTorch.
   for (double smoothing : {0.0, 0.1}) {
     Tensor w = ones({2, 2}, {.requires_grad = true});
     nn::cross_entropy(matmul(logits, w), ignored, {.label_smoothing = smoothing}).backward();

@@ -23,8 +23,8 @@ static Shape shapeOf(int64_t i) { return {i % 331 + 1, i / 331 + 1}; }
 
 #if !__has_feature(address_sanitizer) // keeps what is freed for a while
 
-// What is known of a shape takes half a KiB (its types in the compiler's context, what was inferred of it):
-// 40,000 shapes would be 20 MiB. Kept are some thousand shapes, which the first 20,000 have filled.
+// The cached data of a shape (types in the compiler's context, results of inference) has half a KiB, so
+// 40,000 shapes would have 20 MiB. Some thousand shapes are kept, which the first 20,000 have filled.
 TEST(EverNewShapes, RecordingThemTakesBoundedMemory) {
   const auto record = [](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i)
@@ -36,8 +36,8 @@ TEST(EverNewShapes, RecordingThemTakesBoundedMemory) {
   EXPECT_LT((residentBytes() - before) >> 20, 10) << "MiB";
 }
 
-// Every compilation leaves what it made of its context: types, locations, attributes, some KiB. A flush is
-// kept among 1,024, a kernel among 4,096, so that 5,000 shapes have filled what is bounded.
+// Every compilation leaves some KiB of types, locations and attributes in its context. At most 1,024 flushes
+// and 4,096 kernels are kept, so 5,000 shapes have filled both.
 TEST(EverNewShapes, ComputingThemTakesBoundedMemory) {
   if (weft::testing::testLevel() != "full")
     GTEST_SKIP() << "100,000 compilations take most of an hour: WEFT_TEST_LEVEL=full";

@@ -41,7 +41,7 @@ TEST(Streams, AGuardWithoutMemorySaysSoAndLosesNothing) {
   EXPECT_EQ(y.to_vector<float>(), std::vector<float>(4, 3));
 }
 
-/// A thread that runs what is posted, in order; it can be held up.
+/// A thread that runs posted work in order, and that a test can block.
 class Loop {
 public:
   ~Loop() {
@@ -76,7 +76,7 @@ private:
   std::thread thread_{[this] { run(); }};
 };
 
-/// With WEFT_CPU_QUEUE=inline a call waits for its turn: a stream that is held up would hold up the test.
+/// With WEFT_CPU_QUEUE=inline a call waits for earlier work, so a blocked stream would block the test.
 bool runsInline() {
   const char *mode = std::getenv("WEFT_CPU_QUEUE");
   return mode && std::string(mode) == "inline";
@@ -131,7 +131,7 @@ TEST(DefaultDevice, Nests) {
   EXPECT_EQ(zeros({2}).device(), Device("cpu"));
 }
 
-// In a process of its own: it is looked up once.
+// In a separate process, because the variable is read once.
 TEST(DefaultDevice, IsWhatTheEnvironmentSays) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   auto found = [](const char *wanted) -> int {
@@ -151,8 +151,8 @@ TEST(DefaultDevice, IsWhatTheEnvironmentSays) {
               "the environment variable WEFT_DEVICE is wrong: Expected one of cpu, cuda");
 }
 
-// What belongs to the host stays there whatever device new tensors are made on: state of generators,
-// optimisers and loaders, numbers, files.
+// The state of generators, optimisers and loaders, numbers, and tensors from files stay on the host even if
+// new tensors are made on another device.
 TEST(DefaultDevice, StateOfTheHostStaysThere) {
   manual_seed(1);
   nn::Linear model(3, 2);
@@ -198,7 +198,7 @@ TEST(DefaultDevice, StateOfTheHostStaysThere) {
   EXPECT_EQ(logical_and(x, 1).sum().item<int64_t>(), 15);
 }
 
-// A read waits for what it reads: a step that was queued after it may still be held up.
+// A read waits only for its value: a step that was queued later may still be blocked.
 TEST(Asynchrony, AReadWaitsForItsOwnStepAndLaterOnesGoOn) {
   if (runsInline())
     GTEST_SKIP() << "calls run on their caller";
@@ -225,7 +225,7 @@ TEST(Asynchrony, AReadWaitsForItsOwnStepAndLaterOnesGoOn) {
   EXPECT_EQ(running.result(), 11);
 }
 
-// What was recorded while a stream was current is part of what is left to run there.
+// query() of a stream also counts pending operations that were recorded while the stream was current.
 TEST(Asynchrony, AQueryCountsWhatIsRecorded) {
   Loop loop;
   Gate gate;
@@ -365,7 +365,7 @@ TEST(Waits, StreamAndEvent) {
   EXPECT_TRUE(event.query());
   EXPECT_EQ(y.to_vector<float>()[0], 2);
   EXPECT_EQ(z.to_vector<float>()[0], 3);
-  // Recycled memory: what is freed while a stream may still use it is not handed out before it is done.
+  // Memory that is freed while a stream may still use it is not allocated again before that work is done.
   for (int i = 0; i < 50; ++i) {
     Tensor made;
     {
@@ -408,7 +408,7 @@ TEST(SynchronizeTest, OfAStreamThrowsWhatIsRecordedAndFails) {
   Stream::current().synchronize(); // told once
 }
 
-/// Many values that follow from one failure: to see each fail again would take a compilation each.
+/// Many values depend on one failed value; computing each of them again would compile a program each.
 TEST(SynchronizeTest, WhatFollowsFromAFailureIsNotCompiledAgain) {
   Tensor bad = Tensor::from(std::vector<int64_t>{9, 0}, {2});
   std::vector<Tensor> chain{arange(4).to(f32).index_select(0, bad)};
@@ -424,7 +424,7 @@ TEST(SynchronizeTest, WhatFollowsFromAFailureIsNotCompiledAgain) {
     EXPECT_ERROR(chain[i].sum().item<float>(), "index 9 is out of bounds");
   EXPECT_EQ(fine.to_vector<float>(), (std::vector<float>{42, 42}));
   EXPECT_LE(compile_count(), before + 4);
-  // What fails on its own is told on its own, each at its line.
+  // Independent failures are reported separately, each with its line.
   Tensor other = arange(4).to(f32).index_select(0, Tensor::from(std::vector<int64_t>{0, 7}, {2}));
   EXPECT_ERROR(synchronize(), "index 7 is out of bounds");
   synchronize();

@@ -71,7 +71,7 @@ TEST(Tensor, OperatorsBroadcastAndTakeNumbersOnEitherSide) {
   EXPECT_EQ((column + row).to_vector<float>(), (std::vector<float>{20, 30, 30, 40}));
 }
 
-// What is computed from nothing differs by its type alone: a kept function of another size must not run.
+// Programs without operands differ only in their types: a cached program of another size must not run.
 TEST(Tensor, RangesOfTwoSizesAreTwoFunctions) {
   EXPECT_EQ(arange(3).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2}));
   EXPECT_EQ(arange(5).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2, 3, 4}));
@@ -227,7 +227,7 @@ TEST(Tensor, Printing) {
   EXPECT_EQ(to_string(scalar(2, {.dtype = f64})), "tensor(2., dtype=f64)");
 }
 
-// What torch.Tensor's repr gives for these, with Weft's names of dtypes.
+// The texts of torch.Tensor's repr for these, with Weft's names of dtypes.
 TEST(Tensor, PrintingIsThatOfPyTorch) {
   const std::vector<std::pair<Tensor, const char *>> cases{
       {zeros({0}), "tensor([])"},
@@ -238,7 +238,7 @@ TEST(Tensor, PrintingIsThatOfPyTorch) {
       {scalar(3.14159), "tensor(3.1416)"},
       {scalar(1e10), "tensor(1.0000e+10)"},
       {scalar(NAN), "tensor(nan)"},
-      // Zeros and what is not finite widen no column.
+      // Zeros and numbers that are not finite do not make a column wider.
       {tensor({1, NAN, INFINITY, -INFINITY}, {4}), "tensor([1., nan, inf, -inf])"},
       {tensor({0, -0.0f}, {2}), "tensor([0., -0.])"},
       {tensor({16777216, 3}, {2}), "tensor([1.6777e+07, 3.0000e+00])"},
@@ -259,7 +259,7 @@ TEST(Tensor, PrintingIsThatOfPyTorch) {
       {arange(8).reshape({2, 2, 2}),
        "tensor([[[0, 1],\n         [2, 3]],\n\n        [[4, 5],\n         [6, 7]]])"},
       {ones({2}, {.requires_grad = true}), "tensor([1., 1.], requires_grad=True)"},
-      // What follows the elements begins a line of its own where the last one has no room.
+      // The dtype begins a new line if the last line has no room for it.
       {zeros({12}, {.requires_grad = true}),
        "tensor([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.], requires_grad=True)"},
       {zeros({13}, {.requires_grad = true}), "tensor([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.],\n"

@@ -180,7 +180,7 @@ TEST(Threads, CompileAFunctionOnceThatBothCall) {
   EXPECT_EQ(found[0], longChain(ones({24}), 100).to_vector<float>());
 }
 
-// What a function was compiled for may be another thing by the time that it is compiled.
+// Another thread may change an argument while a function is compiled for it.
 TEST(Threads, OneChangesWhatTheOtherCompilesFor) {
   Tensor w = ones({8});
   std::atomic<bool> isRecorded{false};

@@ -49,7 +49,7 @@ std::string read(const fs::path &path) {
   return text.str();
 }
 
-/// Numbers of the host, which nothing has to be compiled for.
+/// Numbers from memory of the host, for which nothing is compiled.
 Tensor numbers(Shape shape) {
   int64_t count = 1;
   for (int64_t size : shape)
@@ -101,7 +101,7 @@ TEST(TraceFolder, KeepsEveryCompilationWithItsReason) {
   expectLinksResolve(run / "index.html");
   expectLinksResolve(traced.folder / "index.html");
   EXPECT_TRUE(mentions(read(traced.folder / "index.html"), run.filename().string()));
-  // Whole files only: nothing of how they were written is left.
+  // Only complete files: no temporary file is left.
   for (const auto &entry : fs::recursive_directory_iterator(traced.folder))
     EXPECT_FALSE(mentions(entry.path().filename().string(), ".tmp")) << entry.path();
 }

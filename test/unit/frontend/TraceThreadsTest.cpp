@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One thread traces a function that stops in the middle until another thread has done something. So each test
-// shows that the other thread need not wait for the trace, and what it sees of the trace.
+// shows that the other thread need not wait for the trace, and which values it reads meanwhile.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -18,7 +18,7 @@
 using namespace weft;
 
 //===----------------------------------------------------------------------===//
-// Nobody waits for a trace
+// No thread waits for a trace
 //===----------------------------------------------------------------------===//
 
 TEST(TraceThreads, OtherThreadsRecordReadAndCallMeanwhile) {

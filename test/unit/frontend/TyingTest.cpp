@@ -42,7 +42,7 @@ TEST(Tying, AssigningOneParameterToAnotherTiesThem) {
   EXPECT_NE(floats(model.head.weight), before);
   EXPECT_EQ(floats(model.wte.weight), floats(model.head.weight));
   EXPECT_EQ(floats(model.state_dict()[0].second), floats(model.head.weight));
-  // What is loaded under one name is what the other has.
+  // A value that is loaded under one name is the value of the other name too.
   StateDict state = model.state_dict();
   for (auto &[name, value] : state)
     value = full({5, 3}, 2.0);
@@ -148,7 +148,7 @@ void train(const Pair &model) {
   sgd.zero_grad();
 }
 
-/// What the module computes with is what it has registered, and what an optimiser trains.
+/// The module computes with its registered parameters, which are those that an optimiser trains.
 void expectConsistent(const Pair &model) {
   const StateDict state = model.state_dict();
   ASSERT_EQ(namesOf(state), Names({"a.weight", "b.weight"}));
@@ -305,7 +305,7 @@ TEST(Tying, ParametersInAVectorAreAssignedWithTheirModel) {
   EXPECT_EQ(floats(left.scales[0]), Floats(2, 0));
 }
 
-// A handle has no members that would follow it, so that what comes next is no part of its assignment.
+// A handle has no members that are assigned after it, so the next assignment is not part of its own.
 TEST(Tying, HandlesAndClonesLeaveParametersAlone) {
   for (bool isListed : {false, true}) {
     Pair first, second;
@@ -340,7 +340,7 @@ TEST(Tying, ListsOfModulesAreRearranged) {
   last = modules[0];
   EXPECT_EQ(floats(last.parameters()[0]), floats(model.b.weight));
   EXPECT_ERROR(model.a = makeLinear(7), "the part 'a' of a module");
-  // What is registered through such a handle stays registered.
+  // A part that is registered through such a handle stays registered.
   nn::Parameter gain = model.children()[0].register_parameter("gain", ones({2}));
   gain = nn::Parameter(zeros({2}));
   EXPECT_EQ(floats(model.get_parameter("a.gain")), Floats(2, 0));
@@ -367,7 +367,7 @@ TEST(Tying, PartsInAVectorStayMembersWhenItGrows) {
     EXPECT_EQ(floats(tensor), Floats(4, 7)) << name;
   EXPECT_ERROR(model.layers.erase(model.layers.begin()), "the part '0' of a module");
   EXPECT_EQ(model.parameters().size(), 9u);
-  // Layers that are part of nothing are values as any other.
+  // Layers that are not registered in a module can be assigned freely.
   std::vector<nn::Linear> loose;
   for (int i = 0; i < 4; ++i)
     loose.push_back(makeLinear(i));

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The wishes that follow a first training program, in the order in which they come: each as it is typed, with
-// what it must compile and must not.
+// Typical extensions of a first training program, each with the number of compilations that it may cause.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -77,7 +76,7 @@ TEST(UserPrograms, Clipping) {
   EXPECT_GT(step(run.images, run.labels).item<float>(), 0);
 }
 
-// A learning-rate schedule; a number of one's own.
+// A learning-rate schedule, and a number that the program passes.
 TEST(UserPrograms, ARateAndANumberThatChange) {
   Training run;
   auto step = compile([&](Tensor images, Tensor labels, Scalar temperature) {
@@ -95,7 +94,7 @@ TEST(UserPrograms, ARateAndANumberThatChange) {
   EXPECT_EQ(step.variants().size(), 1u);
 }
 
-// Gradient accumulation: the first call after zero_grad is a variant of its own.
+// Gradient accumulation: the first call after zero_grad is a separate variant.
 TEST(UserPrograms, GradientAccumulation) {
   Training one, parts;
   auto accumulate = compile([&](Tensor images, Tensor labels) {
@@ -144,7 +143,7 @@ TEST(UserPrograms, SaveAndResume) {
   std::filesystem::remove(path);
 }
 
-// Another device: what is not there is said, at the line that asked for it.
+// A missing device is an error that names the line of the call.
 TEST(UserPrograms, AnotherDevice) {
   Training run;
   run.model.to("cpu");
@@ -157,7 +156,7 @@ TEST(UserPrograms, AnotherDevice) {
   EXPECT_NE(message.find("UserProgramsTest.cpp:" + line), std::string::npos) << message;
 }
 
-// A move that led nowhere can be taken back, with gradients and the optimiser's state; training goes on.
+// A move to a missing device can be undone, with gradients and the optimiser's state, and training continues.
 TEST(UserPrograms, BackFromADeviceThatIsNotThere) {
   Training run;
   auto step = compile([&](Tensor images, Tensor labels) { return run.step(run.loss_of(images, labels)); });

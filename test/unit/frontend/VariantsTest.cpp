@@ -91,7 +91,8 @@ TEST(Parts, ThatOverlapAreAnErrorAlsoWhereAVariantFitsOtherwise) {
   EXPECT_EQ(floats(x), Floats({2, 4, 6, 8, 4, 5}));
 }
 
-// Every two parts of a tensor: refused where an element is in both, and else what lazy execution gives.
+// Every pair of parts of a tensor: an error if an element is in both, otherwise the results of lazy
+// execution.
 TEST(Parts, OfRandomMapsAreRefusedExactlyWhereTheyMeet) {
   std::mt19937 engine(12);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(engine() % static_cast<uint64_t>(n)); };

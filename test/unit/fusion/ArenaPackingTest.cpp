@@ -56,8 +56,9 @@ TEST(Packing, RandomPlansAreSoundAndTight) {
   }
 }
 
-// What training a deep perceptron keeps: an activation per layer from its forward step to its backward step,
-// two gradients that alternate, and the gradients of the weights, all alive at the end.
+// The temporaries of training a deep perceptron: an activation per layer from its forward step to its
+// backward step, two gradients that alternate, and the gradients of the weights, which are all live at the
+// end.
 TEST(Packing, TrainingOfAPerceptronIsWithinTwoPercent) {
   for (unsigned layers : {3u, 8u, 40u}) {
     std::vector<ArenaBuffer> buffers;
@@ -75,8 +76,8 @@ TEST(Packing, TrainingOfAPerceptronIsWithinTwoPercent) {
   }
 }
 
-// Dynamic sizes: at every value of the symbols the plan is one of numbers that is sound, and the arena has
-// what the plan says.
+// Dynamic sizes: for every value of the symbols, the plan with these numbers is sound, and the arena has the
+// size that the plan says.
 TEST(Packing, DynamicPlansAreSoundAtEverySize) {
   using namespace weft::ir;
   Size batch = Size::symbol("batch"), length = Size::symbol("length");

@@ -193,7 +193,7 @@ TEST_F(Scale, FortyThousandOpsThroughEveryPass) {
   expectLess(time, 12000);
 }
 
-// A model of three thousand tensors: what looked at all operands for each result would take minutes.
+// A model of three thousand tensors: a pass that looks at all operands for each result would take minutes.
 TEST_F(Scale, AnOptimiserOfThreeThousandTensors) {
   const unsigned count = 3000;
   auto number = RankedTensorType::get({}, builder.getF64Type(), device);

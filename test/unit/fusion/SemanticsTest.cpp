@@ -91,7 +91,7 @@ struct Program {
     SmallVector<Literal> made = randomtest::makeInputs(function(), seed);
     return {made.begin(), made.end()};
   }
-  /// What it gives; nothing where an index or an assertion fails, with the reason in `failure`.
+  /// The results; none if an index or an assertion fails, with the reason in `failure`.
   std::optional<std::vector<Literal>> results() {
     ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &diagnostic) {
       failure = diagnostic.str();
@@ -104,14 +104,15 @@ struct Program {
   }
 };
 
-/// As it comes to fusion: without calls, gradients, composites and generators, and on a device if `target` is
-/// one. Arguments are row-major: what strides mean is in the text, and the bytes here are those of the text.
+/// The program before fusion: without calls, gradients, composites and generators, and on a device if
+/// `target` is one. Arguments with strides have become views of row-major memory, so all bytes here are
+/// row-major.
 Program randomProgram(unsigned seed, StringRef target = "cpu") {
   static const randomtest::OpCatalog catalog = *randomtest::OpCatalog::discover(context());
   Program program{randomtest::generateProgram(context(), catalog, seed, 12 + seed % 60), seed, {}};
   for (unsigned i = 0; i < program.function().getNumArguments(); ++i)
     program.function().removeArgAttr(i, attr::strides);
-  // What an undefined tensor holds depends on what its bytes held before.
+  // The elements of an undefined tensor depend on the earlier content of its memory.
   program.module->walk([](UndefOp undef) {
     OpBuilder builder(undef);
     auto zeros =
@@ -155,8 +156,8 @@ std::vector<Literal> smallArguments(FuncOp func, unsigned seed) {
   return arguments;
 }
 
-/// Executes a planned function on bytes: every value lies where the plan says, and nowhere else. A run gives
-/// no results where a launch fails.
+/// Executes a planned function on bytes: every value is where the plan says, and nowhere else. A run has no
+/// results if a launch fails.
 class PlanExecutor {
 public:
   explicit PlanExecutor(FuncOp func) : func(func) {
@@ -169,7 +170,8 @@ public:
       execute(op);
     return returned();
   }
-  /// Each queue in its order, and else in any: what is next is drawn among the queues that wait for no event.
+  /// Each queue runs in its order; the next launch is drawn at random among the queues that wait for no
+  /// event.
   std::vector<Literal> run(const std::vector<Literal> &given, unsigned seed) {
     begin(given);
     std::mt19937 random(seed);
@@ -294,7 +296,7 @@ TEST_P(Random, FusionKeepsTheMeaning) {
   ASSERT_TRUE(found) << program.failure << "\n" << before << textOf(*program.module);
   expectEqual(*expected, *found, *program.module);
 
-  // A second time changes nothing.
+  // Running the pass a second time changes nothing.
   std::string once = textOf(*program.module);
   ASSERT_TRUE(succeeded(fuse()));
   EXPECT_EQ(once, textOf(*program.module));
@@ -356,12 +358,12 @@ TEST(TrainingStep, MeansTheSameFusedAndPlanned) {
   auto module = parseSourceFile<ModuleOp>(WEFT_SOURCE_DIR "/test/passes/training-step.mlir", &context());
   ASSERT_TRUE(module);
   std::vector<Literal> arguments = smallArguments(functionOf(*module), 7);
-  // Moments are not negative, hyper-parameters are those of a first step.
+  // Second moments are not negative, and hyper-parameters are those of a first step.
   for (auto [literal, type] : llvm::zip(arguments, functionOf(*module).getArgumentTypes())) {
     for (double &value : literal.real)
       value = cast<RankedTensorType>(type).getRank() ? std::fabs(value) : 0.125;
   }
-  // What the program means as it was written, but for its gradients, which the next test compares with
+  // The results of the program before all passes, except gradients, which the next test compares with
   // differences.
   OwningOpRef<ModuleOp> written(module->clone());
   PassManager differentiation(&context());
@@ -387,8 +389,8 @@ TEST(TrainingStep, MeansTheSameFusedAndPlanned) {
   EXPECT_LE(arena * 100, bound * 102);
 }
 
-// Of the program as it was written: gradients of the loss with respect to each parameter, which the first
-// moments of Adam hold, against the loss at other values of it. In f64, so that the differences have digits.
+// Gradients of the loss with respect to each parameter, from the first moments of Adam, against differences
+// of the loss, in the program before all passes. In f64, so that the differences are accurate.
 TEST(TrainingStep, GradientsAreThoseOfDifferences) {
   auto file = llvm::MemoryBuffer::getFile(WEFT_SOURCE_DIR "/test/passes/training-step.mlir");
   ASSERT_TRUE(!!file);

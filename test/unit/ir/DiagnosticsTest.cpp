@@ -48,7 +48,7 @@ TEST(Diagnostics, WithoutAWordStillFail) {
   EXPECT_EQ(said.first("nothing was said").message(), "nothing was said");
 }
 
-// What a user calls something is no code, whatever it looks like.
+// A user's name that looks like a reason code is not taken for one.
 TEST(Diagnostics, ACodeIsAnArgumentOfItsOwn) {
   auto context = makeContext();
   DiagnosticCollector said(context.get());

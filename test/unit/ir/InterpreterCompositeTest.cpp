@@ -46,7 +46,7 @@ TEST(Softmax, LargeAndInfiniteLogits) {
   expectReals(
       evaluate("weft.log_softmax %a, dim = 1 : T<4x2xf32>", "T<4x2xf32>", a),
       {static_cast<float>(-std::log(2.0)), static_cast<float>(-std::log(2.0)), -inf, 0, NaN, NaN, NaN, NaN});
-  // A NaN spoils its own row only.
+  // A NaN affects its own row only.
   auto b = reals(DType::f32, {2, 2}, {NaN, 0, 3, 3});
   expectReals(evaluate("weft.softmax %a, dim = 1 : T<2x2xf32>", "T<2x2xf32>", b), {NaN, NaN, 0.5, 0.5});
 }
@@ -94,7 +94,7 @@ TEST(CrossEntropy, ReductionsAndIgnoredRows) {
   expectNear(each.lse, {std::log(4.0), std::log(4.0), std::log(5.0)}, 1e-15);
   expectNear(crossEntropy("sum", "T<f64>", logits, {0, 1, 1}).loss, {std::log(10.0)}, 1e-15);
   expectNear(crossEntropy("mean", "T<f64>", logits, {0, 1, 1}).loss, {std::log(10.0) / 3}, 1e-15);
-  // An ignored row counts for nothing, also in the divisor.
+  // An ignored row is counted neither in the sum nor in the divisor.
   expectNear(crossEntropy("mean", "T<f64>", logits, {0, -100, 1}).loss, {std::log(5.0) / 2}, 1e-15);
   expectNear(crossEntropy("none", "T<3xf64>", logits, {-100, 1, 1}).loss, {0, std::log(2.0), std::log(1.25)},
              1e-15);

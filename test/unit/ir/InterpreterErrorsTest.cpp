@@ -26,7 +26,7 @@ TEST(Errors, GatherNamesIndexPositionAndSize) {
                     {a, wholes(DType::i32, {4, 1}, {0, 1, -1, 0})}),
             "'weft.gather' op index -1 at position [2, 0] of the index tensor is outside [0, 2), the size of "
             "dimension 1");
-  // Also where the result is empty and nothing would be read.
+  // Also if the result is empty and no element is read.
   EXPECT_EQ(errorOf("weft.gather %a, %b, dim = 0, kind = points : T<4x0xf32>, T<i64>", {"T<0xf32>"},
                     {reals(DType::f32, {4, 0}, {}), wholes(DType::i64, {}, {4})}),
             "'weft.gather' op index 4 at position [] of the index tensor is outside [0, 4), the size of "
@@ -165,7 +165,7 @@ TEST(Errors, OpsWithoutAMeaningOfTheirOwn) {
 }
 
 //===----------------------------------------------------------------------===//
-// Modules that nobody verified: errors all the same
+// Modules that were not verified: errors, and no crash
 //===----------------------------------------------------------------------===//
 
 static std::string unverified(const std::string &text, llvm::ArrayRef<Literal> arguments) {
@@ -227,7 +227,7 @@ TEST(Unverified, Fusions) {
 // Derivatives that do not exist
 //===----------------------------------------------------------------------===//
 
-/// What the derivative rule of the first op of @f says, asked for all operands with `results` cotangents.
+/// The error of the derivative rule of the first op of @f, for all operands and `results` cotangents.
 static std::string derivativeError(const std::string &text, std::vector<bool> cotangents) {
   Program program(text);
   mlir::Operation *op = &program.function().getBody().front().front();

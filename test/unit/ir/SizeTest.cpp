@@ -64,7 +64,7 @@ TEST(Sizes, NumbersAreNumbers) {
   EXPECT_FALSE(Size(-1).isCount() || none.isCount());
 }
 
-// What the representation keeps for itself is no number: it is refused, and not taken for an expression.
+// Integers that represent expressions are no numbers: they are refused, and not taken for an expression.
 TEST(Sizes, NumbersOutOfRangeAreInexpressible) {
   EXPECT_FALSE(Size(std::numeric_limits<int64_t>::min()).isExpressible());
   EXPECT_FALSE(Size(a.raw()).isExpressible());
@@ -129,7 +129,7 @@ TEST(Sizes, WhatIsInexpressibleStaysSo) {
   EXPECT_TRUE(symbolsOf(none).empty() && symbolOf(none).empty());
 }
 
-// Whatever the order of operations, one polynomial is one size and one text.
+// Equal polynomials are equal sizes with equal texts, for every order of operations.
 TEST(Sizes, FormsAreCanonical) {
   EXPECT_TRUE(a.isSymbolic() && !a.isNumber());
   EXPECT_EQ(Size::symbol("a"), a);
@@ -227,7 +227,7 @@ TEST(Sizes, OperationsAgreeWithNumbersOrAreInexpressible) {
         continue;
       }
       ++expressed;
-      // A step of the evaluation may overflow; what has a value has the right one.
+      // A step of the evaluation may overflow; if there is a value, it is right.
       if (auto value = at(made.size, va, vb))
         ASSERT_TRUE(*value == made.value)
             << sizeText(made.size) << " of " << sizeText(x.size) << " and " << sizeText(y.size);
@@ -246,7 +246,7 @@ TEST(Sizes, EvaluationSaysWhatItCannot) {
             std::nullopt);
 }
 
-// A comparison holds for all values in range, or is not claimed.
+// A comparison is proven only if it holds for all values in range.
 TEST(Sizes, ComparisonsHoldInTheWholeRange) {
   SymbolRanges r = ranges(1, 64, 0, 8);
   EXPECT_TRUE(r.isAtLeast(a - 1, 0));
@@ -263,7 +263,7 @@ TEST(Sizes, ComparisonsHoldInTheWholeRange) {
   EXPECT_TRUE(r.isAtMost(ceilDiv(a * 3, 4), a));
   EXPECT_FALSE(r.isAtMost(ceilDiv(a * 5, 4), a));
   EXPECT_TRUE(r.isAtMost(ceilDiv(a, 3), ceilDiv(a, 3)));
-  // Nothing is known of a symbol without a range but that it is a size.
+  // A symbol without a range is only known to be a size.
   EXPECT_TRUE(r.isAtLeast(Size::symbol("c"), 0));
   EXPECT_FALSE(r.isAtLeast(Size::symbol("c"), 1));
   std::mt19937 random(3);
@@ -285,7 +285,7 @@ TEST(Sizes, ComparisonsHoldInTheWholeRange) {
   }
 }
 
-// What a size falls with is at its least value where the size is largest.
+// A symbol with a negative coefficient has its lowest value where the size is largest.
 TEST(Sizes, BoundsHoldForSizesThatFall) {
   SymbolRanges r = ranges(1, 64, 0, 8);
   EXPECT_EQ(r.largest(100 - a), 99);

@@ -20,7 +20,7 @@ const ir::TargetDescription &named(const char *name) {
   return kept.try_emplace(name, ir::findDescription(name).value()).first->second;
 }
 
-// Descriptions are data: what must hold for any of them.
+// Descriptions are data; these rules hold for each of them.
 TEST(Target, DescriptionsAreThoseOfMachines) {
   for (const ir::TargetDescription &target : ir::descriptions()) {
     SCOPED_TRACE(target.fullName());

@@ -91,8 +91,8 @@ TEST(Contraction, InterleavedDimensionsAreNoMatrix) {
   }
 }
 
-// Multiplying by strides gives what the interpreter gives, for contractions of random dimensions after the
-// pass: the strides are right, and the pass leaves the value and always reaches a matrix.
+// For contractions of random dimensions, the pass keeps the value and makes a product of matrices, and
+// multiplying by the strides of getContractionShape gives the value of the interpreter.
 TEST(Contraction, StridesComputeTheProduct) {
   std::mt19937 random(7);
   auto pick = [&](int64_t low, int64_t high) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// At kinks, ties, zeros and NaN, where a difference says nothing: the values that PyTorch gives.
+// Derivatives at kinks, ties, zeros and NaN, where differences are no reference: the values of PyTorch.
 //
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
@@ -133,7 +133,7 @@ TEST(DifferentiateKinks, SqrtAtZeroIsInfinite) {
 TEST(DifferentiateKinks, PowAtItsEdges) {
   auto g = gradientsAt("%r = weft.pow %a, %b : @5@",
                        {literal({5}, {0, 3, 0, 0, -2}), literal({5}, {0, 0, 2, 1, 2})}, "@5@");
-  // By the base: 0 where the exponent is 0, whatever the base.
+  // With respect to the base: 0 if the exponent is 0, for every base.
   expectAll(g.at(0), {0, 0, 0, 1, -4});
   // By the exponent: 0 where the base is 0 and the exponent is not below 0; else y log(a).
   expectAll(g.at(1), {0, std::log(3.0), 0, 0, kNan});
@@ -145,7 +145,7 @@ TEST(DifferentiateKinks, SelectGivesTheUnusedBranchZero) {
                        {literal({2}, {1, kNan}), literal({2}, {kNan, 2})}, "@2@");
   expectAll(g.at(0), {1, 0});
   expectAll(g.at(1), {0, 1});
-  // But its own rule may still make NaN of that zero: the argument is to be guarded, not the result.
+  // But the rule of the op may give NaN for that zero: guard the argument, not the result.
   auto unguarded =
       gradientsAt("%z = weft.constant dense<0.0> : @1@ %p = weft.gt %a, %z : @1@ %s = weft.sqrt %a : @1@ "
                   "%r = weft.select %p, %s, %z : tensor<1xi1, #cpu>, @1@",
@@ -153,8 +153,7 @@ TEST(DifferentiateKinks, SelectGivesTheUnusedBranchZero) {
   expectAll(unguarded.at(0), {kNan});
 }
 
-/// The mean divides by 0, and its gradient is 0 all the same, as in PyTorch: a batch of padding trains
-/// nothing.
+/// The mean divides by 0, but its gradient is 0, as in PyTorch: a batch of padding changes no parameter.
 TEST(DifferentiateKinks, AMeanOverNothingMovesNothing) {
   for (std::string smoothing : {"", " label_smoothing = 0.1"}) {
     std::string body = "%t = weft.constant dense<-100> : tensor<2xi64, #cpu> "

@@ -241,7 +241,7 @@ const std::vector<Case> &cases() {
        {{{2, 3, 4}}, {{2, 5, 4}}, {{2, 5, 2}}},
        {2, 3, 2},
        true},
-      // The mask has a gradient, which repeats where it does; and a row that sees nothing has none.
+      // The mask has a gradient, which is summed over broadcast dimensions; a row that sees no key has none.
       {"%r, %l = weft.sdpa %a, %b, %c mask %d, scale = 0.7 : @3x4@, @5x4@, @5x2@ mask @1x5@",
        {{{3, 4}}, {{5, 4}}, {{5, 2}}, {{1, 5}}},
        {3, 2},
@@ -255,7 +255,7 @@ const std::vector<Case> &cases() {
       {"%o, %r = weft.sdpa %a, %b, %c, scale = 0.5 : @3x4@, @5x4@, @5x2@",
        {{{3, 4}}, {{5, 4}}, {{5, 2}}},
        {3}},
-      // Where there is nothing to differentiate by, the way beside it is all.
+      // If one path has no derivative, the gradient is that of the other path.
       {"%i = weft.argmin %a, dim = 1 : @2x3@ %c = weft.gt %a, %a : @2x3@ "
        "%y = weft.any %c, dims = [1] : tensor<2x3xi1, #cpu> %x = weft.convert %i to f64 : tensor<2xi64, "
        "#cpu> "

@@ -96,7 +96,7 @@ TEST(TextGuard, BoundsDigitsAndRefusesSparse) {
   EXPECT_FALSE(ir::findTextViolation("array<i16: 1>, tensor<i1>, array<i1: true, false>, array<i1>, 1"));
 }
 
-// What MLIR's parser would free before its user, where the text goes on with an error.
+// Operations that MLIR's parser would free before their users if the text has an error after them.
 TEST(TextGuard, ValuesAreDefinedOutsideOfTheRegionsThatUseThem) {
   const auto isRefused = [](const char *text) { return ir::findTextViolation(text).has_value(); };
   EXPECT_TRUE(isRefused("%0 = neg %a weft.fusion loop (%x) : () -> () {\n^bb0(%a: T): nothing }"));

@@ -231,7 +231,7 @@ TEST(SplitReductions, KeepsTheValue) {
   }
 }
 
-// So has one down columns.
+// So has a sum down columns.
 TEST(SplitReductions, KeepsTheValueOfColumns) {
   for (auto [outer, rows, inner] : {std::array<int64_t, 3>{1, 8192, 128}, {3, 4100, 96}, {1, 15015, 80}}) {
     std::string in =

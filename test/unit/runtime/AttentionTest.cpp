@@ -86,7 +86,7 @@ struct Tensors {
       elements *= extent;
     return elements;
   }
-  /// What run() takes.
+  /// The arguments of run().
   std::vector<void *> pointers(const AttentionShape &of) {
     std::vector<void *> result;
     for (size_t part = 0; part < attentionParts; ++part)
@@ -211,7 +211,7 @@ TEST(Attention, AgreesWithDoubles) {
         }
 }
 
-// A row that sees nothing is 0, with a sum of exponentials of nothing, and gives no gradient to anything.
+// A row that sees no key is 0, its sum of exponentials is empty, and no gradient flows from it.
 TEST(Attention, RowsThatSeeNothing) {
   for (std::optional<DType> mask : {std::optional(DType::i1), std::optional(DType::f32)}) {
     Tensors t(shape_of({2}, 40, 150, 16, 16, false, false, mask), 3);
@@ -228,7 +228,7 @@ TEST(Attention, RowsThatSeeNothing) {
   }
 }
 
-// Scores beyond what exp takes: the running maximum keeps them apart.
+// Scores for which exp overflows: the running maximum is subtracted first.
 TEST(Attention, LargeScores) {
   Tensors t(shape_of({2}, 70, 300, 32, 8, true, false), 5);
   for (float &value : t[AttentionPart::q])
@@ -311,7 +311,7 @@ TEST(Attention, OperandsWhereTheyLie) {
         << number(part);
 }
 
-// Every level of the processor that is here computes what the others do, but for the order of sums.
+// All processor levels of this machine agree, except for the order of sums.
 TEST(Attention, EveryLevel) {
   std::vector<const AttentionTable *> tables{&attentionBaseline};
   if (cpu_level() != CpuLevel::baseline)

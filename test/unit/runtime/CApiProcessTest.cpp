@@ -59,7 +59,8 @@ TEST(CApiMemory, LimitsStatisticsAndCallbacks) {
   ASSERT_EQ(weft_memory_empty_cache(), WEFT_OK);
   EXPECT_EQ(counter.freed, counter.allocated);
   ASSERT_EQ(weft_set_allocator(nullptr), WEFT_OK);
-  // A limit below what the step needs: an error before it runs, and all is well once it is gone.
+  // With a limit below the memory that the step needs, the call fails before it runs; without the limit it
+  // works again.
   const uint64_t limit = info.limit;
   const std::vector<std::byte> bytes = step_package();
   weft_package *package = nullptr;
@@ -144,8 +145,8 @@ TEST(CApiMisc, DevicesVersionExecutorAndProfiler) {
   EXPECT_STATUS(weft_profiler_table(nullptr), WEFT_ERROR_ARGUMENT, "is NULL");
 }
 
-/// The package of a step in a file, and a program in C that is given its path. What the program says goes to
-/// the output of the test.
+/// Writes the package of a step to a file, and runs a C program with its path, whose output is part of the
+/// test's.
 int run_program(const std::string &before, const std::string &program, const std::string &after = "") {
   const std::string path = "/tmp/weft-capi-" + std::to_string(::getpid()) + ".weft";
   const std::vector<std::byte> bytes = step_package();

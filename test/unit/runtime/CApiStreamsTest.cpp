@@ -60,7 +60,7 @@ TEST_F(CApi, StreamsAndEvents) {
   weft_stream_destroy(again);
 }
 
-/// An embedder's executor: one thread that runs what is posted, and what the embedder puts between.
+/// An embedder's executor: one thread that runs posted work, and work of the embedder in between.
 struct Loop {
   std::mutex mutex;
   std::condition_variable changed;

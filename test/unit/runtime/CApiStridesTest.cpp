@@ -82,7 +82,7 @@ struct Strided {
   weft_executable *copy = nullptr;
 };
 
-// The plan copies the first 64 bytes of the memory that it is given, which shows what that was.
+// The plan copies the first 64 bytes of its argument's memory, so the result shows which memory was passed.
 TEST(CApiStrides, AnInputOfTheSignaturesStridesIsReadInPlace) {
   Strided made({1, 6});
   weft_tensor_info info = {};

@@ -60,7 +60,7 @@ TEST_F(CApi, ListsFunctionsAndSignatures) {
   EXPECT_EQ(info.tied_to, 1);
   EXPECT_STATUS(weft_package_result(package, "step", 2, &info), WEFT_ERROR_ARGUMENT, "there are 2");
   EXPECT_STATUS(weft_package_argument_count(package, "stop", &count), WEFT_ERROR_PACKAGE, "plan.stop.cpu");
-  // A program that knows fewer fields gets those.
+  // A program that was compiled with fewer fields gets only those.
   weft_tensor_info old = {};
   old.struct_size = offsetof(weft_tensor_info, bytes);
   old.bytes = 99;
@@ -254,7 +254,7 @@ TEST_F(CApi, AFailureIsThereAsData) {
   EXPECT_STREQ(failure.function, "guard");
   EXPECT_EQ(failure.call, 1u);
   weft_executable_destroy(guard);
-  // What is no check, and what a caller gets wrong here.
+  // Failures that are no checks, and errors of the caller.
   EXPECT_EQ(weft_device_parse("gpu", nullptr), WEFT_ERROR_DEVICE);
   ASSERT_EQ(weft_last_failure(&failure), WEFT_OK);
   EXPECT_EQ(failure.check, WEFT_CHECK_NONE);
@@ -313,7 +313,7 @@ TEST(CApiFailure, KeepsTheStateAndLeavesAnythingInTheMemoryOfOutputs) {
   };
   const auto between = [&] { return Values{z[1], z[3], z[5], z[7]}; };
   EXPECT_STATUS(run(), WEFT_ERROR, "all is well");
-  // The memory of the outputs may hold anything now: y was written before the check.
+  // The content of the outputs is not defined now, since y was written before the check.
   EXPECT_EQ(state(), kept);
   EXPECT_EQ(values, given);
   EXPECT_EQ(between(), untouched) << "what is no element of an output";

@@ -116,7 +116,7 @@ TEST(CachingAllocator, OutOfMemoryNamesSizesAndLabels) {
   EXPECT_TRUE(allocator.check().ok());
 }
 
-// The frame of a block is the line of its label, whatever the text of the label looks like.
+// The frame of a block is the source line of its label, for labels of any text.
 TEST(CachingAllocator, ASnapshotHasTheLineOfALabel) {
   CachingAllocator allocator;
   const MemoryBlock known =
@@ -240,7 +240,7 @@ TEST(CachingAllocator, SplitLimitKeepsOversizeBlocksApart) {
   EXPECT_EQ(allocator.stats().at("oversize_allocations.current"), 0);
 }
 
-// Where the limit is reached, what is cached is given back and the request tried again, before it fails.
+// If the limit is reached, cached memory is freed and the allocation is tried again before it fails.
 TEST(CachingAllocator, TriesAgainAfterGivingBackWhatIsCached) {
   CachingAllocator allocator;
   allocator.set_limit(64 * mebibyte);
@@ -396,7 +396,7 @@ TEST(CachingAllocator, WithoutRoomItWaitsForWhatIsFreed) {
   EXPECT_GT(device.allocator.stats().at("num_alloc_retries"), retries);
   EXPECT_EQ(device.allocator.stats().at("num_sync_all_streams"), 1);
   EXPECT_EQ(device.allocator.stats().at("num_ooms"), 0);
-  // What no wait makes room for is reported without one.
+  // An allocation that is too large even without other blocks fails without waiting.
   device.gate = std::make_shared<Gate>();
   device.gate->waitable = true;
   device.allocator.free(*block, {{device.other, Point(device.gate)}});
@@ -513,7 +513,7 @@ TEST(AllocatorConfig, Parses) {
   EXPECT_TRUE(parse_allocator_config("").ok());
 }
 
-// Every option of PYTORCH_ALLOC_CONF: what means nothing on a host is checked and listed.
+// Every option of PYTORCH_ALLOC_CONF: those without effect on a host are checked and listed.
 TEST(AllocatorConfig, KnowsEveryOption) {
   const AllocatorConfig config =
       parse_allocator_config("backend:cudaMallocAsync,max_split_size_mb:64,max_non_split_rounding_mb:5,"

@@ -117,8 +117,8 @@ void expect_bits_in_every_layout(const ContractionShape &dense, std::mt19937 &ra
   }
 }
 
-// Where a product reads its operands from depends on what was read or computed before: a view that was read
-// has memory of its own. The bits must not.
+// The memory of a product's operands depends on which values were read before: a view that was read has its
+// own memory. The bits must not depend on that.
 TEST(Contraction, BitsDoNotDependOnHowOperandsLie) {
   std::mt19937 random(5);
   for (int round = 0; round < 60; ++round) {
@@ -232,7 +232,7 @@ private:
   void *const pages_;
 };
 
-/// What c has to hold: the sums in the order that is documented, bias, residual and relu, and nothing new
+/// The expected content of c: the sums in the documented order, bias, residual and relu, and unchanged bytes
 /// between its rows.
 std::vector<std::byte> expected_result(Problem &problem) {
   const ContractionShape &s = problem.shape;
@@ -405,7 +405,7 @@ TEST(Contraction, BitsDoNotDependOnThreadsWithEpiloguesBatchesAndTranspositions)
       shape.residual = epilogue & 4;
       Problem problem(shape);
       const auto chosen = Contraction::get(shape).value_or_throw();
-      // oneDNN has nothing fast for some layouts of a matrix times a vector.
+      // oneDNN has no optimised implementation for some layouts of a matrix times a vector.
       if (n > 1 && !has_own_kernel(shape))
         EXPECT_EQ(chosen->implementation().substr(0, 6), "onednn") << chosen->implementation();
       ASSERT_TRUE(problem.run(*chosen).ok());
@@ -418,7 +418,8 @@ TEST(Contraction, BitsDoNotDependOnThreadsWithEpiloguesBatchesAndTranspositions)
     }
 }
 
-// Each product is rounded and then added, whoever multiplies: by one launch for each, and by one for all.
+// Each product is rounded and then added, in every implementation: with one launch for each product, and with
+// one for all.
 TEST(Contraction, SumsOfProductsHaveTheBitsOfProductsThatAreAdded) {
   for (const DType dtype : {DType::f32, DType::f64})
     for (const auto &[m, n, k] : {std::array<int64_t, 3>{512, 128, 32},
@@ -471,7 +472,7 @@ TEST(Contraction, SumsOfProductsHaveTheBitsOfProductsThatAreAdded) {
         }
 }
 
-// Rows without columns are nothing to add, however many they are.
+// A sum over columns is zero elements long if there are no columns, for any number of rows.
 TEST(Contraction, SumsOfProductsWithoutElementsEnd) {
   ContractionShape sum = Problem::dense(DType::f32, 1, int64_t(1) << 40, 0, 0);
   sum.more = 1;

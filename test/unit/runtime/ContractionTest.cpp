@@ -102,7 +102,7 @@ TEST(Contraction, EpiloguesRoundAsSingleOps) {
     }
 }
 
-// What a plan says decides who multiplies, and how much workspace a library may have.
+// The plan determines which library computes a contraction, and how much workspace it may use.
 TEST(Contraction, ThePlanChooses) {
   const ContractionShape shape = Problem::dense(DType::f32, 1, 64, 64, 64);
   const auto by = [](const ContractionShape &s, const ContractionChoice &choice) {
@@ -124,8 +124,8 @@ TEST(Contraction, ThePlanChooses) {
             std::string::npos);
 }
 
-// Nothing is allocated: oneDNN is not to see what it counts in 32 bits.
-// Who multiplies is known before anything is made, and is what is made of it.
+// oneDNN counts in 32 bits and must not get such a shape. Nothing is allocated here: the implementation is
+// chosen from the shape, and the contraction that is made has the same one.
 TEST(Contraction, IsSelectedApartFromBeingRun) {
   const ContractionShape shape = Problem::dense(DType::f32, 1, 64, 64, 64);
   const ContractionSelection library = Contraction::select(shape).value_or_throw();
@@ -149,7 +149,7 @@ TEST(Contraction, IsSelectedApartFromBeingRun) {
   EXPECT_FAILS(Contraction::select(Problem::dense(DType::f32, 1, -1, 1, 1)).status(), "negative extent -1");
 }
 
-// A stream belongs to a device, and what multiplies on the host has none.
+// A contraction on the host has no stream.
 TEST(Contraction, OfTheHostRefusesAStream) {
   ContractionShape lying = Problem::dense(DType::f32, 2, 64, 64, 64);
   lying.c_strides = {64 * 100, 100, 1};
@@ -251,7 +251,7 @@ TEST(Contraction, BlocksCoverTheProductAndFollowFromItsShape) {
         << what;
     if (cut == BlockCut::rows)
       EXPECT_TRUE(block.n == shape.n && block.k == shape.k) << what;
-    // A sum is cut only where nothing else is.
+    // A sum is split only if no other dimension is.
     if (block.k < shape.k)
       EXPECT_TRUE(block.m == shape.m && block.n == shape.n && shape.batch == 1) << what;
     shape.bias = shape.residual = shape.relu = true;
@@ -271,7 +271,7 @@ TEST(Contraction, BlocksCoverTheProductAndFollowFromItsShape) {
   EXPECT_EQ(count(Problem::dense(DType::f32, 1, 8, 16, 100000), BlockCut::rows), 1);
 }
 
-// A limit of the plan means the same on a machine with more threads, and nothing behind the scratch is
+// A limit in the plan has the same effect on a machine with more threads, and no byte after the scratch is
 // written.
 TEST(Contraction, ScratchIsWhatWasPromised) {
   for (const auto &[m, n, k] : {std::array<int64_t, 3>{8, 16, 100000}, {300, 300, 300}, {1, 1000, 2000}}) {

@@ -17,7 +17,7 @@ using weft::runtime::quota_processors;
 
 namespace {
 
-/// Control files in a folder of their own, as the kernel has them.
+/// A folder with control files like those of the kernel.
 class CpuQuota : public testing::Test {
 protected:
   void write(const std::string &path, const std::string &text) const {

@@ -182,8 +182,8 @@ TEST_P(Modes, AFailedCallLeavesTheStateAndIsReportedOnce) {
   EXPECT_EQ(values_of<int64_t>(*state), filled(7));
 }
 
-// The last element that is wrong is found first, and each before it by a range of tasks of its own, so that
-// the log of the call has no room for the first.
+// The last wrong element is found first, and each earlier one by another range of tasks, so that the log of
+// the call is full before the first one is found.
 TEST_P(Modes, TheFirstViolationIsReportedInWhateverOrderTasksRun) {
   const weft::test::ReversedExecutor reversed;
   const auto executable = stepper(/*recorded=*/-1, /*flops=*/1 << 24);
@@ -201,7 +201,8 @@ TEST_P(Modes, TheFirstViolationIsReportedInWhateverOrderTasksRun) {
   EXPECT_EQ(values_of<int64_t>(*state), filled(1));
 }
 
-// Programs of one structure share an executable: whose line it was, and which operation, the caller says.
+// Programs of the same structure share an executable, so the caller provides the source lines and the
+// operations.
 TEST(Executable, AFailureNamesTheLineThatItsCallerGives) {
   const auto executable = stepper(/*recorded=*/1);
   const std::shared_ptr<Buffer> arguments[] = {buffer_of(filled(500)), buffer_of(filled(1))};
@@ -403,7 +404,7 @@ TEST(Executable, MemoryIsSecuredBeforeTheFirstLaunch) {
   ASSERT_TRUE(executable->run(arguments, results, {&queue, QueueMode::inlined}).ok());
 }
 
-// There is nothing that could be called before every kernel of the plan is there.
+// An executable exists only if every kernel of the plan has been found.
 TEST(Executable, KernelsAreSecuredBeforeTheFirstLaunch) {
   PlanBuilder b("step");
   b.argument("state", DType::f32, {8}, true);

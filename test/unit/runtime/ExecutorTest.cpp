@@ -79,7 +79,7 @@ TEST(Executor, WorkersNeverShareANumber) {
 // Where a thread is held up, as one that waits for a processor.
 std::atomic<bool> isHeld{false}, isReleased{false};
 
-// A thread that does not come takes no part in a launch, and nobody waits for it.
+// A launch does not wait for a thread that has not arrived, and runs without it.
 TEST(Executor, ALaunchEndsWhenItsWorkIsDone) {
   const auto team = make_thread_executor(2);
   const auto run = [&](int times) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// oneDNN opens its teams by GOMP_parallel. The one below stands before libgomp's for the whole program, and
-// counts.
+// oneDNN starts its teams with GOMP_parallel. The function below replaces libgomp's in the whole program, and
+// counts the calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ int omp_get_max_threads();
 
 namespace {
 
-/// Hands out one task at a time to threads of its own, as an embedder's pool may.
+/// An executor with its own threads that runs one task at a time, as an embedder's pool may.
 class FreshThreads final : public Executor {
 public:
   int width() const override { return 3; }
@@ -96,7 +96,7 @@ TEST(OpenMPTeam, TheTrapSeesOne) {
   const int before = teams;
   GOMP_parallel([](void *) {}, nullptr, 2, 0);
   EXPECT_EQ(teams, before + 1);
-  // What a library finds is the trap too.
+  // A library that looks up the symbol finds the replacement too.
   EXPECT_EQ(::dlsym(RTLD_DEFAULT, "GOMP_parallel"), reinterpret_cast<void *>(&GOMP_parallel));
 }
 

@@ -127,7 +127,7 @@ TEST(Package, WritingRemovesWhatKilledWritersLeft) {
                {"p.weft.tmp." + number + ".1.0", 2 * hours, false},
                {"p.weft.tmp." + number + ".0", 2 * hours, false},
                {"p.weft.tmp." + number + ".1.1", 0, true},
-               // What somebody else made.
+               // Files of other programs.
                {"p.weft.tmp.notes", 2 * days, true},
                {"p.weft.tmp.20241105", 2 * days, true},
                {"p.weft.tmp." + dead + ".0.bak", 2 * days, true},
@@ -233,7 +233,7 @@ TEST(Package, EveryTruncationIsAnError) {
   }
 }
 
-/// Each section in its order: what it holds, or the code of the error that it is.
+/// Each section in order: its content, or the code of the error of reading it.
 std::vector<std::pair<std::string, std::vector<std::byte>>> contents(const Package &package) {
   std::vector<std::pair<std::string, std::vector<std::byte>>> result;
   for (const std::string &name : package.names()) {
@@ -250,7 +250,7 @@ TEST(Package, AFlippedByteIsRefusedOrIsNoPartOfIt) {
   const auto package = Package::from_memory(good).value_or_throw();
   const auto expected = contents(*package);
   const size_t table_end = sizeof(PackageHeader) + 3 * sizeof(PackageSection) + 16;
-  // Where each section lies; what is between them is read by nobody.
+  // The range of each section; the bytes between sections are not read.
   const auto section_at = [&](size_t i) {
     return i >= 4096 && i < 9096 ? 0 : i >= 12288 && i < 12388 ? 2 : -1;
   };
@@ -275,8 +275,8 @@ TEST(Package, AFlippedByteIsRefusedOrIsNoPartOfIt) {
     }
 }
 
-// Sealed again, so that the change reaches the code behind the checksums of header and table. A section may
-// then have another name, or be missing, and holds what was written or is refused.
+// The checksums of header and table are corrected, so that the change reaches the later checks. A section may
+// then have another name or be missing; otherwise it has the content that was written, or is refused.
 TEST(Package, AFlippedByteThatIsSealedGivesNoOtherContents) {
   const std::vector<std::byte> good = sample();
   const auto expected = contents(*Package::from_memory(good).value_or_throw());

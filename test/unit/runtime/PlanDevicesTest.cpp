@@ -96,8 +96,7 @@ PlanBuilder there_and_back() {
 }
 
 TEST(PlanDevices, AProductWaitsForAllOfItsOperands) {
-  // A device copies to the host what the host multiplies: as an operand of the first or of the second
-  // product.
+  // A device copies an operand of the host's first or second product to the host.
   for (const bool isFirst : {true, false}) {
     PlanBuilder b = good();
     b.plan.launches.clear();

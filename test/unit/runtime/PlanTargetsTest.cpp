@@ -62,7 +62,7 @@ TEST(PlanTargets, TheOneThatSuitsTheProcessor) {
   EXPECT_EQ(chosen(cores, v4, 63), "cpu:16");
   EXPECT_EQ(chosen(cores, v4, 200), "cpu:64");
   EXPECT_EQ(chosen({"cpu:64", "cpu:16"}, v4, 2), "cpu:16");
-  // Then the level, of which only those count that the processor has.
+  // Then the level, among those that the processor supports.
   const std::vector<std::string> levels = {"cpu", "x86-64-v3", "x86-64-v4"};
   EXPECT_EQ(chosen(levels, v4, 2), "x86-64-v4");
   EXPECT_EQ(chosen(levels, v3, 2), "x86-64-v3");
@@ -80,7 +80,7 @@ TEST(PlanTargets, NoneThatRunsHere) {
   };
   EXPECT_EQ(refused().code(), "WEFT-L010");
   EXPECT_FAILS(refused(), "has plans of 'f' for x86-64-v4, x86-64-v4:16, this processor is x86-64-v3");
-  // What is not there is said where the section is read.
+  // A missing section is reported when it is read.
   EXPECT_EQ(choose_plan_target(*package_of({"plan.g.cpu"}), "f", CpuLevel::v3, 16).value_or_throw(), "cpu");
   EXPECT_EQ(choose_plan_target(*package_of({"plan.f.cuda:sm_90"}), "f", CpuLevel::v3, 16).value_or_throw(),
             "cpu");

@@ -453,7 +453,7 @@ TEST(PlanVerifier, ProvesWhatHappensAfterAFailure) {
   refused("launch 3 'copy' (step.cpp:7:3) has a predicate, and does nothing that a failed call must not do",
           predicate(3, fb::Predicate::failure));
   refused("has the unknown predicate 9", predicate(1, static_cast<fb::Predicate>(9)));
-  // A call may be failed by an earlier one, so that nothing of its own need be able to fail.
+  // A call may fail because of an earlier call, even if none of its own launches can fail.
   PlanBuilder infallible = good();
   infallible.plan.launches[0]->may_fail = false;
   infallible.plan.launches[0]->check_count = 0;

@@ -51,7 +51,8 @@ TEST(Profiler, SaysWhereTheWallClockWent) {
   profiler.start();
   const int64_t begin = Profiler::now();
   const auto at = [&](int64_t us) { return begin + us * 1000; };
-  // Two launches that overlap on two threads count once; a wait beside them is no idle time of its own.
+  // Two launches that overlap on two threads are counted once; a wait during them is not counted as idle
+  // time.
   profiler.record("add", "a.cpp:1:2", at(100), at(300), 0, 0);
   profiler.record("mul", "a.cpp:2:2", at(200), at(400), 0, 0);
   profiler.record(Profiler::Span::compile, "compile 'step'", "the first \"call\"", at(500), at(600));
@@ -80,7 +81,7 @@ TEST(Profiler, SaysWhereTheWallClockWent) {
         "\"name\": \"compile 'step'\", \"cat\": \"compile\"", "\"detail\": \"the first \\\"call\\\"\"",
         "\"name\": \"wait for a call\", \"cat\": \"wait\""})
     EXPECT_NE(trace.find(part), std::string::npos) << part << "\n" << trace;
-  // What begins before or ends after the profile counts as far as it lies in it.
+  // An event that begins before or ends after the profile is counted for the time within it.
   profiler.clear();
   profiler.start();
   const int64_t again = Profiler::now();

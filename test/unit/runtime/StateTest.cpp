@@ -137,7 +137,7 @@ TEST(State, RefusesPartsThatAreSharedAndTooManyDimensions) {
   EXPECT_FAILS(read(builder, entries), "'w' has 65 dimensions, and at most 64 are possible");
 }
 
-// The index is sealed again, so that the change reaches the code behind the checksums.
+// The checksum of the index is corrected, so that the change reaches the later checks.
 TEST(State, AFlippedByteOfTheIndexIsRefusedOrLeadsToValuesOfTheSection) {
   PackageWriter good;
   ASSERT_TRUE(add_state(good, "f", std::vector{value("a"), value("b")}).ok());

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t chunk = 8;
 
-/// Steps of two groups: p' = f(p, g, rate) over tensors of f32 with so many elements, and one of f64.
+/// Steps of two groups, p' = f(p, g, rate): tensors of f32 with these numbers of elements, and one of f64.
 PlanBuilder steps(const std::vector<int64_t> &elements) {
   PlanBuilder b("steps");
   fb::KernelLaunchT kernel;
@@ -146,7 +146,7 @@ TEST(StepTable, ADamagedOneIsRefused) {
   refused("has 8 bytes for operand 1, and its table of tensors has 1", [](Kernel &k) { k.buffers[1] = 0; });
   refused("has 6 tasks, and its table of tensors has 5", [](Kernel &k) { k.tasks = 6; });
   refused("has 4 tasks, and its table of tensors has 5", [](Kernel &k) { k.tasks = 4; });
-  // Its own table fits, and the kernel is for another.
+  // The table matches the plan, but the kernel was made for another table.
   refused("has a table of tensors of another kind than its kernel", [](Kernel &k) {
     k.chunk = 16;
     k.tasks = 4;
