@@ -131,18 +131,6 @@ TEST(Contraction, StridesComputeTheProduct) {
     std::vector<int64_t> shapeA, shapeB, batchA, batchB, contractA, contractB;
     operand(sizes[1], shapeA, batchA, contractA);
     operand(freeB, shapeB, batchB, contractB);
-    auto type = [](const std::vector<int64_t> &shape) {
-      std::string text = "@";
-      for (size_t i = 0; i < shape.size(); ++i)
-        text += (i ? "x" : "") + std::to_string(shape[i]);
-      return text + "@";
-    };
-    auto list = [](const std::vector<int64_t> &dims) {
-      std::string text = "[";
-      for (size_t i = 0; i < dims.size(); ++i)
-        text += (i ? ", " : "") + std::to_string(dims[i]);
-      return text + "]";
-    };
     std::vector<int64_t> result(sizes[0]);
     for (size_t i = 0; i < shapeA.size(); ++i)
       if (!llvm::is_contained(batchA, static_cast<int64_t>(i)) &&
@@ -152,10 +140,11 @@ TEST(Contraction, StridesComputeTheProduct) {
       if (!llvm::is_contained(batchB, static_cast<int64_t>(i)) &&
           !llvm::is_contained(contractB, static_cast<int64_t>(i)))
         result.push_back(shapeB[i]);
-    std::string batches = batchA.empty() ? "" : "batch = " + list(batchA) + " x " + list(batchB) + ", ";
-    std::string text =
-        contraction(type(shapeA), type(shapeB),
-                    batches + "contract = " + list(contractA) + " x " + list(contractB), type(result));
+    std::string batches =
+        batchA.empty() ? "" : "batch = " + listText(batchA) + " x " + listText(batchB) + ", ";
+    std::string text = contraction(
+        typeText(shapeA), typeText(shapeB),
+        batches + "contract = " + listText(contractA) + " x " + listText(contractB), typeText(result));
     SCOPED_TRACE(text);
     Program program(text);
     ASSERT_TRUE(program.module) << program.messages;

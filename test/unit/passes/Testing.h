@@ -55,6 +55,14 @@ inline std::string typeText(llvm::ArrayRef<int64_t> shape) {
   return text + "@";
 }
 
+/// Dimensions as an attribute, for example "[0, 2]".
+inline std::string listText(llvm::ArrayRef<int64_t> dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+
 inline std::string prelude() { return "#cpu = #weft.device<cpu>\n#cuda0 = #weft.device<cuda:0>\n"; }
 
 /// A module and its context. `messages` collects the diagnostics.
