@@ -303,6 +303,13 @@ std::vector<ir::Literal> FusedProgram::randomArguments(uint64_t seed, double low
   return arguments;
 }
 
+std::string replaced(std::string text, ArrayRef<std::pair<StringRef, std::string>> replacements) {
+  for (const auto &[what, by] : replacements)
+    for (size_t at = 0; (at = text.find(what.str(), at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+  return text;
+}
+
 double distance(const ir::Literal &expected, const ir::Literal &found, double floor) {
   double worst = 0;
   int digits = 0;

@@ -62,6 +62,9 @@ private:
 
 std::vector<std::vector<std::byte>> bytesOf(const std::vector<ir::Literal> &results);
 
+/// `text` with each first string of `replacements` replaced by its second.
+std::string replaced(std::string text, llvm::ArrayRef<std::pair<llvm::StringRef, std::string>> replacements);
+
 /// The largest difference between two results, in units of the spacing of `dtype` at the expected value, or
 /// at `floor` if that is larger. For integers it is their difference. NaN equals NaN.
 double distance(const ir::Literal &expected, const ir::Literal &found, double floor = 1e-30);

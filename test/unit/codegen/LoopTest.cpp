@@ -17,14 +17,8 @@ namespace weft::testing {
 namespace {
 
 /// `text` with $N replaced by `size` and $T by `type`.
-std::string with(std::string text, int64_t size, const std::string &type = "f32") {
-  auto replace = [&](const std::string &what, const std::string &by) {
-    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-      text.replace(at, what.size(), by);
-  };
-  replace("$N", std::to_string(size));
-  replace("$T", type);
-  return text;
+std::string with(const std::string &text, int64_t size, const std::string &type = "f32") {
+  return replaced(text, {{"$N", std::to_string(size)}, {"$T", type}});
 }
 
 void expectClose(const std::string &text, double units, double low = -2, double high = 2,

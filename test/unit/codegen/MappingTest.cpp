@@ -28,12 +28,6 @@ namespace {
 
 constexpr ThreadOrder orders[] = {ThreadOrder::ascending, ThreadOrder::descending};
 
-std::string textOf(ir::ScheduleAttr schedule) {
-  std::string text;
-  llvm::raw_string_ostream(text) << schedule;
-  return text;
-}
-
 bool hasSkeleton(const codegen::KernelTarget &target, ir::FusionOp fusion) {
   return target.skeletons[static_cast<size_t>(codegen::kernelForm(fusion))] != nullptr;
 }

@@ -8,6 +8,8 @@
 
 #include "ir/Updates.h"
 
+#include "llvm/Support/raw_ostream.h"
+
 using namespace mlir;
 namespace weft::testing {
 
@@ -122,6 +124,12 @@ ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random) {
   schedule[Field::grain] = factor(tasks, random);
   schedule[Field::scratch] = ir::scratchOf(fusion, schedule) + static_cast<int64_t>(random() % 100);
   return ir::ScheduleAttr::get(fusion.getContext(), schedule);
+}
+
+std::string textOf(ir::ScheduleAttr schedule) {
+  std::string text;
+  llvm::raw_string_ostream(text) << schedule;
+  return text;
 }
 
 } // namespace weft::testing

@@ -10,6 +10,7 @@
 #include "ir/Schedule.h"
 
 #include <random>
+#include <string>
 
 namespace weft::testing {
 
@@ -17,6 +18,9 @@ namespace weft::testing {
 /// ranges, vectors, grain, kept values, prefetching and stores. Fields that determine the order of a
 /// reduction stay.
 ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random);
+
+/// The schedule as the IR prints it.
+std::string textOf(ir::ScheduleAttr schedule);
 
 } // namespace weft::testing
 

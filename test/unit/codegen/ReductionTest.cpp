@@ -13,15 +13,9 @@
 namespace weft::testing {
 namespace {
 
-std::string with(std::string text, int64_t rows, int64_t columns, const std::string &type = "f32") {
-  auto replace = [&](const std::string &what, const std::string &by) {
-    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-      text.replace(at, what.size(), by);
-  };
-  replace("$R", std::to_string(rows));
-  replace("$N", std::to_string(columns));
-  replace("$T", type);
-  return text;
+/// `text` with $R replaced by `rows`, $N by `columns`, and $T by `type`.
+std::string with(const std::string &text, int64_t rows, int64_t columns, const std::string &type = "f32") {
+  return replaced(text, {{"$R", std::to_string(rows)}, {"$N", std::to_string(columns)}, {"$T", type}});
 }
 
 /// `floor`: the magnitude of the summed terms, for sums whose result is small because terms cancel.

@@ -14,18 +14,11 @@
 #include "test/unit/TestLevel.h"
 
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
 namespace weft::testing {
 namespace {
-
-std::string textOf(ir::ScheduleAttr schedule) {
-  std::string text;
-  llvm::raw_string_ostream(text) << schedule;
-  return text;
-}
 
 class Schedules : public ::testing::TestWithParam<FusionCase> {};
 

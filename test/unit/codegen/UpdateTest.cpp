@@ -16,15 +16,9 @@
 namespace weft::testing {
 namespace {
 
-std::string with(std::string text, int64_t size, const std::string &type = "f32") {
-  auto replace = [&](const std::string &what, const std::string &by) {
-    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-      text.replace(at, what.size(), by);
-  };
-  replace("$N", std::to_string(size));
-  replace("$M", std::to_string(2 * size));
-  replace("$T", type);
-  return text;
+/// `text` with $N replaced by `size`, $M by twice that, and $T by `type`.
+std::string with(const std::string &text, int64_t size, const std::string &type = "f32") {
+  return replaced(text, {{"$N", std::to_string(size)}, {"$M", std::to_string(2 * size)}, {"$T", type}});
 }
 
 void expectSame(const std::string &text, ir::FusionKind kind = ir::FusionKind::loop) {
