@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanFixture.h"
-
-#include "weft/weft.h"
+#include "CApiFixture.h"
 
 #include <atomic>
 #include <string>
@@ -65,14 +63,9 @@ struct CApiMisuse : testing::Test {
     buffer.shape = shape;
     return buffer;
   }
-  static weft_buffer output() {
-    weft_buffer buffer = {};
-    buffer.struct_size = sizeof buffer;
-    return buffer;
-  }
-  /// What went wrong has left nothing behind.
+  /// The executable still works after the error.
   void works() {
-    weft_buffer in[] = {input()}, out[] = {output()};
+    weft_buffer in[] = {input()}, out[] = {nothing()};
     ASSERT_EQ(weft_executable_run(copy, nullptr, in, 1, out, 1), WEFT_OK) << weft_last_error();
     ASSERT_EQ(weft_buffer_wait(&out[0]), WEFT_OK);
     EXPECT_EQ(static_cast<float *>(out[0].data)[4], 5);
@@ -175,7 +168,7 @@ TEST_F(CApiMisuse, NullIsRefusedEverywhere) {
   REFUSED(weft_memory_snapshot_json(nullptr));
   REFUSED(weft_profiler_table(nullptr));
   REFUSED(weft_profiler_chrome_trace(nullptr));
-  weft_buffer in[] = {input()}, out[] = {output()};
+  weft_buffer in[] = {input()}, out[] = {nothing()};
   REFUSED(weft_executable_run(nullptr, nullptr, in, 1, out, 1));
   REFUSED(weft_executable_run(copy, nullptr, nullptr, 1, out, 1));
   REFUSED(weft_executable_run(copy, nullptr, in, 1, nullptr, 1));
@@ -194,8 +187,8 @@ TEST_F(CApiMisuse, GivingBackNothingDoesNothing) {
   weft_event_destroy(nullptr);
   weft_buffer_release(nullptr);
   EXPECT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
-  // A buffer forgets what it gave back, so that giving it back again does nothing.
-  weft_buffer in[] = {input()}, out[] = {output()};
+  // A released buffer is empty, so that releasing it again does nothing.
+  weft_buffer in[] = {input()}, out[] = {nothing()};
   ASSERT_EQ(weft_executable_run(copy, nullptr, in, 1, out, 1), WEFT_OK) << weft_last_error();
   for (int i = 0; i < 3; ++i) {
     weft_buffer_release(&out[0]);
@@ -210,7 +203,7 @@ TEST_F(CApiMisuse, GivingBackNothingDoesNothing) {
 
 TEST_F(CApiMisuse, RanksShapesAndTypesThatCannotBe) {
   const auto refused = [&](const char *part, auto change) {
-    weft_buffer in[] = {input()}, out[] = {output()};
+    weft_buffer in[] = {input()}, out[] = {nothing()};
     change(in[0]);
     REFUSED(weft_executable_run(copy, nullptr, in, 1, out, 1));
     EXPECT_NE(std::string(weft_last_error()).find(part), std::string::npos) << weft_last_error();
@@ -243,7 +236,7 @@ TEST_F(CApiMisuse, ManyThreadsMakeMistakes) {
         weft_executable *loaded = nullptr;
         wrong += weft_executable_load(package, name.c_str(), nullptr, &loaded) != WEFT_ERROR_PACKAGE;
         wrong += std::string(weft_last_error()).find(name) == std::string::npos;
-        weft_buffer in[] = {input()}, out[] = {output()};
+        weft_buffer in[] = {input()}, out[] = {nothing()};
         if (i % 2)
           in[0].rank = 1;
         wrong += (weft_executable_run(copy, nullptr, in, 1, out, 1) == WEFT_OK) != (i % 2 == 0);

@@ -50,9 +50,7 @@ Status verdict(PlanBuilder b, const std::function<void(PlanBuilder &)> &change) 
   signer.sign(b.plan);
   const auto image = Image::load(image_of(signer)).value_or_throw();
   change(b);
-  const std::vector<std::byte> bytes = b.bytes();
-  const Expected<const fb::Plan *> plan = read_plan(bytes);
-  return plan ? verify_plan(**plan, 0, image.get()) : plan.status();
+  return b.verdict(image.get());
 }
 
 fb::KernelLaunchT &kernel(PlanBuilder &b, size_t launch = 0) {
@@ -96,22 +94,8 @@ TEST(KernelSignature, EveryNumberOfALaunchIsCompared) {
 /// The same with n elements: 4 * n bytes, n rounded up to a half of tasks.
 PlanBuilder dynamic() {
   PlanBuilder b("twice");
-  auto symbol = std::make_unique<fb::SymbolT>();
-  symbol->name = "n";
-  symbol->min = 1;
-  symbol->max = 100;
-  b.plan.symbols.push_back(std::move(symbol));
-  const auto size = [&](int64_t coefficient, int64_t divisor) {
-    auto term = std::make_unique<fb::SizeTermT>();
-    term->coefficient = coefficient;
-    term->symbols = {0};
-    auto expression = std::make_unique<fb::SizeExpressionT>();
-    expression->terms.push_back(std::move(term));
-    expression->divisor = divisor;
-    b.plan.sizes.push_back(std::move(expression));
-    return firstExpression + static_cast<int64_t>(b.plan.sizes.size()) - 1;
-  };
-  const int64_t n = size(1, 1), bytes = size(4, 1), half = size(1, 2);
+  b.symbol("n", 1, 100);
+  const int64_t n = b.size(1), bytes = b.size(4), half = b.size(1, 2);
   b.argument("x", DType::f32, {n});
   b.result("y", DType::f32, {n});
   const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, static_cast<uint64_t>(bytes)),

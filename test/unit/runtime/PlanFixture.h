@@ -10,6 +10,7 @@
 
 #include "runtime/execution/Executable.h"
 #include "runtime/package/Package.h"
+#include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/PlanVerifier.h"
 #include "runtime/plan/plan_generated.h"
 
@@ -38,6 +39,25 @@ struct PlanBuilder {
     plan.target = "cpu";
     plan.kernel_abi = kernelAbi;
     plan.image = "image.cpu";
+  }
+  /// A symbol that each call gives a value from `min` to `max`.
+  void symbol(std::string name, int64_t min, int64_t max) {
+    auto made = std::make_unique<fb::SymbolT>();
+    made->name = std::move(name);
+    made->min = min;
+    made->max = max;
+    plan.symbols.push_back(std::move(made));
+  }
+  /// `coefficient` times the first symbol, divided by `divisor` and rounded up.
+  int64_t size(int64_t coefficient, int64_t divisor = 1) {
+    auto term = std::make_unique<fb::SizeTermT>();
+    term->coefficient = coefficient;
+    term->symbols = {0};
+    auto made = std::make_unique<fb::SizeExpressionT>();
+    made->divisor = divisor;
+    made->terms.push_back(std::move(term));
+    plan.sizes.push_back(std::move(made));
+    return firstExpression + static_cast<int64_t>(plan.sizes.size()) - 1;
   }
   uint32_t argument(std::string name, DType dtype, std::vector<int64_t> shape, bool donated = false) {
     auto argument = std::make_unique<fb::ArgumentT>();
@@ -141,6 +161,12 @@ struct PlanBuilder {
     const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
     return {data, data + builder.GetSize()};
   }
+  /// Whether the verifier accepts the plan with the kernels of an image.
+  Status verdict(const Image *image, uint64_t constant_bytes = 0) const {
+    const std::vector<std::byte> made = bytes();
+    const Expected<const fb::Plan *> read = read_plan(made);
+    return read ? verify_plan(**read, constant_bytes, image) : read.status();
+  }
   /// The plan and its seal, for a package without an image.
   void add_to(PackageWriter &writer, const std::string &function) const {
     const std::vector<std::byte> plan_bytes = bytes();
@@ -160,9 +186,7 @@ struct PlanBuilder {
 /// The verifier's status for a plan with an image of these kernels.
 inline Status verify_with(const PlanBuilder &builder, uint64_t constant_bytes,
                           std::initializer_list<std::pair<std::string, KernelFn>> kernels) {
-  const std::vector<std::byte> bytes = builder.bytes();
-  const Expected<const fb::Plan *> plan = read_plan(bytes);
-  return plan ? verify_plan(**plan, constant_bytes, Image::from_functions(kernels).get()) : plan.status();
+  return builder.verdict(Image::from_functions(kernels).get(), constant_bytes);
 }
 
 template <typename T> std::shared_ptr<Buffer> buffer_of(const std::vector<T> &values) {

@@ -281,36 +281,17 @@ TEST(PlanVerifier, FlippedBytesNeverCrash) {
 // Plans whose sizes a call chooses
 //===----------------------------------------------------------------------===//
 
-int64_t expression(PlanBuilder &b, std::vector<std::pair<int64_t, std::vector<uint32_t>>> terms,
-                   int64_t divisor = 1) {
-  auto made = std::make_unique<fb::SizeExpressionT>();
-  made->divisor = divisor;
-  for (auto &[coefficient, symbols] : terms) {
-    auto term = std::make_unique<fb::SizeTermT>();
-    term->coefficient = coefficient;
-    term->symbols = symbols;
-    made->terms.push_back(std::move(term));
-  }
-  b.plan.sizes.push_back(std::move(made));
-  return firstExpression + static_cast<int64_t>(b.plan.sizes.size()) - 1;
-}
-
 // y = x twice, for any number of rows of four.
 PlanBuilder rows() {
   PlanBuilder b("rows");
-  auto symbol = std::make_unique<fb::SymbolT>();
-  symbol->name = "n";
-  symbol->min = 1;
-  symbol->max = 8;
-  b.plan.symbols.push_back(std::move(symbol));
-  int64_t n = expression(b, {{1, {0}}}), twice = expression(b, {{2, {0}}}),
-          bytes = expression(b, {{16, {0}}});
+  b.symbol("n", 1, 8);
+  int64_t n = b.size(1), twice = b.size(2), bytes = b.size(16);
   b.argument("x", DType::f32, {n, 4});
   b.argument("z", DType::f32, {twice});
   b.result("y", DType::f32, {n, 4});
   const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, static_cast<uint64_t>(bytes)),
                  y = b.buffer(fb::Storage::result, 0, 0, static_cast<uint64_t>(bytes));
-  fb::LaunchT &launch = b.kernel("guard", {x, y}, 1, expression(b, {{5, {0}}}, 4), 4);
+  fb::LaunchT &launch = b.kernel("guard", {x, y}, 1, b.size(5, 4), 4);
   launch.op.AsKernelLaunch()->sizes = {n};
   return b;
 }

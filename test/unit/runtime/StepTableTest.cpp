@@ -81,9 +81,7 @@ Status verdict(PlanBuilder b, const std::function<void(PlanBuilder &)> &change) 
   signer.sign(b.plan);
   const auto image = image_of(signer);
   change(b);
-  const std::vector<std::byte> bytes = b.bytes();
-  const Expected<const fb::Plan *> plan = read_plan(bytes);
-  return plan ? verify_plan(**plan, 0, image.get()) : plan.status();
+  return b.verdict(image.get());
 }
 
 TEST(StepTable, IsTasksElementsAndPlacesOfEachStep) {
@@ -208,21 +206,8 @@ TEST(StepTable, AKernelWithoutOneTakesNone) {
 
 TEST(StepTable, SizesOfACallMakeItsTasks) {
   PlanBuilder b = steps({20, 20});
-  auto symbol = std::make_unique<fb::SymbolT>();
-  symbol->name = "n";
-  symbol->min = 1;
-  symbol->max = 100;
-  b.plan.symbols.push_back(std::move(symbol));
-  const auto times = [&](int64_t coefficient) {
-    auto term = std::make_unique<fb::SizeTermT>();
-    term->coefficient = coefficient;
-    term->symbols = {0};
-    auto expression = std::make_unique<fb::SizeExpressionT>();
-    expression->terms.push_back(std::move(term));
-    b.plan.sizes.push_back(std::move(expression));
-    return firstExpression + static_cast<int64_t>(b.plan.sizes.size()) - 1;
-  };
-  const int64_t n = times(1), bytes = times(4);
+  b.symbol("n", 1, 100);
+  const int64_t n = b.size(1), bytes = b.size(4);
   for (const uint32_t buffer : {2u, 3u}) { // p and g of the first step
     b.plan.arguments[buffer]->type->shape = {n};
     b.plan.buffers[buffer]->bytes = static_cast<uint64_t>(bytes);
