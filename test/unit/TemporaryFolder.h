@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <stdlib.h>
 #include <string>
@@ -28,8 +29,15 @@ public:
     std::error_code error;
     std::filesystem::remove_all(path_, error);
   }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
   std::string operator/(const std::string &name) const { return (path_ / name).string(); }
   std::string path() const { return path_.string(); }
+  /// Writes a file and returns its path.
+  std::string file(const std::string &name, const std::string &bytes) const {
+    std::ofstream(*this / name, std::ios::binary) << bytes;
+    return *this / name;
+  }
   size_t files() const {
     return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
   }
@@ -37,6 +45,12 @@ public:
 private:
   std::filesystem::path path_;
 };
+
+/// The bytes of a file; empty if there is none.
+inline std::string contentOf(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 } // namespace weft::test
 

@@ -12,6 +12,7 @@
 #ifndef WEFT_TEST_UNIT_BAD_INPUT_BADINPUT_H
 #define WEFT_TEST_UNIT_BAD_INPUT_BADINPUT_H
 
+#include "test/unit/TemporaryFolder.h"
 #include "weft/weft.hpp"
 
 #include <gtest/gtest.h>
@@ -79,28 +80,7 @@ class Table : public ::testing::TestWithParam<Row> {};
 inline std::string nameOf(const ::testing::TestParamInfo<Row> &info) { return info.param.name; }
 
 /// A folder that exists until the process's last test of a file.
-class Folder {
-public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "weft-bad-XXXXXX").string();
-    if (::mkdtemp(name.data()))
-      path_ = name;
-  }
-  ~Folder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  Folder(const Folder &) = delete;
-  std::string operator/(const std::string &name) const { return path_ + "/" + name; }
-  /// Writes a file and returns its path.
-  std::string file(const std::string &name, const std::string &bytes) const {
-    std::ofstream(*this / name, std::ios::binary) << bytes;
-    return *this / name;
-  }
-
-private:
-  std::string path_;
-};
+using Folder = test::TemporaryFolder;
 
 template <typename T> std::string little(T value) {
   return {reinterpret_cast<const char *>(&value), sizeof value};

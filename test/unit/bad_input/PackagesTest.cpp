@@ -32,8 +32,7 @@ const std::string &saved() {
     auto step = smallStep(net, adam);
     step(ones({2, 4}));
     step.save(folder / "step.weft");
-    std::ifstream file(folder / "step.weft", std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return test::contentOf(folder / "step.weft");
   }();
   return bytes;
 }

@@ -59,9 +59,7 @@ pid_t start(const std::vector<std::string> &words, const std::string &log,
 Outcome finish(pid_t pid, const std::string &log) {
   int status = 0;
   EXPECT_EQ(::waitpid(pid, &status, 0), pid);
-  std::ifstream file(log, std::ios::binary);
-  return {WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status),
-          std::string(std::istreambuf_iterator<char>(file), {})};
+  return {WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status), test::contentOf(log)};
 }
 
 Outcome run(const std::vector<std::string> &words, const std::function<void()> &prepare = {}) {
@@ -449,8 +447,7 @@ TEST(Tools, WriteAllOrNothingOntoAFullDisk) {
   });
   EXPECT_EQ(outcome.code, 1);
   expectWords(outcome, {"old.weft", "cannot be written"});
-  std::ifstream file(package);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "what was there");
+  EXPECT_EQ(test::contentOf(package), "what was there");
 }
 
 } // namespace

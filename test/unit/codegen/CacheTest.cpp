@@ -8,6 +8,7 @@
 
 #include "codegen/kernel/KernelCache.h"
 #include "runtime/support/TemporaryFile.h"
+#include "test/unit/TemporaryFolder.h"
 
 #include <atomic>
 #include <cerrno>
@@ -173,8 +174,7 @@ TEST_F(Cache, DamageIsAMissAndIsRepaired) {
   }
   ASSERT_EQ(entries().size(), 1u);
   fs::path path = entries()[0];
-  std::ifstream in(path, std::ios::binary);
-  std::string good((std::istreambuf_iterator<char>(in)), {});
+  const std::string good = test::contentOf(path);
   auto damage = [&](std::string content) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
     KernelCache cache(options);
@@ -183,8 +183,7 @@ TEST_F(Cache, DamageIsAMissAndIsRepaired) {
     EXPECT_EQ(**object, bytes);
     EXPECT_EQ(cache.counters().damaged, 1u);
     EXPECT_EQ(cache.counters().compiled, 1u);
-    std::ifstream repaired(path, std::ios::binary);
-    EXPECT_EQ(std::string((std::istreambuf_iterator<char>(repaired)), {}), good);
+    EXPECT_EQ(test::contentOf(path), good);
   };
   damage("");
   damage("something else altogether");

@@ -11,12 +11,11 @@
 #include "weft/status.hpp"
 
 #include <cmath>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <limits>
 
 using namespace example;
+using weft::test::contentOf;
 using weft::test::occurrences;
 using weft::test::TemporaryFolder;
 
@@ -87,8 +86,7 @@ TEST(Chart, Writes) {
   const Chart chart{"t", "x", "y", {}};
   for (const std::string &path : {dir / "loss.svg", dir / "a/folder/loss.svg"}) {
     save_svg(path, chart);
-    std::ifstream in(path, std::ios::binary);
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), render_svg(chart));
+    EXPECT_EQ(contentOf(path), render_svg(chart));
   }
   EXPECT_THROW(save_svg("/proc/no/such.svg", chart), weft::Error);
 }

@@ -12,14 +12,10 @@
 #include <limits>
 
 using namespace weft;
+using weft::test::contentOf;
 using weft::test::TemporaryFolder;
 
 namespace {
-std::string contentOf(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 TEST(CsvLogger, WritesAHeaderAndARowForEachCall) {
   TemporaryFolder folder;
   const std::string path = folder / "run/loss.csv"; // the folder "run" is made

@@ -39,7 +39,7 @@ TEST(Npy, WritesWhatNumPyWrites) {
   TemporaryFolder dir;
   const HostArray array = array_of<float>(DType::f32, {2, 3}, {0, 1, 2, 3, 4, 5});
   ASSERT_TRUE(write_npy(dir / "a.npy", array).ok());
-  const std::string text = slurp(dir / "a.npy");
+  const std::string text = contentOf(dir / "a.npy");
   // The bytes of numpy.save for the same array.
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   header.append(117 - header.size(), ' ');
@@ -58,7 +58,7 @@ TEST(Npy, RoundTripsEveryTypeAndShape) {
       for (size_t i = 0; i < array.bytes.size(); ++i)
         array.bytes[i] = static_cast<std::byte>(i % 2);
       ASSERT_TRUE(write_npy(dir / "a.npy", array).ok());
-      const std::string text = slurp(dir / "a.npy");
+      const std::string text = contentOf(dir / "a.npy");
       EXPECT_EQ((text.size() - array.bytes.size()) % 64, 0u);
       auto back = read_npy(dir / "a.npy");
       ASSERT_TRUE(back.ok()) << back.status().message();
@@ -233,7 +233,7 @@ TEST(Npz, RoundTripsAndSurvivesDamage) {
     expect_equal(*find(*back, "x"), x);
     expect_equal(*find(*back, "layer.y"), y);
     EXPECT_EQ(find(*back, "z"), nullptr);
-    expect_robust(read_archive, slurp(dir / "a.npz"));
+    expect_robust(read_archive, contentOf(dir / "a.npz"));
   }
   ASSERT_TRUE(write_npz(dir / "empty.npz", {}).ok());
   EXPECT_TRUE(read_npz(dir / "empty.npz")->empty());

@@ -46,7 +46,7 @@ TEST(Safetensors, RoundTrips) {
                            view.array.bytes.end()));
   }
   EXPECT_EQ(back->metadata, (Metadata{{"format", "weft"}, {"k", "\\"}}));
-  const std::string text = slurp(dir / "a.safetensors");
+  const std::string text = contentOf(dir / "a.safetensors");
   EXPECT_EQ(load_le<uint64_t>(bytes_of(text).data()) % 8, 0u);
   // Larger elements first, so that every tensor is aligned.
   const MemorySource source("the.file", bytes_of(text));

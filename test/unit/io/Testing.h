@@ -22,12 +22,9 @@ namespace weft::io::testing {
 
 inline std::span<const std::byte> bytes_of(const std::string &text) { return std::as_bytes(std::span(text)); }
 
+using weft::test::contentOf;
 using weft::test::TemporaryFolder;
 
-inline std::string slurp(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 inline void spill(const std::string &path, const std::string &text) {
   std::ofstream(path, std::ios::binary) << text;
 }

@@ -8,6 +8,7 @@
 #include "PlanFixture.h"
 
 #include "runtime/support/TemporaryFile.h"
+#include "test/unit/TemporaryFolder.h"
 
 #include <ctime>
 #include <fcntl.h>
@@ -102,9 +103,8 @@ TEST(Package, ANamedPipeIsNotWaitedFor) {
 }
 
 TEST(Package, WritingRemovesWhatKilledWritersLeft) {
-  std::string folder = "/tmp/weft-left-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/p.weft";
+  const weft::test::TemporaryFolder folder;
+  const std::string path = folder / "p.weft";
   const pid_t gone = ::fork();
   if (gone == 0)
     ::_exit(0);
@@ -136,23 +136,21 @@ TEST(Package, WritingRemovesWhatKilledWritersLeft) {
                {"q.weft.tmp." + dead + ".0", 2 * days, true},
                {"p.weft", 2 * days, true}};
   for (const auto &file : files) {
-    std::ofstream(folder + "/" + file.name) << "x";
+    std::ofstream(folder / file.name) << "x";
     const timespec times[2] = {{std::time(nullptr) - file.age, 0}, {std::time(nullptr) - file.age, 0}};
-    ASSERT_EQ(::utimensat(AT_FDCWD, (folder + "/" + file.name).c_str(), times, 0), 0);
+    ASSERT_EQ(::utimensat(AT_FDCWD, (folder / file.name).c_str(), times, 0), 0);
   }
   PackageWriter writer;
   writer.add("first", pattern(10, 1));
   ASSERT_TRUE(writer.write_file(path).ok());
   for (const auto &file : files)
-    EXPECT_EQ(::access((folder + "/" + file.name).c_str(), F_OK) == 0, file.stays) << file.name;
-  std::filesystem::remove_all(folder);
+    EXPECT_EQ(::access((folder / file.name).c_str(), F_OK) == 0, file.stays) << file.name;
 }
 
 TEST(Package, NamesThatAreTakenDoNotStopAWriter) {
   ASSERT_GT(process_start(), 0u);
-  std::string folder = "/tmp/weft-taken-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/p.weft", number = path + ".tmp." + std::to_string(::getpid()) + ".";
+  const weft::test::TemporaryFolder folder;
+  const std::string path = folder / "p.weft", number = path + ".tmp." + std::to_string(::getpid()) + ".";
   for (int i = 0; i < 90; ++i) {
     const std::string count = std::to_string(i);
     std::ofstream(number + count) << "x";
@@ -163,7 +161,6 @@ TEST(Package, NamesThatAreTakenDoNotStopAWriter) {
   const Status written = writer.write_file(path);
   EXPECT_TRUE(written.ok()) << written.message();
   EXPECT_TRUE(Package::open(path).ok());
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Package, WriterRefusesBadNamesAndPaths) {
