@@ -70,15 +70,17 @@ TEST(Attention, MasksHaveGradients) {
   EXPECT_LT(distance(found[1], expected[1]), 1e-5);
 }
 
+/// The attention of rows to what comes before them, and its gradients.
+const auto causalStep = [](Tensor q, Tensor k, Tensor v) {
+  Tensor y = scaled_dot_product_attention(q, k, v, {.causal = true});
+  std::vector<Tensor> g = grad((y * y).sum(), {q, k, v});
+  return std::tuple(y, g[0], g[1], g[2]);
+};
+
 TEST(Attention, LazyAndCompiledAreTheSameBits) {
   Operands o({20}, 70, 70, 32, 32);
-  const auto step = [](Tensor q, Tensor k, Tensor v) {
-    Tensor y = scaled_dot_product_attention(q, k, v, {.causal = true});
-    std::vector<Tensor> g = grad((y * y).sum(), {q, k, v});
-    return std::tuple(y, g[0], g[1], g[2]);
-  };
-  auto [a, b, c, d] = step(o.q, o.k, o.v);
-  auto [e, f, g, h] = compile(step)(o.q, o.k, o.v);
+  auto [a, b, c, d] = causalStep(o.q, o.k, o.v);
+  auto [e, f, g, h] = compile(causalStep)(o.q, o.k, o.v);
   EXPECT_EQ(bitsOf({a, b, c, d}), bitsOf({e, f, g, h}));
 }
 
@@ -111,11 +113,7 @@ TEST(Attention, BatchesBroadcastAndHeadsAreShared) {
 TEST(Attention, NoMatrixOfScoresIsInMemory) {
   constexpr uint64_t scores = uint64_t(4) * 1024 * 1024 * 4;
   Operands o({4}, 1024, 1024, 32, 32);
-  auto step = compile([](Tensor q, Tensor k, Tensor v) {
-    Tensor y = scaled_dot_product_attention(q, k, v, {.causal = true});
-    std::vector<Tensor> g = grad((y * y).sum(), {q, k, v});
-    return std::tuple(y, g[0], g[1], g[2]);
-  });
+  auto step = compile(causalStep);
   (void)step(o.q, o.k, o.v);
   synchronize();
   reset_peak_memory_stats();

@@ -16,11 +16,9 @@ using namespace weft;
 namespace {
 using weft::test::TemporaryFolder;
 
-struct Net : nn::Module {
-  nn::Linear fc1 = register_module("fc1", nn::Linear(6, 8));
-  nn::Linear fc2 = register_module("fc2", nn::Linear(8, 3));
+struct Net : TwoLayers {
+  Net() : TwoLayers(6, 8, 3) {}
   nn::Parameter seen = register_buffer("seen", zeros({}, {.dtype = i64}));
-  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
 };
 
 /// A whole run: model, Adam, a shuffling loader, and noise from the default generator.

@@ -14,10 +14,8 @@
 using namespace weft;
 
 namespace {
-struct Net : nn::Module {
-  nn::Linear fc1 = register_module("fc1", nn::Linear(20, 16));
-  nn::Linear fc2 = register_module("fc2", nn::Linear(16, 4));
-  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
+struct Net : TwoLayers {
+  Net() : TwoLayers(20, 16, 4) {}
 };
 
 struct Trainer {

@@ -17,8 +17,6 @@
 using namespace weft;
 using namespace weft::indexing;
 
-static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
-
 TEST(ContractGradients, BackwardAccumulatesLazyOrCompiled) {
   for (bool compiled : {false, true}) {
     Tensor w = full({2}, 3.0);
@@ -108,7 +106,7 @@ TEST(ContractGradients, TheyFlowThroughTheCallOfACompiledFunction) {
     nn::Linear a(3, 4), b(4, 2);
     auto body = [&](Tensor x) { return relu(a(x)); };
     auto f = compile(body);
-    Tensor x = count(6).view({2, 3}).clone();
+    Tensor x = countTo(6).view({2, 3}).clone();
     x.requires_grad_();
     std::vector<Floats> seen;
     for (int i = 0; i < 2; ++i) {
@@ -289,7 +287,7 @@ TEST(ContractGradients, TheyFlowThroughViewsOfALeafThatIsAView) {
 // later one.
 TEST(ContractGradients, AViewIsWhatALossWasComputedFromAlsoWhenItsLeafIsComputed) {
   for (bool read : {false, true}) {
-    Tensor w = (count(4) + 1).detach().requires_grad_(), v = w.slice(0, 1, 3), loss = (v * v).sum();
+    Tensor w = (countTo(4) + 1).detach().requires_grad_(), v = w.slice(0, 1, 3), loss = (v * v).sum();
     if (read) {
       EXPECT_EQ(loss.item<float>(), 13);
       EXPECT_EQ(floats(w), Floats({1, 2, 3, 4}));

@@ -14,16 +14,9 @@
 using namespace weft;
 using namespace weft::indexing;
 
-static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
 /// 0, 1, 2, .. that are there, and not computed when they are read.
 static Tensor given(Shape shape) {
-  int64_t size = 1;
-  for (int64_t extent : shape)
-    size *= extent;
-  Floats values(static_cast<size_t>(size));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(i);
-  return Tensor::from(values, std::move(shape));
+  return generated(std::move(shape), [](size_t i) { return i; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,9 +55,9 @@ TEST(ContractLazySlices, TheirPlaceIsNoPartOfTheKeyWhereTheyAreRead) {
               EXPECT_EQ((x.select(0, -1 - i) * 1)[6].item<float>(), number(99 - i, 6));
             }),
             0u);
-  Tensor pending = count(300).reshape({100, 3}); // not computed when it is sliced
+  Tensor pending = countTo(300).reshape({100, 3}); // not computed when it is sliced
   EXPECT_EQ(compilations([&](int64_t i) {
-              Tensor y = count(300).reshape({100, 3});
+              Tensor y = countTo(300).reshape({100, 3});
               EXPECT_EQ(floats(y[i] + y.select(0, 99 - i)), Floats({297, 299, 301}));
             }),
             0u);
@@ -156,7 +149,7 @@ TEST(ContractLazySlices, AGradientStillFindsThePartThatItNeeds) {
 
 TEST(ContractLazySlices, AGradientStillFindsAComputedValueThatWasWrittenSince) {
   auto add = compile([](Tensor x) { x += 100; });
-  Tensor x = count(3) * 2, w = ones({3}).requires_grad_();
+  Tensor x = countTo(3) * 2, w = ones({3}).requires_grad_();
   Tensor loss = (w * x).sum();
   EXPECT_EQ(loss.item<float>(), 6);
   add(x);
@@ -166,7 +159,7 @@ TEST(ContractLazySlices, AGradientStillFindsAComputedValueThatWasWrittenSince) {
 
 TEST(ContractLazySlices, TwoTensorsOfOneComputedValueAreWrittenApart) {
   auto add = compile([](Tensor x) { x += 100; });
-  Tensor a = zeros({3}), b = count(3) * 2;
+  Tensor a = zeros({3}), b = countTo(3) * 2;
   a.copy_(b);
   add(a);
   EXPECT_EQ(floats(a), Floats({100, 102, 104}));

@@ -14,17 +14,7 @@
 
 #include "runtime/queue/Queue.h"
 
-#include <fstream>
-
 using namespace weft;
-
-/// Resident memory in KiB.
-static int64_t residentKib() {
-  std::ifstream file("/proc/self/statm");
-  int64_t total = 0, resident = 0;
-  file >> total >> resident;
-  return resident * (::sysconf(_SC_PAGESIZE) / 1024);
-}
 
 //===----------------------------------------------------------------------===//
 // Lazy execution
@@ -198,13 +188,13 @@ TEST(ContractLazy, TenThousandUncompiledStepsRunInFlatMemory) {
   for (int i = 0; i < 500; ++i)
     step(x, y);
   synchronize();
-  [[maybe_unused]] int64_t before = residentKib();
+  [[maybe_unused]] int64_t before = residentBytes();
   uint64_t compiles = compile_count();
   for (int i = 0; i < 10000; ++i)
     step(x, y);
   synchronize();
 #if !__has_feature(address_sanitizer) // keeps what is freed for a while
-  EXPECT_LT(residentKib() - before, 4096) << "KiB more than " << before;
+  EXPECT_LT(residentBytes() - before, 4096 * 1024) << "bytes more than " << before;
 #endif
   EXPECT_EQ(compile_count(), compiles);
 }

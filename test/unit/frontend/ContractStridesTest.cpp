@@ -10,13 +10,7 @@ using namespace weft;
 
 namespace {
 Tensor counted(Shape shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  std::vector<float> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(i % 97) - 40;
-  return Tensor::from(values, std::move(shape));
+  return generated(std::move(shape), [](size_t i) { return static_cast<float>(i % 97) - 40; });
 }
 
 } // namespace

@@ -17,22 +17,20 @@
 using namespace weft;
 using namespace weft::indexing;
 
-static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
-
 TEST(ContractValues, ATensorIsAHandleOnAValueSlot) {
-  Tensor a = count(3), b = a;
+  Tensor a = countTo(3), b = a;
   a.copy_(ones({3}));
   EXPECT_EQ(floats(b), Floats({1, 1, 1}));
 }
 
 TEST(ContractValues, AssignmentRebindsTheHandle) {
-  Tensor a = count(3), b = a;
+  Tensor a = countTo(3), b = a;
   a = ones({3});
   EXPECT_EQ(floats(b), Floats({0, 1, 2}));
 }
 
 TEST(ContractValues, InPlaceOperatorsCopyIndexAssignmentAndOptimisersWriteTheSlot) {
-  Tensor a = count(3), b = a;
+  Tensor a = countTo(3), b = a;
   a += 1;
   a -= 2;
   a *= 4;
@@ -78,7 +76,7 @@ TEST(ContractValues, AnArgumentThatIsWrittenIsTheCallersTensor) {
     x += 1;
     return x * 10;
   });
-  Tensor a = count(2);
+  Tensor a = countTo(2);
   EXPECT_EQ(floats(f(a)), Floats({10, 20}));
   EXPECT_EQ(floats(a), Floats({1, 2}));
   EXPECT_EQ(floats(f(a)), Floats({20, 30}));
@@ -153,7 +151,7 @@ TEST(ContractValues, OverlappingPartsOfOneTensorAsArgumentsOfWhichOneIsWrittenAr
     return b * 10;
   });
   auto reads = compile([](Tensor a, Tensor b) { return a + b; });
-  Tensor base = count(6);
+  Tensor base = countTo(6);
   for (auto [first, second] : {std::pair(0, 2), {2, 0}, {1, 2}})
     EXPECT_ERROR(f(base.slice(0, first, first + 3), base.slice(0, second, second + 3)), "shares memory with");
   EXPECT_EQ(floats(base), Floats({0, 1, 2, 3, 4, 5})); // no call has happened

@@ -17,8 +17,6 @@
 using namespace weft;
 using namespace weft::indexing;
 
-static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
-
 // A way to make a view, on 2 rows of 3, and where its element 0 lies in them.
 struct ViewCase {
   const char *name;
@@ -46,7 +44,7 @@ TEST(ContractViews, AWriteThroughAnyHandleIsSeenByAll) {
   };
   for (const ViewCase &c : cases) {
     SCOPED_TRACE(c.name);
-    Tensor base = count(6).view({2, 3});
+    Tensor base = countTo(6).view({2, 3});
     Tensor view = c.make(base), other = base.view({6});
     float last = floats(view).back();
     view += 100; // through the view
@@ -59,7 +57,7 @@ TEST(ContractViews, AWriteThroughAnyHandleIsSeenByAll) {
     other.zero_(); // through another view
     EXPECT_EQ(floats(view)[0], 0);
     // Exactly the elements of the view were written.
-    Tensor again = count(6).view({2, 3});
+    Tensor again = countTo(6).view({2, 3});
     c.make(again).fill_(-1);
     Floats values = floats(again);
     int64_t written = std::count(values.begin(), values.end(), -1.f);
@@ -83,7 +81,7 @@ TEST(ContractViews, StridesAreThoseOfPyTorch) {
 }
 
 TEST(ContractViews, ReshapeCopiesWhereViewIsAnError) {
-  Tensor x = count(6).view({2, 3});
+  Tensor x = countTo(6).view({2, 3});
   EXPECT_ERROR(x.t().view({6}), "view size is not compatible with input tensor's size and stride");
   Tensor flat = x.t().reshape({6});
   EXPECT_EQ(floats(flat), Floats({0, 3, 1, 4, 2, 5}));
@@ -165,7 +163,7 @@ TEST(ContractViews, APartOfAnExpansionThatHoldsNoElementTwiceIsWritten) {
   wide.slice(0, 1, 2).copy_(tensor({1, 2, 3}, {1, 3}));
   EXPECT_EQ(floats(x), Floats({1, 2, 3}));
   // Through a reshape, which keeps it a view.
-  Tensor y = count(6).view({2, 3}).clone();
+  Tensor y = countTo(6).view({2, 3}).clone();
   Tensor blocks = y.unsqueeze(1).expand({2, 2, 3}).reshape({2, 2, 3, 1}); // rows, twice each
   blocks.select(1, 1).fill_(7);
   EXPECT_EQ(floats(y), Floats(6, 7));
@@ -286,7 +284,7 @@ TEST(ContractViews, RandomChainsReadAndWriteTheElementsThatTheirStridesName) {
   auto pick = [&](int64_t n) { return static_cast<int64_t>(engine() % static_cast<uint64_t>(n)); };
   int written = 0, refused = 0, expanded = 0;
   for (int round = 0; round < 200; ++round) {
-    Tensor base = count(24).view({2, 3, 4}).clone();
+    Tensor base = countTo(24).view({2, 3, 4}).clone();
     std::vector<std::pair<Tensor, Strided>> chain{{base, {}}};
     bool stretched = false;
     for (int i = 0; i < 6; ++i) {
@@ -406,7 +404,7 @@ TEST(ContractViews, RandomChainsReadAndWriteTheElementsThatTheirStridesName) {
 
 // An empty slice at the end of a slice with a step has no position in the base.
 TEST(ContractViews, AnEmptyPartOfAStridedPartIsReadAgainAndWritten) {
-  Tensor x = count(9).view({3, 3});
+  Tensor x = countTo(9).view({3, 3});
   Tensor none = x.diagonal().slice(0, 3), every = x.view({9}).slice(0, 1, 8, 3).slice(0, 3);
   EXPECT_EQ(none.sizes(), Shape({0}));
   EXPECT_EQ(every.sizes(), Shape({0}));
@@ -419,7 +417,7 @@ TEST(ContractViews, AnEmptyPartOfAStridedPartIsReadAgainAndWritten) {
 }
 
 TEST(ContractViews, LongChainsOfViewsStayShort) {
-  Tensor x = count(6).view({2, 3}), y = x;
+  Tensor x = countTo(6).view({2, 3}), y = x;
   for (int i = 0; i < 20000; ++i)
     y = y.t();
   for (int i = 0; i < 20000; ++i)
@@ -429,7 +427,7 @@ TEST(ContractViews, LongChainsOfViewsStayShort) {
 }
 
 TEST(ContractViews, IndicesAreThoseOfLibtorch) {
-  Tensor x = count(24).view({2, 3, 4});
+  Tensor x = countTo(24).view({2, 3, 4});
   EXPECT_EQ(x.index({1, Slice(1, None), -1}).to_vector<float>(), Floats({19, 23}));
   EXPECT_EQ(x.index({Ellipsis, Slice(None, None, 3)}).sizes(), (Shape{2, 3, 2}));
   EXPECT_EQ(x.index({None, Ellipsis, 0, None}).sizes(), (Shape{1, 2, 3, 1}));
@@ -443,7 +441,7 @@ TEST(ContractViews, IndicesAreThoseOfLibtorch) {
   x.index_put_({mask}, full({1}, 5.0));
   EXPECT_EQ(floats(x[1][2]), Floats(4, 5));
   EXPECT_NE(floats(x[0][2]), Floats(4, 5));
-  Tensor table = count(12).view({3, 4}), twice = Tensor::from(std::vector<int64_t>{2, 0, -1}, {3});
+  Tensor table = countTo(12).view({3, 4}), twice = Tensor::from(std::vector<int64_t>{2, 0, -1}, {3});
   EXPECT_EQ(table.index({twice, Tensor::from(std::vector<int64_t>{0, 1, -1}, {3})}).to_vector<float>(),
             Floats({8, 1, 11}));
   table.index_put_({twice}, tensor({-1, -2, -3}, {3, 1})); // row 2 is written twice: the last stays

@@ -40,10 +40,8 @@ protected:
 
 Tensor numbers(int64_t count) { return sin(arange(count).to(f32)); }
 
-struct Net : nn::Module {
-  nn::Linear fc1 = register_module("fc1", nn::Linear(6, 8));
-  nn::Linear fc2 = register_module("fc2", nn::Linear(8, 3));
-  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
+struct Net : TwoLayers {
+  Net() : TwoLayers(6, 8, 3) {}
 };
 
 /// A model, Adam and its data on one device. The seed makes runs on all devices begin with the same numbers.

@@ -18,13 +18,8 @@ using namespace weft;
 namespace {
 
 Tensor numbers(Shape shape, double scale = 3) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  std::vector<float> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.7 + 1) * scale);
-  return Tensor::from(values, std::move(shape));
+  return generated(std::move(shape),
+                   [&](size_t i) { return std::sin(static_cast<double>(i) * 0.7 + 1) * scale; });
 }
 
 Tensor places(int64_t count, int64_t below) {
@@ -56,6 +51,11 @@ void expectStaticBits(Function function, const std::vector<ArgumentSpec> &specs,
     }
   }
   EXPECT_EQ(dynamic.variants().size(), 1u);
+}
+
+/// Arguments of functions that read or write by index: rows of 5, a place in 13 for each, and a table of 13.
+std::tuple<Tensor, Tensor, Tensor> placedRows(int64_t rows) {
+  return {numbers({rows, 5}), places(rows, 13), numbers({13, 5})};
 }
 
 using Tensors = std::vector<Tensor>;
@@ -216,9 +216,7 @@ TEST(DimOps, WritesByIndex) {
                    x.index_add(0, which * 0, x),
                    x.gather(1, wide)};
   };
-  expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64), spec({13, 5})}, [](int64_t rows) {
-    return std::tuple{numbers({rows, 5}), places(rows, 13), numbers({13, 5})};
-  });
+  expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64), spec({13, 5})}, placedRows);
 }
 
 // Negative indices count from the end of the call's size, and several indices are one.
@@ -243,9 +241,7 @@ TEST(DimOps, GradientsOfWritesByIndex) {
     (y.cos().sum() + z.sin().sum()).backward();
     return Tensors{leaf.grad(), under.grad()};
   };
-  expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64), spec({13, 5})}, [](int64_t rows) {
-    return std::tuple{numbers({rows, 5}), places(rows, 13), numbers({13, 5})};
-  });
+  expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64), spec({13, 5})}, placedRows);
 }
 
 // Dynamic bounds and lengths, of dynamic and of static dimensions.

@@ -49,13 +49,8 @@ struct Trainer {
 };
 
 Tensor numbers(Shape shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  std::vector<float> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.7)) * 3;
-  return Tensor::from(values, std::move(shape));
+  return generated(std::move(shape),
+                   [](size_t i) { return static_cast<float>(std::sin(static_cast<double>(i) * 0.7)) * 3; });
 }
 } // namespace
 

@@ -9,6 +9,7 @@
 
 #include "weft/weft.hpp"
 
+#include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -42,6 +43,37 @@ inline bool mentions(const std::string &text, const std::string &part) {
 
 inline weft::Tensor tensor(std::vector<float> values, weft::Shape shape) {
   return weft::Tensor::from(values, std::move(shape));
+}
+
+/// A tensor from memory of the host, which nothing has to compute: element i is `element(i)`.
+template <typename Element> weft::Tensor generated(weft::Shape shape, Element element) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(element(i));
+  return weft::Tensor::from(values, std::move(shape));
+}
+
+/// 0, 1, .. n-1 as f32, pending.
+inline weft::Tensor countTo(int64_t n) { return weft::arange(n, {.dtype = weft::f32}); }
+
+/// Two layers; derive from it, so that each test names its sizes once.
+struct TwoLayers : weft::nn::Module {
+  TwoLayers(int64_t in, int64_t hidden, int64_t out)
+      : fc1(register_module("fc1", weft::nn::Linear(in, hidden))),
+        fc2(register_module("fc2", weft::nn::Linear(hidden, out))) {}
+  weft::nn::Linear fc1, fc2;
+  weft::Tensor operator()(weft::Tensor x) { return fc2(relu(fc1(x))); }
+};
+
+/// The bytes of this process that are in memory.
+inline int64_t residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 using Floats = std::vector<float>;

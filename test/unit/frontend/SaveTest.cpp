@@ -15,10 +15,8 @@ using namespace weft;
 
 namespace {
 
-struct Net : nn::Module {
-  nn::Linear fc1 = register_module("fc1", nn::Linear(6, 8));
-  nn::Linear fc2 = register_module("fc2", nn::Linear(8, 3));
-  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
+struct Net : TwoLayers {
+  Net() : TwoLayers(6, 8, 3) {}
 };
 
 class Save : public ::testing::Test {

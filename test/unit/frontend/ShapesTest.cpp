@@ -7,16 +7,7 @@
 #include "Helpers.h"
 #include "test/unit/TestLevel.h"
 
-#include <fstream>
-
 using namespace weft;
-
-static int64_t residentBytes() {
-  std::ifstream file("/proc/self/statm");
-  int64_t total = 0, resident = 0;
-  file >> total >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
 
 /// The number of a shape as a shape.
 static Shape shapeOf(int64_t i) { return {i % 331 + 1, i / 331 + 1}; }

@@ -51,10 +51,7 @@ std::string read(const fs::path &path) {
 
 /// Numbers from memory of the host, for which nothing is compiled.
 Tensor numbers(Shape shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  return tensor(std::vector<float>(static_cast<size_t>(count), 1.0f), std::move(shape));
+  return generated(std::move(shape), [](size_t) { return 1; });
 }
 
 /// Every link of a page leads to a file beside it.

@@ -17,10 +17,8 @@ using namespace weft;
 
 namespace {
 
-struct Mlp : nn::Module {
-  nn::Linear fc1 = register_module("fc1", nn::Linear(6, 16));
-  nn::Linear fc2 = register_module("fc2", nn::Linear(16, 3));
-  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
+struct Mlp : TwoLayers {
+  Mlp() : TwoLayers(6, 16, 3) {}
 };
 
 struct Training {
