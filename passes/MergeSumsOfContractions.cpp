@@ -60,14 +60,15 @@ private:
 Lifetimes::Lifetimes(const LaunchGraph &graph, FuncOp func) : graph(graph) {
   SymbolRanges ranges = rangesOf(func);
   const llvm::DenseSet<Value> returned = returnedHeads(func);
+  StorageHeads heads;
   for (auto [i, op] : llvm::enumerate(graph.ops)) {
     if (graph.isFree(static_cast<unsigned>(i)))
       continue;
     for (Value operand : op->getOperands())
-      if (auto it = number.find(storageHead(operand)); it != number.end())
+      if (auto it = number.find(heads.of(operand)); it != number.end())
         temporaries[it->second].last = static_cast<unsigned>(i);
     for (Value result : op->getResults()) {
-      std::optional<int64_t> bytes = temporaryBytes(result, returned, ranges);
+      std::optional<int64_t> bytes = temporaryBytes(result, heads, returned, ranges);
       if (!bytes)
         continue;
       number[result] = temporaries.size();

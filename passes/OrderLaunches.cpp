@@ -47,6 +47,7 @@ public:
 Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
   SymbolRanges ranges = rangesOf(func);
   const llvm::DenseSet<Value> returned = returnedHeads(func);
+  StorageHeads heads;
   llvm::DenseMap<Value, unsigned> bufferOf; // by head
   makes.resize(graph.ops.size());
   reads.resize(graph.ops.size());
@@ -56,14 +57,14 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
       continue;
     llvm::SmallDenseSet<unsigned, 8> seen;
     for (Value operand : op->getOperands())
-      if (auto it = bufferOf.find(storageHead(operand)); it != bufferOf.end())
+      if (auto it = bufferOf.find(heads.of(operand)); it != bufferOf.end())
         if (seen.insert(it->second).second) {
           reads[i].push_back(it->second);
           ++buffers[it->second].readers;
           buffers[it->second].readerSum += i;
         }
     for (OpResult result : op->getResults()) {
-      std::optional<int64_t> bytes = temporaryBytes(result, returned, ranges);
+      std::optional<int64_t> bytes = temporaryBytes(result, heads, returned, ranges);
       if (!bytes)
         continue;
       auto made = static_cast<unsigned>(buffers.size());
@@ -72,7 +73,7 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
       makes[i].push_back(made);
       for (OpOperand &operand : op->getOpOperands()) {
         Value root = storageRoot(operand.get());
-        auto held = bufferOf.find(storageHead(root));
+        auto held = bufferOf.find(heads.of(root));
         if (held == bufferOf.end() || held->second == made ||
             bytesOf(root.getType()) != bytesOf(result.getType()))
           continue;

@@ -434,12 +434,13 @@ std::optional<PlanMemory::Held> PlanMemory::dyingOperand(OpResult result, const 
 LogicalResult PlanMemory::assignArena() {
   SmallVector<Lane> lanes;
   Buffers held;
+  StorageHeads heads;
   for (Operation &op : func.getBody().front()) {
     if (!isLaunch(&op) && !isa<UndefOp>(op))
       continue;
     unsigned at = position.lookup(&op);
     for (OpResult result : op.getResults()) {
-      Value head = storageHead(result);
+      Value head = heads.of(result);
       if (isa<BlockArgument>(head) || storage.count(head))
         continue;
       auto read = lastRead.find(result);
@@ -522,10 +523,11 @@ LogicalResult PlanMemory::assignConstants() {
 
 void PlanMemory::writeSlices() {
   Builder b(&getContext());
+  StorageHeads heads;
   for (Operation &op : func.getBody().front().without_terminator()) {
     SmallVector<Attribute> slices;
     for (Value result : op.getResults()) {
-      Value head = storageHead(result);
+      Value head = heads.of(result);
       auto argument = dyn_cast<BlockArgument>(head);
       slices.push_back(argument ? slice(StorageKind::argument, argument.getArgNumber(), head)
                                 : storage.lookup(head));

@@ -22,11 +22,12 @@ LaunchGraph::LaunchGraph(FuncOp func) : func(func) {
   }
   next.resize(ops.size());
   before.resize(ops.size());
+  StorageHeads heads;
   // The arguments that a launch writes through tied results. An optimiser's step has many.
   llvm::DenseMap<Operation *, SmallVector<Value, 1>> writes;
   for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
     int64_t tied = func.getTiedArgument(operand.getOperandNumber());
-    Operation *maker = storageHead(operand.get()).getDefiningOp();
+    Operation *maker = heads.of(operand.get()).getDefiningOp();
     if (tied >= 0 && maker && isLaunch(maker))
       writes[maker].push_back(body.getArgument(static_cast<unsigned>(tied)));
   }
@@ -40,7 +41,7 @@ LaunchGraph::LaunchGraph(FuncOp func) : func(func) {
     bool writesArgument = tied != writes.end();
     if (updateIn(op)) {
       keepReaders(storageRoot(op->getOperand(0)), op);
-      writesArgument |= isa<BlockArgument>(storageHead(op->getResult(0)));
+      writesArgument |= isa<BlockArgument>(heads.of(op->getResult(0)));
     } else if (writesArgument) {
       for (Value argument : tied->second)
         keepReaders(argument, op);

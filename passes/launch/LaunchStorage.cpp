@@ -22,15 +22,26 @@ Value storageRoot(Value value) {
   return value;
 }
 
-Value storageHead(Value value) {
+Value StorageHeads::of(Value value) {
+  SmallVector<Value> updates;
+  Value head = storageRoot(value);
   for (;;) {
-    value = storageRoot(value);
-    Operation *op = value.getDefiningOp();
+    if (auto known = heads.find(head); known != heads.end()) {
+      head = known->second;
+      break;
+    }
+    Operation *op = head.getDefiningOp();
     if (!op || !updateIn(op))
-      return value;
-    value = op->getOperand(0);
+      break;
+    updates.push_back(head);
+    head = storageRoot(op->getOperand(0));
   }
+  for (Value update : updates)
+    heads[update] = head;
+  return head;
 }
+
+Value storageHead(Value value) { return StorageHeads().of(value); }
 
 llvm::DenseSet<Value> returnedHeads(FuncOp func) {
   llvm::DenseSet<Value> heads;
@@ -39,9 +50,9 @@ llvm::DenseSet<Value> returnedHeads(FuncOp func) {
   return heads;
 }
 
-std::optional<int64_t> temporaryBytes(Value result, const llvm::DenseSet<Value> &returned,
-                                      const SymbolRanges &ranges) {
-  if (!isa<RankedTensorType>(result.getType()) || storageHead(result) != result || returned.contains(result))
+std::optional<int64_t> temporaryBytes(Value result, StorageHeads &heads,
+                                      const llvm::DenseSet<Value> &returned, const SymbolRanges &ranges) {
+  if (!isa<RankedTensorType>(result.getType()) || heads.of(result) != result || returned.contains(result))
     return std::nullopt;
   constexpr int64_t most = int64_t(1) << 47;
   return std::min(ranges.largest(bytesOf(result.getType())), most);

@@ -48,6 +48,7 @@ private:
   SymbolRanges ranges = rangesOf(func);
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead;
+  llvm::DenseMap<Value, Value> lastUpdates; ///< known results of lastUpdate()
   llvm::DenseMap<unsigned, Value> writerOfArgument, writerOfResult;
   llvm::DenseMap<int64_t, unsigned> tiedResult; ///< by number of the argument, which has one at most
   Operation *lastFailing = nullptr;
@@ -152,7 +153,13 @@ LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
 
 /// The last value after updates in place.
 Value PlanVerifier::lastUpdate(Value value) {
+  SmallVector<Value> updates;
   for (bool further = true; further;) {
+    if (auto known = lastUpdates.find(value); known != lastUpdates.end()) {
+      value = known->second;
+      break;
+    }
+    updates.push_back(value);
     further = false;
     SmallVector<Value> views{value};
     while (!views.empty() && !further)
@@ -167,6 +174,8 @@ Value PlanVerifier::lastUpdate(Value value) {
         }
       }
   }
+  for (Value update : updates)
+    lastUpdates[update] = value;
   return value;
 }
 
