@@ -99,7 +99,6 @@ private:
   static int64_t keyOf(mlir::Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
   int intern(BodyNode node, std::vector<int64_t> key);
   int leaf(BodyNode node);
-  int requestAt(mlir::Value value, int indexId);
   IndexExpr atLane(const IndexExpr &e, int64_t lane);
   TensorIndex atLane(const TensorIndex &index, int64_t lane);
   /// Maps `index` in the result of a view to the index in its operand; false for other ops.

@@ -41,7 +41,6 @@ public:
   State fold(State state);
   /// The results of the op, rounded to its element type.
   llvm::SmallVector<mlir::Value, 2> finish(const State &state);
-  unsigned numResults() const { return isWelford ? 2 : 1; }
 
   mlir::Operation *op;
   bool isArg;

@@ -246,6 +246,4 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createExpandMathPass() { return std::make_unique<ExpandMathPass>(); }
 
-void registerExpandMathPass() { PassRegistration<ExpandMathPass>(); }
-
 } // namespace weft::codegen

@@ -23,9 +23,6 @@ inline constexpr llvm::StringLiteral importPrefix = "weft.import.";
 /// f64 to f16, become integer arithmetic.
 std::unique_ptr<mlir::Pass> createExpandMathPass();
 
-/// Registers the pass with the pass pipeline parser.
-void registerExpandMathPass();
-
 /// Parts of the pass: arithmetic of 16-bit floats, and their conversions.
 void widenHalfArithmetic(mlir::Operation *root);
 void expandHalfConversions(mlir::Operation *root);
