@@ -233,7 +233,7 @@ TEST(Loop, ViewsCompose) {
               0);
 }
 
-/// The rows before and behind a slice that begins at 0 have another length.
+/// The ops before and after a slice that begins at 0 have domains with different row lengths.
 TEST(Loop, SlicesBetweenElementwiseOps) {
   expectClose(
       R"(weft.func @main(%x: tensor<3x3x3xi32, #cpu>, %y: tensor<3x3x3xi32, #cpu>) -> tensor<3x3x2xi32, #cpu> {
