@@ -289,10 +289,12 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
   let summary = "assigns storage to every value of the launch list";
   let description = [{
     A result of the function that is not tied is computed in the storage of the result. A tied result is computed in its
-    argument's storage if no later launch reads the argument, no later launch may fail, and the writing launch reads the
-    argument only at the index that it writes. Otherwise it is computed elsewhere and copied at the end, with a code:
+    argument's storage if no later launch reads the argument, no later launch may fail, the writing launch reads the
+    argument only at the index that it writes, and it does nothing after a failure, which a library call on a device
+    cannot see. Otherwise it is computed elsewhere and copied at the end, with a code:
     WEFT-D001 a later reader, D002 a read at another index, D003 a later launch may fail, D004 the result is an argument
-    or another result, D005 the value already has a storage, D009 an alias of an argument that is written. The base of
+    or another result, D005 the value already has a storage, D009 an alias of an argument that is written, D015 a
+    library call on a device. The base of
     an update is copied before the update, with D012, if it is still needed. All other values share an arena: offsets
     are multiples of 64, and each value goes to the best gap of its live range. If temporaries are on several devices,
     each device has a part of the arena (`weft.arena_devices`, `weft.arena_begins`), and memory only for that part. The

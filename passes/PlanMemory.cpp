@@ -255,6 +255,9 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
   code = "WEFT-D003";
   if (lastFailing > at)
     return "the launch, or a later one, may fail, and a call that fails changes nothing";
+  code = "WEFT-D015";
+  if (!canBePredicated(writer))
+    return "the library does not see on a device that a call has failed, and would write the argument";
   return {};
 }
 

@@ -24,6 +24,10 @@ DeviceAttr deviceOfLaunch(Operation *op) {
   return op->getNumOperands() ? computeDevice(op) : deviceOf(op->getResult(0).getType());
 }
 
+bool canBePredicated(Operation *op) {
+  return !isa<DotGeneralOp, AttentionOp>(op) || deviceOfLaunch(op).isCpu();
+}
+
 bool isHostProgram(FuncOp func) {
   return llvm::all_of(func.getBody().front(),
                       [](Operation &op) { return !isLaunch(&op) || deviceOfLaunch(&op).isCpu(); });

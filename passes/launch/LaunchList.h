@@ -30,6 +30,10 @@ bool isLaunch(mlir::Operation *op);
 bool isEffect(mlir::Operation *op);
 /// The device that runs a launch.
 ir::DeviceAttr deviceOfLaunch(mlir::Operation *op);
+/// Whether a launch finds out by itself if a check of the call has failed, and then does nothing. On the host
+/// every launch does, since the host looks before it begins one. On another device nobody looks between
+/// launches: a kernel reads the record of failures first, and a library call cannot.
+bool canBePredicated(mlir::Operation *op);
 /// Whether all launches run on the host. Only then may graphs contain launches of the host.
 bool isHostProgram(ir::FuncOp func);
 /// The code and the reason if a launch cannot be in a captured graph; empty if it can.

@@ -204,6 +204,8 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
     diag.attachNote(lastFailing->getLoc()) << "this launch may fail";
     return diag;
   }
+  if (!canBePredicated(op))
+    return fail() << ", but a library call on a device does not see whether the call has failed";
   return success();
 }
 

@@ -296,6 +296,13 @@ private:
     return {};
   }
 
+  // The host looks at the failures of a call before each of its launches; on another device a launch has to.
+  bool is_library_call_on_device(const fb::Launch &launch) const {
+    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch()) &&
+           launch.device() < length(plan_.devices()) &&
+           text(plan_.devices()->Get(launch.device())->name()) != "cpu";
+  }
+
   // What an earlier call left undone may fail this one before it begins, so that even a plan without checks
   // says what must not happen then.
   Status check_predicate(const std::string &what, const fb::Launch &launch) const {
@@ -310,6 +317,9 @@ private:
     case fb::Predicate::failure:
       if (!writes_argument_ && !prints)
         return fail(what + " has a predicate, and does nothing that a failed call must not do");
+      if (is_library_call_on_device(launch))
+        return fail(what + " is a library call on a device, where it does not see whether the call has "
+                           "failed, and writes a donated argument: compile the program again");
       return {};
     }
     return fail(what + " has the unknown predicate " + number(static_cast<int>(launch.predicate())));

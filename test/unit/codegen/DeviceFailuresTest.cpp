@@ -141,6 +141,33 @@ TEST(DeviceFailures, CallsOnTheSameStateDoNothingUntilTheHostHasSeenIt) {
   EXPECT_TRUE(queue.synchronize().ok());
 }
 
+// State that a product computes. A library looks at no record, so that its call is made even though the check
+// has failed, and what it writes is not the state.
+TEST(DeviceFailures, AProductThatBecomesStateIsMadeBesideIt) {
+  DeviceProgram program(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %x: tensor<16x16xf32, #gpu>,
+    %s: tensor<16x16xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"})
+    -> (tensor<4xf32, #gpu>, tensor<16x16xf32, #gpu> {weft.tied = 3 : i64}) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.dot_general %x, %x, contract = [1] x [0] : tensor<16x16xf32, #gpu>, tensor<16x16xf32, #gpu>
+  weft.return %0, %1 : tensor<4xf32, #gpu>, tensor<16x16xf32, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(executable->launch_count(), 3u) << "the check, the product, and the copy of its result";
+  EXPECT_GE(executable->planned_memory().temporaries, 1024u) << "the product is counted";
+  for (runtime::QueueMode mode : modes) {
+    auto arguments = program.randomArguments(8);
+    arguments[1].setWhole(1, 8);
+    program.device.launches = 0;
+    expectFailure(program.run(*executable, arguments, mode), "index 8 is out of bounds");
+    EXPECT_EQ(program.device.launches, 3u);
+    expectUnchanged(program, *executable, arguments);
+    arguments[1].setWhole(1, 7);
+    program.expectAsOnTheHost(arguments, mode);
+  }
+}
+
 // Three checks, of which the second is the host's, and state on both sides.
 constexpr const char *mixedChecks = R"(
 weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %h: tensor<8xf32, #cpu>, %j: tensor<4xi64, #cpu>, %k: tensor<4xi64, #gpu>,

@@ -207,6 +207,36 @@ TEST(PlanDevices, RefusesRegionsAndGridsThatCannotBe) {
                "launch 1 is a kernel of a GPU, and has no grid");
 }
 
+// A product of an argument with itself that another argument becomes.
+TEST(PlanDevices, ALibraryCallOfADeviceWritesNoArgument) {
+  for (const std::string device : {"cpu", "cuda:0"}) {
+    PlanBuilder b("product");
+    b.argument("x", DType::f32, {4, 4});
+    b.argument("s", DType::f32, {4, 4}, true);
+    b.result("y", DType::f32, {4, 4}, 1);
+    for (fb::TensorTypeT *type :
+         {b.plan.arguments[0]->type.get(), b.plan.arguments[1]->type.get(), b.plan.results[0]->type.get()})
+      type->device = device;
+    auto part = std::make_unique<fb::DevicePartT>();
+    part->name = device;
+    b.plan.devices.push_back(std::move(part));
+    fb::ContractionLaunchT product;
+    product.dtype = static_cast<uint8_t>(DType::f32);
+    product.m = product.n = product.k = 4;
+    product.a = product.b = b.buffer(fb::Storage::argument, 0, 0, 64);
+    product.c = b.buffer(fb::Storage::argument, 1, 0, 64);
+    product.a_strides = product.b_strides = product.c_strides = {16, 4, 1};
+    PlanBuilder::predicated(b.launch("product")).op.Set(std::move(product));
+    const Status status = verify_with(divided(std::move(b)), 0, {});
+    if (device == "cpu") {
+      EXPECT_TRUE(status.ok()) << status.message();
+    } else {
+      EXPECT_FAILS(status, "launch 0 'product' (step.cpp:7:3) is a library call on a device, where it does "
+                           "not see whether the call has failed, and writes a donated argument");
+    }
+  }
+}
+
 TEST(PlanDevices, AreTheHostAloneWhereThereIsNoList) {
   PlanBuilder b("step");
   b.plan.arena_bytes = 640;
