@@ -48,6 +48,8 @@ struct FailureInfo {
   FailedCheck check = FailedCheck::none;
   /// The first element that failed: its number in row-major order, and its value.
   int64_t position = -1, value = 0;
+  /// Whether the value is known. A device has a short log of values; if it is full, `value` is 0 and unknown.
+  bool value_known = true;
   /// For an index: its dimension, the size of that dimension (allowed is [0, size)), and the user's word for
   /// the index if that is not "index", such as "Target" for a loss.
   int64_t dimension = -1, size = 0;
@@ -77,22 +79,23 @@ struct FailureInfo {
     if (call)
       text += "call " + std::to_string(call) + " of '" + function + "' failed: ";
     const std::string at = " (at position " + std::to_string(position) + ")";
+    const std::string found = value_known ? std::to_string(value) : "(value unknown)";
     switch (check) {
     case FailedCheck::none:
       text += what;
       break;
     case FailedCheck::index:
-      text += subject.empty()
-                  ? "index " + std::to_string(value) + " is out of bounds for dimension " +
-                        std::to_string(dimension) + " with size " + std::to_string(size) + at
-                  : subject + " " + std::to_string(value) + " is out of bounds: expected a number in [0, " +
-                        std::to_string(size) + ")" + at;
+      text += subject.empty() ? "index " + found + " is out of bounds for dimension " +
+                                    std::to_string(dimension) + " with size " + std::to_string(size) + at
+                              : subject + " " + found + " is out of bounds: expected a number in [0, " +
+                                    std::to_string(size) + ")" + at;
       break;
     case FailedCheck::condition:
       text += what + " (the condition is false at position " + std::to_string(position) + ")";
       break;
     case FailedCheck::other:
-      text += what + " at position " + std::to_string(position) + " with value " + std::to_string(value);
+      text += what + " at position " + std::to_string(position) + " with " +
+              (value_known ? "value " + found : "a value that is not known");
       break;
     }
     if (!location.empty())

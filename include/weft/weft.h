@@ -99,13 +99,14 @@ typedef struct weft_failure {
   weft_failed_check check;
   int32_t dimension; /**< an index: of which dimension; -1 for none */
   int64_t position;  /**< the first element that failed, in row-major order; -1 for none */
-  int64_t value;     /**< what was found there */
+  int64_t value;     /**< what was found there; see value_known */
   int64_t size;      /**< an index: from 0 on and below this one was expected */
   const char *file;  /**< the source line of the operation in the program that was compiled */
   uint32_t line;     /**< 0: not known */
   uint32_t column;
   const char *function; /**< the function that was called */
   uint64_t call;        /**< which call of it, from 1 on; 0: not counted */
+  int32_t value_known;  /**< 0: a device had no room to keep the value, and `value` is 0 */
 } weft_failure;
 
 /** Describes the last failure on this thread; the texts are valid until the next. If there was none, or no

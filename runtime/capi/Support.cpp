@@ -172,6 +172,7 @@ weft_status weft_last_failure(weft_failure *failure) {
     value.dimension = static_cast<int32_t>(info.dimension);
     value.position = info.position;
     value.value = info.value;
+    value.value_known = info.value_known;
     value.size = info.size;
     value.file = info.file.c_str();
     value.line = info.line;

@@ -22,6 +22,7 @@
 #include <atomic>
 #include <list>
 #include <mutex>
+#include <optional>
 
 namespace weft::fb {
 struct Plan;
@@ -184,8 +185,8 @@ struct Executable::Impl {
   bool runs_on_caller() const { return cost_ns < inlineCostNs; }
   /// A violation that a launch found, as a number.
   uint64_t key_of(const Launch &launch, const CheckRecord &record) const;
-  /// The failure that a key stands for.
-  Status failure_of(uint64_t key, int64_t value, const CallOrigin *origin) const;
+  /// The failure that a key stands for; `value` is empty if a device's log was full.
+  Status failure_of(uint64_t key, std::optional<int64_t> value, const CallOrigin *origin) const;
   /// A failure with what is known of the call that it is one of.
   Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;
   size_t contraction_scratch(const FunctionDevice &device, int width) const {

@@ -44,7 +44,8 @@ uint64_t Executable::Impl::key_of(const Launch &launch, const CheckRecord &recor
   return failure_key.pack({launch.failure_number, static_cast<uint64_t>(record.position), number});
 }
 
-Status Executable::Impl::failure_of(uint64_t key, int64_t value, const CallOrigin *origin) const {
+Status Executable::Impl::failure_of(uint64_t key, std::optional<int64_t> value,
+                                    const CallOrigin *origin) const {
   const Violation violation = failure_key.unpack(key);
   const Launch &launch = launches[fallible[static_cast<size_t>(violation.launch - 1)]];
   FailureInfo info;
@@ -56,7 +57,8 @@ Status Executable::Impl::failure_of(uint64_t key, int64_t value, const CallOrigi
     return Status::error(std::move(info));
   }
   info.check = FailedCheck::other;
-  info.value = value;
+  info.value = value.value_or(0);
+  info.value_known = value.has_value();
   const Origin *from = &launch.origin;
   const uint64_t number = launch.first_check + violation.check;
   if (number < checks.size()) {
@@ -74,11 +76,11 @@ Status Executable::Impl::failure_of(uint64_t key, int64_t value, const CallOrigi
   return Status::error(std::move(info));
 }
 
-int64_t failed_value(const FailureRecord &record, std::span<const CheckSlot> checks) {
+std::optional<int64_t> failed_value(const FailureRecord &record, std::span<const CheckSlot> checks) {
   if (const std::optional<int64_t> logged = record.value_of(record.key))
-    return *logged;
+    return logged;
   const auto found = std::ranges::find(checks, record.key, &CheckSlot::key);
-  return found == checks.end() ? 0 : found->value;
+  return found == checks.end() ? std::nullopt : std::optional(found->value);
 }
 
 /// Moves a violation that a thread's part of a launch has found to the failure record.

@@ -11,6 +11,7 @@
 #include "runtime/execution/FailureRecord.h"
 #include "runtime/package/Kernel.h"
 
+#include <optional>
 #include <span>
 
 namespace weft::runtime {
@@ -51,9 +52,9 @@ struct LaunchRun {
 /// function.
 WEFT_RUNTIME_API Status run_launches(const LaunchRun &run);
 
-/// The value of the violation in a record. It is in the log or, if that was full, in the slot of the thread
-/// that found it.
-int64_t failed_value(const FailureRecord &record, std::span<const CheckSlot> checks);
+/// The value of the violation in a record of the host. It is in the log or, if that was full, in the slot of
+/// the thread that found it. Slots of other devices are not read: a later call may already have them.
+std::optional<int64_t> failed_value(const FailureRecord &record, std::span<const CheckSlot> checks);
 
 } // namespace weft::runtime
 

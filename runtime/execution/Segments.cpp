@@ -239,25 +239,7 @@ private:
     for (size_t i = 0; i < runs_.size() && !value; ++i)
       if (issued_[i].checks)
         value = records_[i].value_of(key);
-    for (size_t i = 0; i < runs_.size() && !value; ++i)
-      if (Status status = find_value(i, key, value); !status)
-        return status;
-    return function_.failure_of(key, value.value_or(0), runs_[0].origin);
-  }
-
-  /// Finds the value of a key in the slots of a device's threads, if the log was full.
-  Status find_value(size_t device, uint64_t key, std::optional<int64_t> &value) {
-    const LaunchRun &run = runs_[device];
-    if (!run.checks || !issued_[device].begun)
-      return {};
-    std::vector<CheckSlot> slots(static_cast<size_t>(run.width));
-    if (Status status = copy_between(host_device(), slots.data(), *function_.devices[device].device,
-                                     run.checks, slots.size() * sizeof(CheckSlot));
-        !status)
-      return status;
-    if (const auto slot = std::ranges::find(slots, key, &CheckSlot::key); slot != slots.end())
-      value = slot->value;
-    return {};
+    return function_.failure_of(key, value, runs_[0].origin);
   }
 
   Status copy(const Launch &launch) {

@@ -247,6 +247,7 @@ TEST_F(CApi, AFailureIsThereAsData) {
   ASSERT_EQ(weft_last_failure(&failure), WEFT_OK);
   EXPECT_EQ(failure.check, WEFT_CHECK_CONDITION);
   EXPECT_EQ(failure.position, 2);
+  EXPECT_EQ(failure.value_known, 1);
   EXPECT_EQ(failure.dimension, -1);
   EXPECT_STREQ(failure.file, "step.cpp");
   EXPECT_EQ(failure.line, 7u);

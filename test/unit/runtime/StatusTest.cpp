@@ -69,6 +69,12 @@ TEST(Status, TextIsMadeOfTheParts) {
   info.what = "check 4 failed";
   info.value = 9;
   EXPECT_EQ(info.str(), "check 4 failed at position 0 with value 9");
+  info.value_known = false;
+  EXPECT_EQ(info.str(), "check 4 failed at position 0 with a value that is not known");
+  info.check = FailedCheck::index;
+  info.dimension = 1;
+  info.size = 7;
+  EXPECT_EQ(info.str(), "index (value unknown) is out of bounds for dimension 1 with size 7 (at position 0)");
 }
 
 TEST(Status, AnErrorCarriesTheRecord) {
