@@ -7,11 +7,15 @@
 
 #include "runtime/device/Device.h"
 
+#include "runtime/device/FailureFlags.h"
+
 #include <algorithm>
 
 namespace weft::runtime {
 
 DeviceStream::~DeviceStream() = default;
+Device::Device(std::string name)
+    : name_(std::move(name)), failure_flags_(std::make_unique<FailureFlags>(*this)) {}
 Device::~Device() = default;
 
 Status copy_between(Device &to_device, void *to, Device &from_device, const void *from, size_t bytes) {

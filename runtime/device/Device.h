@@ -26,7 +26,8 @@
 
 namespace weft::runtime {
 
-struct LaunchRun; // runtime/execution/LaunchRun.h
+class FailureFlags; // runtime/device/FailureFlags.h
+struct LaunchRun;   // runtime/execution/LaunchRun.h
 
 /// Which side of a copy is memory of the host.
 enum class CopyDirection : uint8_t {
@@ -59,7 +60,7 @@ private:
 /// A device exists as long as the process, because queues keep streams and memory on it.
 class WEFT_RUNTIME_API Device {
 public:
-  explicit Device(std::string name) : name_(std::move(name)) {}
+  explicit Device(std::string name);
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
 
@@ -73,6 +74,8 @@ public:
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.
   virtual CachingAllocator &pinned_allocator() = 0;
+  /// The flags of buffers on this device.
+  FailureFlags &failure_flags() { return *failure_flags_; }
   virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;
   /// Copies before it returns. The caller must have waited for work that uses either range.
   virtual Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
@@ -82,6 +85,7 @@ protected:
 
 private:
   const std::string name_;
+  const std::unique_ptr<FailureFlags> failure_flags_;
 };
 
 /// The machine that the process runs on. It is never destroyed.

@@ -131,6 +131,14 @@ struct Segment {
   std::vector<uint32_t> waits; // segments of other devices that are done before it begins
 };
 
+/// The addresses that a call binds, and its scalars for devices beside the host.
+struct CallPointers {
+  std::vector<void *> pointers;
+  std::vector<std::byte> scalars;
+};
+
+struct LaunchRun; // runtime/execution/LaunchRun.h
+
 struct Executable::Impl {
   std::shared_ptr<const Package> package; // keeps constants and sizes mapped
   std::shared_ptr<const Image> image;
@@ -153,6 +161,9 @@ struct Executable::Impl {
   double cost_ns = 0;
   bool any_donated = false;
   bool any_fallible = false;
+  /// The device that alone carries out the function, if calls on it need not wait for the host and so
+  /// overlap; or -1.
+  int overlaps_on = -1;
   std::shared_ptr<std::atomic<uint64_t>> calls = std::make_shared<std::atomic<uint64_t>>(0);
   // Of a function with symbols: its plan, and executables for the sizes that were used last, newest first.
   const fb::Plan *dynamic = nullptr;
@@ -166,8 +177,18 @@ struct Executable::Impl {
   /// Finds the plan's devices on this machine.
   Status place(const fb::Plan &plan, const DeviceMap &map);
   Device *device_of(const TensorInfo &type) const;
+  /// Binds a call on all devices, and gives `runs`, one for each, its memory. To be called in the queue's
+  /// work.
+  Status bind_call(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
+                   Queue &queue, bool serial, const CallOrigin *origin, CallPointers &kept,
+                   std::span<LaunchRun> runs) const;
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
                  Queue &queue, bool serial, const CallOrigin *origin) const;
+  /// Issues a call that overlaps with others; `made` has its results.
+  Status run_ahead(const std::shared_ptr<Executable> &self,
+                   std::span<const std::shared_ptr<Buffer>> arguments,
+                   std::span<const std::shared_ptr<Buffer>> made, Queue &queue, QueueMode mode, uint64_t call,
+                   const RunOptions &options) const;
   Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
                          std::span<const std::shared_ptr<Buffer>> outputs, bool host_sees) const;
   Status check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const;
@@ -179,6 +200,13 @@ struct Executable::Impl {
   void write_scalars(const std::shared_ptr<Buffer> *arguments, std::byte *block) const;
   CallMemory memory_on(const FunctionDevice &device, int width) const;
   PlannedMemory planned_memory(bool serial) const;
+  /// What a call keeps alive until it is done, beside state.
+  uint64_t kept_bytes() const {
+    uint64_t bytes = fresh_bytes;
+    for (const ArgumentInfo &argument : signature.arguments)
+      bytes += argument.role == ArgumentRole::argument ? argument.type.bytes : 0;
+    return bytes;
+  }
   /// Whether a call is so short that its launches stay on one thread.
   bool is_serial() const { return cost_ns < serialCostNs; }
   /// Whether a call is so short that a hand-off to the queue's thread would cost more than it hides.

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/execution/ExecutableImpl.h"
+#include "runtime/execution/IssuedCall.h"
 #include "runtime/execution/LaunchRun.h"
+#include "runtime/execution/ProfiledCall.h"
 #include "runtime/execution/Segments.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/queue/Profiler.h"
@@ -21,37 +23,12 @@
 namespace weft::runtime {
 namespace {
 
-struct PointersOfCall {
-  std::vector<void *> pointers;
-  std::vector<std::byte> scalars; // what devices beside the host get a copy of
-};
-
 /// Calls take their places in queues, and note themselves in the buffers that they use, under this lock: so
 /// there is one order of all calls, and a call waits for earlier ones only.
 std::mutex &order_mutex() {
   static auto *const mutex = new std::mutex;
   return *mutex;
 }
-
-/// Records the time of a call's launches where the profiler is on.
-struct ProfiledCall {
-  const std::string &function;
-  const uint64_t number;
-  const CallOrigin *const origin;
-  const int64_t begin_ns = Profiler::enabled() ? Profiler::now() : 0;
-
-  ~ProfiledCall() {
-    if (!begin_ns)
-      return;
-    try {
-      std::string detail = number ? "call " + std::to_string(number) : "";
-      if (origin && origin->file)
-        detail += std::string(" at ") + origin->file + ":" + std::to_string(origin->line);
-      Profiler::get().record(Profiler::Span::call, function, detail, begin_ns, Profiler::now());
-    } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch): the call counts, its record does not
-    }
-  }
-};
 
 } // namespace
 
@@ -62,7 +39,8 @@ CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) 
   memory.scratch = memory.library_scratch + contraction_scratch(device, width);
   memory.scalars = memory.scratch + threads * device.kernel_scratch;
   memory.failure = memory.scalars + (device.reads_scalars ? align_line(scalar_bytes) : 0);
-  memory.checks = memory.failure + (any_fallible ? align_line(sizeof(FailureRecord)) : 0);
+  // A call that overlaps with an earlier one may be stopped by that one.
+  memory.checks = memory.failure + (any_fallible || overlaps_on >= 0 ? align_line(sizeof(FailureRecord)) : 0);
   memory.total = memory.checks + (device.any_fallible ? threads * sizeof(CheckSlot) : 0);
   return memory;
 }
@@ -72,12 +50,11 @@ void Executable::Impl::write_scalars(const std::shared_ptr<Buffer> *arguments, s
     std::memcpy(block + scalar.offset, arguments[scalar.argument]->data(), scalar.bytes);
 }
 
-Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
-                                 const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
-                                 const CallOrigin *origin) const {
+Status Executable::Impl::bind_call(const std::shared_ptr<Buffer> *arguments,
+                                   const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
+                                   const CallOrigin *origin, CallPointers &kept,
+                                   std::span<LaunchRun> runs) const {
   const int width = serial ? 1 : executor().width();
-  // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
-  PointersOfCall &kept = PerThread<PointersOfCall>::get();
   std::vector<void *> &storage = kept.pointers;
   const size_t argument_count = signature.arguments.size(), result_count = signature.results.size();
   const size_t base_count = argument_count + result_count + basesOfDevice * devices.size();
@@ -89,8 +66,10 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   for (size_t i = 0; i < result_count; ++i)
     bases[argument_count + i] = results[i]->data();
   void **const pointers = bases + base_count;
-  const auto bind = [&](size_t i, LaunchRun &run) -> Status {
+  // All memory is there before anything is issued.
+  for (size_t i = 0; i < devices.size(); ++i) {
     const FunctionDevice &device = devices[i];
+    LaunchRun &run = runs[i];
     const CallMemory layout = memory_on(device, width);
     std::byte *memory = nullptr;
     if (layout.total) {
@@ -105,7 +84,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     run.scratch = memory + layout.scratch;
     if (device.reads_scalars)
       run.scalars = memory + layout.scalars;
-    if (any_fallible)
+    if (any_fallible || overlaps_on >= 0)
       run.failure = reinterpret_cast<FailureRecord *>(memory + layout.failure);
     if (device.any_fallible)
       run.checks = reinterpret_cast<CheckSlot *>(memory + layout.checks);
@@ -120,30 +99,31 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     of_device[scalarsBase] = run.scalars;
     if (run.scalars && device.device->is_host())
       write_scalars(arguments, run.scalars);
-    return {};
-  };
-  const auto resolve = [&] {
-    for (size_t i = 0; i < operands.size(); ++i)
-      pointers[i] =
-          reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(bases[operands[i].base]) + operands[i].offset);
-  };
+  }
+  for (size_t i = 0; i < operands.size(); ++i)
+    pointers[i] =
+        reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(bases[operands[i].base]) + operands[i].offset);
+  return {};
+}
+
+Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
+                                 const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
+                                 const CallOrigin *origin) const {
+  // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
+  CallPointers &kept = PerThread<CallPointers>::get();
   if (segments.empty()) { // the host alone
     LaunchRun run;
-    if (Status status = bind(0, run); !status)
+    if (Status status = bind_call(arguments, results, queue, serial, origin, kept, {&run, 1}); !status)
       return status;
-    resolve();
     run.launches = launches;
     if (Status status = run_launches(run); !status || !run.failure || !run.failure->failed())
       return status;
     const uint64_t key = run.failure->key;
-    return failure_of(key, failed_value(*run.failure, {run.checks, static_cast<size_t>(width)}), origin);
+    return failure_of(key, failed_value(*run.failure, {run.checks, static_cast<size_t>(run.width)}), origin);
   }
-  // All memory is there before anything is issued.
   std::array<LaunchRun, maxPlanDevices> runs;
-  for (size_t i = 0; i < devices.size(); ++i)
-    if (Status status = bind(i, runs[i]); !status)
-      return status;
-  resolve();
+  if (Status status = bind_call(arguments, results, queue, serial, origin, kept, runs); !status)
+    return status;
   kept.scalars.resize(scalar_bytes);
   write_scalars(arguments, kept.scalars.data());
   return run_segments(*this, std::span(runs).first(devices.size()), kept.scalars, queue);
@@ -160,6 +140,64 @@ Status Executable::Impl::in_call(const Status &status, uint64_t call,
     info.call_file = origin->file ? origin->file : "";
     info.call_line = origin->line;
   });
+}
+
+Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
+                                   std::span<const std::shared_ptr<Buffer>> arguments,
+                                   std::span<const std::shared_ptr<Buffer>> made, Queue &queue,
+                                   QueueMode mode, uint64_t call, const RunOptions &options) const {
+  const auto issued = std::make_shared<IssuedCall>();
+  issued->executable = self;
+  issued->function = this;
+  issued->arguments.assign(arguments.begin(), arguments.end());
+  issued->results.assign(made.begin(), made.end());
+  issued->queue = &queue;
+  issued->number = call;
+  issued->origin = options.origin;
+  issued->serial = is_serial();
+  issued->no_memory = std::make_shared<Failure>(out_of_memory());
+  const uint64_t bytes = kept_bytes();
+  queue.await_room(bytes);
+  std::unique_lock order(order_mutex());
+  bool may_fail = any_fallible;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Buffer &argument = *arguments[i];
+    const bool donated = signature.arguments[i].donated;
+    argument.prepare_use();
+    if (!argument.tracked())
+      continue;
+    may_fail |= argument.uncertain();
+    // A flag is cleared in the order of one stream.
+    argument.foreign_tickets(queue, donated || argument.is_flagged(), issued->foreign);
+    if (argument.device().is_host()) // and has no flag
+      argument.unfinished_write(issued->foreign);
+    argument.points_before(donated, issued->points);
+  }
+  for (const std::shared_ptr<Buffer> &output : options.outputs)
+    if (output && output->tracked()) {
+      output->foreign_tickets(queue, /*writes=*/true, issued->foreign);
+      output->points_before(/*writes=*/true, issued->points);
+    }
+  issued->sequence = next_sequence();
+  // Issuing takes less than a hand-off to the queue's thread.
+  Ticket place;
+  if (mode == QueueMode::automatic && issued->foreign.empty())
+    place = queue.try_begin_issue();
+  const Ticket ticket = place ? place : queue.submit(issued, bytes);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    arguments[i]->note_use(ticket);
+    if (signature.arguments[i].donated)
+      arguments[i]->note_write(ticket, may_fail);
+  }
+  for (size_t i = 0; i < made.size(); ++i)
+    if (!signature.results[i].is_alias())
+      made[i]->note_write(ticket, may_fail);
+  order.unlock();
+  if (!place)
+    return {};
+  Status status = issued->issue_here(options.host_sees);
+  queue.end_issue(place, issued, bytes);
+  return status;
 }
 
 Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
@@ -185,6 +223,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
   Queue &queue = options.queue ? *options.queue : Queue::current();
   const bool serial = impl.is_serial(), on_caller = impl.runs_on_caller();
+  if (impl.overlaps_on >= 0)
+    queue.finish_passed(); // whose memory is then free
   if (Status status = impl.check_memory(queue, options.outputs, serial); !status)
     return impl.in_call(status, call, options.origin);
 
@@ -216,11 +256,29 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     made[i] = *std::move(buffer);
   }
 
+  if (impl.overlaps_on >= 0 && mode != QueueMode::inlined && !queue.is_external()) {
+    if (Status status =
+            impl.run_ahead(shared_from_this(), arguments, {made, results.size()}, queue, mode, call, options);
+        !status)
+      return status;
+    std::move(made, made + results.size(), results.begin());
+    return {};
+  }
+
+  StreamPoints points;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i]->tracked())
+      arguments[i]->points_before(signature.arguments[i].donated, points);
+  for (const std::shared_ptr<Buffer> &output : options.outputs)
+    if (output && output->tracked())
+      output->points_before(/*writes=*/true, points);
   // On the caller's thread, once the queue is the caller's.
   const auto run_here = [&](std::span<const Ticket> foreign) -> Status {
     const LeaveScope leave(queue);
     for (const Ticket &ticket : foreign)
       ticket.wait();
+    for (const StreamPoint &use : points)
+      use.point.wait_passed();
     // A call that this one waited for may have failed since the arguments were checked.
     Status status;
     for (size_t i = 0; i < arguments.size() && status.ok(); ++i)
@@ -252,6 +310,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     std::shared_ptr<Executable> executable;
     std::vector<std::shared_ptr<Buffer>> arguments, results;
     std::vector<Ticket> foreign;
+    StreamPoints points;
     Queue *queue;
     uint64_t number, sequence;
     std::optional<CallOrigin> origin;
@@ -261,6 +320,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     void operator()() const noexcept {
       for (const Ticket &ticket : foreign)
         ticket.wait();
+      for (const StreamPoint &use : points)
+        use.point.wait_passed();
       std::shared_ptr<Failure> failure;
       for (size_t i = 0; i < arguments.size() && !failure; ++i)
         failure = arguments[i]->blocking(sequence);
@@ -288,9 +349,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
           arguments[i]->note_failure(failure, /*permanent=*/false);
     }
   };
-  uint64_t bytes = impl.fresh_bytes;
-  for (const ArgumentInfo &argument : signature.arguments)
-    bytes += argument.role == ArgumentRole::argument ? argument.type.bytes : 0;
+  const uint64_t bytes = impl.kept_bytes();
   queue.await_room(bytes);
   std::unique_lock order(order_mutex());
   std::vector<Ticket> foreign;
@@ -341,6 +400,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                                           held,
                                           {made, made + results.size()},
                                           std::move(foreign),
+                                          std::move(points),
                                           &queue,
                                           call,
                                           next_sequence(),

@@ -29,6 +29,10 @@ namespace weft::runtime {
 struct WEFT_RUNTIME_API FailureRecord {
   /// The key if no check of the call has failed.
   static constexpr uint64_t noKey = UINT64_MAX;
+  /// The key if a flag of an argument was set. It is smaller than the key of any check.
+  static constexpr uint64_t blockedKey = 0;
+  /// The key in the host's copy until the device has written that. No check has it.
+  static constexpr uint64_t unwrittenKey = UINT64_MAX - 1;
   static constexpr uint64_t logEntries = 8;
 
   struct Entry {

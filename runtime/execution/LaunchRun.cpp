@@ -153,6 +153,10 @@ static void begin_call(const LaunchRun &run) {
   run.failure->reset();
   if (run.checks)
     std::fill_n(run.checks, run.width, CheckSlot());
+  for (uint64_t *flag : run.cleared)
+    *flag = 0;
+  if (std::ranges::any_of(run.blocking, [](const uint64_t *flag) { return *flag != 0; }))
+    run.failure->key = FailureRecord::blockedKey;
 }
 
 Status run_launches(const LaunchRun &run) {
@@ -207,6 +211,9 @@ Status run_launches(const LaunchRun &run) {
       Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
                              launch.flops);
   }
+  if (run.ends && run.failure && run.failure->failed())
+    for (uint64_t *flag : run.flagged)
+      *flag = 1;
   return {};
 }
 

@@ -41,6 +41,11 @@ struct LaunchRun {
   /// Whether the run ends at a failure. Otherwise only predicated launches are skipped, and the results of
   /// the others are not used.
   bool stops = true;
+  /// Flags of buffers, by their addresses on the device (FailureFlags). The first run of the call clears
+  /// `cleared`, and then stops the call, with FailureRecord::blockedKey, if one of `blocking` is set. The
+  /// last run sets `flagged` if the call has failed.
+  std::span<uint64_t *const> cleared, blocking, flagged;
+  bool ends = false;                  ///< whether this is the last run of the call on the device
   uint32_t foreign_keys = 0;          ///< devices whose keys were copied to FailureRecord::foreign, as bits
   int width = 1;                      ///< threads
   bool serial = true;                 ///< whether all launches run on the calling thread alone

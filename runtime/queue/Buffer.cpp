@@ -7,6 +7,8 @@
 
 #include "runtime/queue/Buffer.h"
 
+#include "runtime/device/FailureFlags.h"
+
 namespace weft::runtime {
 
 Expected<std::shared_ptr<Buffer>> Buffer::from(CachingAllocator &allocator, size_t bytes, uint32_t label,
@@ -44,16 +46,24 @@ std::shared_ptr<Buffer> Buffer::part(std::shared_ptr<Buffer> whole, size_t offse
 }
 
 Buffer::~Buffer() {
-  if (handle_)
+  // The calls that used the flag held the buffer until they were done.
+  if (flag_)
+    device_.failure_flags().give(flag_, flag_set_);
+  if (handle_) {
     allocator_->free({data_, bytes_, handle_},
                      tracked_.load(std::memory_order_acquire) ? take_points() : StreamPoints());
-  else if (deleter_)
+  } else if (deleter_) {
+    for (const StreamPoints *points : {&ready_, &points_})
+      for (const StreamPoint &use : *points)
+        use.point.wait_passed();
     deleter_(data_);
+  }
 }
 
 // Nobody else has the buffer any more.
 StreamPoints Buffer::take_points() {
   StreamPoints points = std::move(points_);
+  points.splice(points.end(), ready_);
   const auto add = [&](const Ticket &ticket) {
     if (ticket.done() || ticket.is_of_running_work())
       return;
@@ -92,18 +102,21 @@ Status Buffer::settle_locked(bool seen) {
   if (write_.done())
     write_ = {};
   std::erase_if(uses_, [](const Ticket &use) { return use.done(); });
-  std::erase_if(points_, [](const StreamPoint &use) { return use.point.passed(); });
+  for (StreamPoints *points : {&points_, &ready_})
+    std::erase_if(*points, [](const StreamPoint &use) { return use.point.passed(); });
   Status status;
   if (failure_) {
     if (permanent_ || !failure_->seen())
       status = failure_->status();
     if (seen) {
       failure_->mark_seen();
-      if (!permanent_)
+      // Calls under way that were issued before must still find it, and do nothing.
+      if (!permanent_ && !write_ && uses_.empty())
         failure_ = nullptr;
     }
   }
-  tracked_.store(write_ || !uses_.empty() || !points_.empty() || failure_, std::memory_order_release);
+  tracked_.store(write_ || !uses_.empty() || !points_.empty() || !ready_.empty() || failure_,
+                 std::memory_order_release);
   return status;
 }
 
@@ -122,11 +135,15 @@ Status Buffer::wait(bool seen) {
   if (!tracked())
     return {};
   Ticket ticket;
+  StreamPoints ready;
   {
     const std::lock_guard lock(mutex_);
     ticket = write_;
+    ready = ready_;
   }
   ticket.wait();
+  for (const StreamPoint &write : ready)
+    write.point.wait_passed();
   return settle(seen);
 }
 
@@ -186,17 +203,53 @@ void Buffer::note_use(const Ticket &ticket) {
   tracked_.store(true, std::memory_order_release);
 }
 
-void Buffer::note_point(StreamId stream, Point point) {
-  if (whole_)
-    return whole_->note_point(stream, std::move(point));
-  const std::lock_guard lock(mutex_);
-  for (StreamPoint &use : points_)
+static void note(StreamPoints &points, StreamId stream, Point point) {
+  for (StreamPoint &use : points)
     if (use.stream == stream) {
       use.point = std::move(point);
       return;
     }
-  points_.push_back({stream, std::move(point)});
+  points.push_back({stream, std::move(point)});
+}
+
+void Buffer::note_point(StreamId stream, Point point) {
+  if (whole_)
+    return whole_->note_point(stream, std::move(point));
+  const std::lock_guard lock(mutex_);
+  note(points_, stream, std::move(point));
   tracked_.store(true, std::memory_order_release);
+}
+
+void Buffer::note_ready(StreamId stream, Point point) {
+  if (whole_)
+    return whole_->note_ready(stream, std::move(point));
+  const std::lock_guard lock(mutex_);
+  note(ready_, stream, std::move(point));
+  tracked_.store(true, std::memory_order_release);
+}
+
+StreamPoints Buffer::points() const {
+  StreamPoints points;
+  points_before(/*writes=*/true, points);
+  const Buffer &of = root();
+  const std::lock_guard lock(of.mutex_);
+  for (const Ticket &use : of.uses_)
+    if (!use.done())
+      points.push_back({use.stream(), use.point()});
+  if (!of.write_.done())
+    points.push_back({of.write_.stream(), of.write_.point()});
+  return points;
+}
+
+void Buffer::points_before(bool writes, StreamPoints &points) const {
+  if (whole_)
+    return whole_->points_before(writes, points);
+  if (!tracked())
+    return;
+  const std::lock_guard lock(mutex_);
+  points.insert(points.end(), ready_.begin(), ready_.end());
+  if (writes)
+    points.insert(points.end(), points_.begin(), points_.end());
 }
 
 void Buffer::prepare_use() {
@@ -238,6 +291,68 @@ void Buffer::foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket
     for (const Ticket &use : uses_)
       if (!use.belongs_to(queue))
         tickets.push_back(use);
+}
+
+void Buffer::unfinished_write(std::vector<Ticket> &tickets) const {
+  if (whole_)
+    return whole_->unfinished_write(tickets);
+  if (!tracked())
+    return;
+  const std::lock_guard lock(mutex_);
+  if (!write_.done())
+    tickets.push_back(write_);
+}
+
+//===----------------------------------------------------------------------===//
+// The flag
+//===----------------------------------------------------------------------===//
+
+uint64_t *Buffer::flag() const {
+  const Buffer &of = root();
+  const std::lock_guard lock(of.mutex_);
+  return of.flag_;
+}
+
+Expected<uint64_t *> Buffer::make_flag() {
+  Buffer &of = root();
+  const std::lock_guard lock(of.mutex_);
+  if (!of.flag_) {
+    Expected<uint64_t *> made = of.device_.failure_flags().take();
+    if (!made)
+      return made;
+    of.flag_ = *made;
+  }
+  return of.flag_;
+}
+
+void Buffer::note_flag(std::shared_ptr<Failure> failure, uint64_t sequence) {
+  Buffer &of = root();
+  const std::lock_guard lock(of.mutex_);
+  of.flag_failure_ = std::move(failure);
+  // A call that was issued later may have cleared it already, and set it again.
+  of.flag_set_ |= sequence > of.flag_cleared_at_;
+}
+
+bool Buffer::is_flagged() const {
+  const Buffer &of = root();
+  const std::lock_guard lock(of.mutex_);
+  return of.flag_set_;
+}
+
+bool Buffer::take_clear(uint64_t sequence) {
+  Buffer &of = root();
+  const std::lock_guard lock(of.mutex_);
+  if (!of.flag_set_ || of.flag_failure_->blocks(sequence))
+    return false;
+  of.flag_set_ = false;
+  of.flag_cleared_at_ = sequence;
+  return true;
+}
+
+std::shared_ptr<Failure> Buffer::flag_failure() const {
+  const Buffer &of = root();
+  const std::lock_guard lock(of.mutex_);
+  return of.flag_failure_;
 }
 
 } // namespace weft::runtime

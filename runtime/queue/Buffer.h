@@ -33,7 +33,8 @@ public:
                                                     StreamId stream = StreamId::none);
   /// Memory of the host that copies from and to `device` need no detour for.
   static Expected<std::shared_ptr<Buffer>> allocate_pinned(size_t bytes, Device &device, uint32_t label = 0);
-  /// Memory of someone else; `deleter` is called with the pointer when the last user is done.
+  /// Memory of someone else. When the last user is done, and the points that were noted have passed,
+  /// `deleter` is called with the pointer.
   static std::shared_ptr<Buffer> wrap(void *data, size_t bytes, std::function<void(void *)> deleter = {},
                                       Device &device = host_device());
   /// `bytes` of `whole` from `offset` on, which must be within it. The part keeps the memory alive and shares
@@ -48,6 +49,8 @@ public:
   void *data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device &device() const { return device_; }
+  /// Whether it is memory of someone else.
+  bool is_wrapped() const { return !root().allocator_; }
   /// Copies bytes from `offset` on to memory of the host, or from it. A range outside of the buffer is an
   /// error. Wait before, as for any other read or write.
   Status read(size_t offset, std::span<std::byte> to) const;
@@ -65,9 +68,20 @@ public:
   /// Whether it has no value because of a failure that was reported to the host.
   bool lost() const;
 
-  /// Work of a stream uses the buffer up to `point`. Whoever drops the buffer, its memory is kept for that
-  /// work. Replaces an earlier point of the stream.
+  /// \name Points of streams
+  /// For work on the buffer that no call of an executable does. A later point of a stream replaces an earlier
+  /// one.
+  /// @{
+  /// Work of a stream reads the buffer up to `point`. Calls that write the buffer wait for it, in the stream
+  /// of their device where they have one. Whoever drops the buffer, its memory is kept for that work.
   void note_point(StreamId stream, Point point);
+  /// Work of a stream writes the buffer up to `point`. Calls that read it wait for it too, and so does
+  /// wait().
+  void note_ready(StreamId stream, Point point);
+  /// What has to pass before someone else may write the memory: noted points, those of streams that calls on
+  /// devices use, and calls that are under way.
+  StreamPoints points() const;
+  /// @}
 
   /// \name For the executable
   /// @{
@@ -88,6 +102,28 @@ public:
   /// Appends the tickets of calls on other queues that must run before a call on `queue` may read (or, with
   /// `writes`, write) the buffer.
   void foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const;
+  /// Appends the call that has still to write the buffer, on whichever queue.
+  void unfinished_write(std::vector<Ticket> &tickets) const;
+  /// Appends the points that must pass before a call may read (or, with `writes`, write) the buffer.
+  void points_before(bool writes, StreamPoints &points) const;
+  /// @}
+
+  /// \name The flag on the device
+  /// For calls that overlap (FailureFlags). A part has the flag of its whole.
+  /// @{
+  /// The address of the flag; null if there is none.
+  uint64_t *flag() const;
+  /// The same, but makes the flag if there is none.
+  Expected<uint64_t *> make_flag();
+  /// A call has set the flag because of `failure`.
+  void note_flag(std::shared_ptr<Failure> failure, uint64_t sequence);
+  /// Whether the flag may be set by a call that is done.
+  bool is_flagged() const;
+  /// Whether the call with this sequence number has to clear the flag, which it then does: the failure was
+  /// reported before the call was issued.
+  bool take_clear(uint64_t sequence);
+  /// The last failure that set the flag, or null.
+  std::shared_ptr<Failure> flag_failure() const;
   /// @}
 
   Buffer(Device &device, void *data, size_t bytes, std::function<void(void *)> deleter)
@@ -117,7 +153,12 @@ private:
   Ticket write_;
   bool write_may_fail_ = false;
   std::vector<Ticket> uses_; ///< the last of each queue
-  StreamPoints points_;      ///< the last of each stream
+  StreamPoints points_;      ///< of work that reads: the last of each stream
+  StreamPoints ready_;       ///< of work that writes: the same
+  uint64_t *flag_ = nullptr; ///< on the device
+  bool flag_set_ = false;
+  uint64_t flag_cleared_at_ = 0; ///< the sequence number of the last call that clears it
+  std::shared_ptr<Failure> flag_failure_;
   std::shared_ptr<Failure> failure_;
   bool permanent_ = false;
 };

@@ -12,6 +12,7 @@
 #include "runtime/memory/CachingAllocator.h"
 #include "runtime/queue/Profiler.h"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstdlib>
@@ -55,10 +56,21 @@ struct DeviceLane {
   MemoryBlock arena;
 
   explicit DeviceLane(Device &of) : device(of) {}
+  /// The moment until which issued work may use the arena.
+  StreamPoints uses() {
+    StreamPoints points;
+    if (!stream)
+      return points;
+    if (Expected<Point> point = stream->record())
+      points.push_back({stream->id(), *point});
+    else
+      stream = nullptr; // which waits
+    return points;
+  }
   void release_arena() {
     if (!arena.handle)
       return;
-    device.allocator().free(arena);
+    device.allocator().free(arena, uses());
     device.allocator().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
     arena = {};
   }
@@ -68,8 +80,9 @@ struct DeviceLane {
 struct QueueState {
   struct Work {
     uint64_t number;
-    std::function<void()> run; // empty on an external queue: a caller's place
-    uint64_t bytes = 0;        // the bytes that it keeps alive
+    std::function<void()> run;                    // empty on an external queue: a caller's place
+    uint64_t bytes = 0;                           // the bytes that it keeps alive
+    std::shared_ptr<IssuedWork> issued = nullptr; // in place of `run`
   };
   const StreamId id = new_stream_id();
   mutable std::mutex mutex;
@@ -78,7 +91,11 @@ struct QueueState {
   uint64_t submitted = 0; // places that were assigned
   uint64_t bytes = 0;     // the bytes that incomplete work keeps alive
   std::atomic<uint64_t> completed{0};
-  uint64_t granted = 0; // on an external queue: the caller's place that the executor has reached
+  uint64_t issued = 0;                   // the last place whose work has run or was issued
+  std::shared_ptr<IssuedWork> in_flight; // a list of the work from completed + 1 to `issued`
+  IssuedWork *last_in_flight = nullptr;
+  bool finishing = false; // a thread is in finish_first()
+  uint64_t granted = 0;   // on an external queue: the caller's place that the executor has reached
   bool stopping = false;
   Queue::Post post; // of an external queue
   Ticket before;    // must be done before any work of this queue runs
@@ -106,12 +123,38 @@ struct QueueState {
       return;
     const ProfiledSpan span(Profiler::Span::wait, "wait for a call");
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= number; });
+    wait_until(lock, [&] { return completed.load(std::memory_order_relaxed) >= number; });
+  }
+  /// Waits until a condition holds that completed work makes true. Nobody else may be there to finish issued
+  /// work, so whoever waits does it.
+  template <typename Condition> void wait_until(std::unique_lock<std::mutex> &lock, Condition condition) {
+    while (!condition())
+      if (!in_flight || finishing)
+        changed.wait(lock);
+      else
+        finish_first(lock);
   }
   void complete_locked() {
-    completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    const uint64_t now = completed.load(std::memory_order_relaxed) + 1;
+    issued = std::max(issued, now);
+    completed.store(now, std::memory_order_release);
     changed.notify_all();
   }
+  void finish_first(std::unique_lock<std::mutex> &lock);
+  void finish_passed(std::unique_lock<std::mutex> &lock) {
+    while (in_flight && !finishing && in_flight->passed())
+      finish_first(lock);
+  }
+  /// Adds work that was issued for a place, with the lock held.
+  void add_issued(std::shared_ptr<IssuedWork> added, uint64_t number, uint64_t kept) {
+    issued = added->number_ = number;
+    added->bytes_ = kept;
+    IssuedWork *const last = added.get();
+    (in_flight ? last_in_flight->next_ : in_flight) = std::move(added);
+    last_in_flight = last;
+    changed.notify_all();
+  }
+  void issue_work(Work &next, std::unique_lock<std::mutex> &lock);
   void run();
   void run_posted();
   bool run_next(std::unique_lock<std::mutex> &lock);
@@ -219,13 +262,51 @@ void QueueState::run() {
   before.wait();
   std::unique_lock lock(mutex);
   for (;;) {
-    changed.wait(lock, [&] { return work.empty() ? stopping : turn(work.front().number); });
+    changed.wait(lock, [&] { return work.empty() ? stopping : issued + 1 == work.front().number; });
     if (work.empty())
-      return;
+      return wait_until(lock, [&] { return !in_flight && !finishing; });
+    if (work.front().issued) {
+      Work next = std::move(work.front());
+      work.pop_front();
+      issue_work(next, lock);
+      continue;
+    }
+    wait_until(lock, [&] { return turn(work.front().number); });
     Work next = std::move(work.front());
     work.pop_front();
     run_work(next, lock);
   }
+}
+
+// Call it with the lock held; the lock is held again when it returns.
+void QueueState::issue_work(Work &next, std::unique_lock<std::mutex> &lock) {
+  finish_passed(lock);
+  lock.unlock();
+  const Place before = std::exchange(runningWork, Place{this, next.number});
+  next.issued->issue();
+  runningWork = before;
+  lock.lock();
+  add_issued(std::move(next.issued), next.number, next.bytes);
+}
+
+// Call it with the lock held, and with issued work that no other thread finishes.
+void QueueState::finish_first(std::unique_lock<std::mutex> &lock) {
+  finishing = true;
+  std::shared_ptr<IssuedWork> work = in_flight;
+  const uint64_t kept = work->bytes_;
+  lock.unlock();
+  const Place before = std::exchange(runningWork, Place{this, work->number_});
+  work->finish();
+  lock.lock();
+  in_flight = std::move(work->next_);
+  lock.unlock();
+  // Buffers that only this work kept alive return to the allocator before the work counts as done.
+  work = nullptr;
+  runningWork = before;
+  lock.lock();
+  bytes -= kept;
+  finishing = false;
+  complete_locked();
 }
 
 // Call it with the lock held; the lock is held again when it returns.
@@ -275,6 +356,8 @@ bool QueueState::run_next(std::unique_lock<std::mutex> &lock) {
   changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= next.number; });
   return true;
 }
+
+IssuedWork::~IssuedWork() = default;
 
 bool Ticket::done() const { return !state_ || state_->completed.load(std::memory_order_acquire) >= number_; }
 void Ticket::wait() const {
@@ -377,8 +460,13 @@ Queue::~Queue() {
     state_->wait(last);
     return;
   }
-  if (!thread.joinable())
+  if (!thread.joinable()) {
+    // What callers have issued.
+    std::unique_lock lock(state_->mutex);
+    if (runningWork.queue != state_.get())
+      state_->wait_until(lock, [&] { return !state_->in_flight && !state_->finishing; });
     return;
+  }
   // If the queue's own work destroys the last handle, the thread cannot join itself.
   if (thread.get_id() == std::this_thread::get_id())
     thread.detach();
@@ -437,6 +525,48 @@ Ticket Queue::submit(std::function<void()> work, uint64_t bytes) {
   return submit(state_, std::move(work), bytes);
 }
 
+Ticket Queue::submit(std::shared_ptr<IssuedWork> work, uint64_t bytes) {
+  Ticket ticket;
+  ticket.state_ = state_;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->thread.joinable() && !state_->stopping)
+      state_->thread = std::thread([state = state_] { state->run(); });
+    ticket.number_ = state_->submitted + 1;
+    state_->work.push_back({ticket.number_, nullptr, bytes, std::move(work)});
+    ++state_->submitted;
+    state_->bytes += bytes;
+  }
+  state_->changed.notify_all();
+  return ticket;
+}
+
+Ticket Queue::try_begin_issue() {
+  Ticket place;
+  if (state_->post || !state_->before.done())
+    return place;
+  std::unique_lock lock(state_->mutex);
+  state_->finish_passed(lock);
+  if (state_->issued != state_->submitted)
+    return place;
+  place.state_ = state_;
+  place.number_ = ++state_->submitted;
+  note_entered(*state_, place.number_);
+  return place;
+}
+
+void Queue::end_issue(const Ticket &place, std::shared_ptr<IssuedWork> work, uint64_t bytes) {
+  note_left();
+  const std::lock_guard lock(state_->mutex);
+  state_->bytes += bytes;
+  state_->add_issued(std::move(work), place.number_, bytes);
+}
+
+void Queue::finish_passed() {
+  std::unique_lock lock(state_->mutex);
+  state_->finish_passed(lock);
+}
+
 void Queue::await_room(uint64_t bytes) {
   if (state_->post || runsQueue)
     return;
@@ -447,14 +577,14 @@ void Queue::await_room(uint64_t bytes) {
   }
   const ProfiledSpan span(Profiler::Span::wait, "wait for room in the queue");
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [&] { return state_->has_room(bytes); });
+  state_->wait_until(lock, [&] { return state_->has_room(bytes); });
 }
 
 Status QueueState::synchronize() {
   const ProfiledSpan span(Profiler::Span::wait, "synchronize");
   std::unique_lock lock(mutex);
   const uint64_t last = submitted;
-  changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= last; });
+  wait_until(lock, [&] { return completed.load(std::memory_order_relaxed) >= last; });
   const std::exception_ptr stray = std::exchange(thrown, nullptr);
   std::shared_ptr<Failure> seen = std::exchange(failures, nullptr);
   lock.unlock();
@@ -496,7 +626,8 @@ void Queue::trim_all() {
 }
 
 bool Queue::idle() const {
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
+  state_->finish_passed(lock);
   return !state_->busy();
 }
 
@@ -517,7 +648,8 @@ Ticket Queue::try_enter() {
   Ticket place;
   if (state_->post || !state_->before.done())
     return place;
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
+  state_->finish_passed(lock);
   if (state_->busy())
     return place;
   place.state_ = state_;
@@ -542,8 +674,8 @@ void Queue::await_turn(const Ticket &place) {
   QueueState &state = *place.state_;
   state.before.wait();
   std::unique_lock lock(state.mutex);
-  state.changed.wait(lock,
-                     [&] { return state.post ? state.granted == place.number_ : state.turn(place.number_); });
+  state.wait_until(lock,
+                   [&] { return state.post ? state.granted == place.number_ : state.turn(place.number_); });
   note_entered(state, place.number_);
 }
 

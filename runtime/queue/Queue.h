@@ -97,6 +97,26 @@ private:
   uint64_t number_ = 0;
 };
 
+/// Work that goes on after it was issued, as a call on another device does. A queue issues the next work
+/// meanwhile, and finishes what it has issued in order.
+class WEFT_RUNTIME_API IssuedWork {
+public:
+  virtual ~IssuedWork();
+  /// Issues the work, when everything before it has run or was issued.
+  virtual void issue() noexcept = 0;
+  /// Whether finish() has nothing to wait for.
+  virtual bool passed() const = 0;
+  /// Waits for the end of the work, and does what comes after it. Called once, by a thread that needs the
+  /// result, or by one that found that it has passed.
+  virtual void finish() noexcept = 0;
+
+private:
+  friend class Queue;
+  friend struct QueueState;
+  std::shared_ptr<IssuedWork> next_; ///< in its queue's list, which needs no memory
+  uint64_t number_ = 0, bytes_ = 0;
+};
+
 class WEFT_RUNTIME_API Queue {
 public:
   /// Takes a piece of work, and must run it later, once, on any thread. Pieces must run in the order in which
@@ -131,6 +151,15 @@ public:
   /// If `work` throws, synchronize() returns that failure. Throws if there is no memory or no thread for the
   /// work, and has then changed nothing.
   Ticket submit(std::function<void()> work, uint64_t bytes = 0);
+  /// The same for work that another device carries out. The ticket is done when it is finished. Not for an
+  /// external queue.
+  Ticket submit(std::shared_ptr<IssuedWork> work, uint64_t bytes = 0);
+  /// Claims the queue for the calling thread, which issues such work itself, until end_issue(). Returns a
+  /// null ticket if other work has not been issued yet, or if the queue is external.
+  Ticket try_begin_issue();
+  void end_issue(const Ticket &place, std::shared_ptr<IssuedWork> work, uint64_t bytes = 0);
+  /// Finishes the issued work that has passed, without waiting.
+  void finish_passed();
   /// Waits while the queue has `maxWaiting` pieces of work that have not run, or more than `manyWaiting` that
   /// keep more than `maxWaitingBytes` alive together with `bytes` more. So a caller that never reads results
   /// cannot run ahead without limit. Does nothing for an external queue, whose executor may be the caller's

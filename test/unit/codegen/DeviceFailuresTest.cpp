@@ -141,6 +141,175 @@ TEST(DeviceFailures, CallsOnTheSameStateDoNothingUntilTheHostHasSeenIt) {
   EXPECT_TRUE(queue.synchronize().ok());
 }
 
+/// Calls of a function on buffers that are kept, issued to one queue without waiting.
+struct Loop {
+  DeviceProgram &program;
+  const runtime::QueueMode mode;
+  std::shared_ptr<Executable> executable = program.load();
+  runtime::Queue queue;
+
+  Loop(DeviceProgram &of, runtime::QueueMode in) : program(of), mode(in) {}
+
+  std::vector<std::shared_ptr<Buffer>> upload(const std::vector<ir::Literal> &arguments) {
+    std::vector<std::shared_ptr<Buffer>> buffers;
+    for (const ir::Literal &argument : arguments)
+      buffers.push_back(program.upload(argument, program.device));
+    return buffers;
+  }
+  std::vector<std::shared_ptr<Buffer>> call(const std::vector<std::shared_ptr<Buffer>> &taken) {
+    std::vector<std::shared_ptr<Buffer>> results(executable->signature().results.size());
+    const Status status = executable->run(taken, results, {&queue, mode});
+    EXPECT_TRUE(status.ok()) << status.message();
+    return results;
+  }
+};
+
+constexpr runtime::QueueMode modesThatOverlap[] = {runtime::QueueMode::automatic, runtime::QueueMode::async};
+
+TEST(DeviceFailures, AStepIsIssuedBeforeTheOneBeforeItHasEnded) {
+  DeviceProgram program(training);
+  constexpr int steps = 12;
+  const auto arguments = trainingArguments(program, 3);
+  // What the host alone computes.
+  auto host = Executable::load(program.hostPackage, "main").value_or_throw();
+  std::vector<std::shared_ptr<Buffer>> expected, results(7);
+  for (const ir::Literal &argument : arguments)
+    expected.push_back(program.upload(argument, runtime::host_device()));
+  for (int i = 0; i < steps; ++i)
+    ASSERT_TRUE(host->run(expected, results, {nullptr, runtime::QueueMode::inlined}).ok());
+  for (runtime::QueueMode mode : modesThatOverlap) {
+    Loop loop(program, mode);
+    const auto state = loop.upload(arguments);
+    EXPECT_TRUE(loop.call(state)[0]->wait().ok());
+    program.device.delayUs = 20000;
+    program.device.stalls = program.device.runs = 0;
+    std::vector<std::vector<std::shared_ptr<Buffer>>> kept;
+    for (int i = 1; i < steps; ++i)
+      kept.push_back(loop.call(state));
+    EXPECT_LT(program.device.runs, 3u) << "the test has to be quicker than the device";
+    EXPECT_EQ(program.device.stalls, 0u) << "the host waits for none of them";
+    program.device.delayUs = 0;
+    EXPECT_TRUE(loop.queue.synchronize().ok());
+    EXPECT_EQ(program.device.runs, uint64_t(steps) - 1);
+    for (size_t i = 4; i < state.size(); ++i)
+      EXPECT_EQ(bytesOf(*state[i]), bytesOf(*expected[i])) << "argument " << i;
+    EXPECT_EQ(bytesOf(*kept.back()[0]), bytesOf(*results[0])) << "the loss";
+  }
+}
+
+TEST(DeviceFailures, StepsThatWereIssuedAfterAFailedOneDoNothing) {
+  DeviceProgram program(training);
+  const auto arguments = trainingArguments(program, 5);
+  for (runtime::QueueMode mode : modesThatOverlap) {
+    Loop loop(program, mode);
+    const auto own = loop.upload(arguments), other = loop.upload(arguments);
+    auto wrong = own, wrongAgain = own;
+    auto bad = arguments;
+    bad[1].setWhole(2, 9);
+    bad[1].setWhole(4, 11);
+    wrong[1] = program.upload(bad[1], program.device);
+    bad[1].setWhole(0, 12);
+    wrongAgain[1] = program.upload(bad[1], program.device);
+    program.device.delayUs = 5000;
+    program.device.stalls = 0;
+    const auto first = loop.call(wrong), second = loop.call(own), third = loop.call(wrongAgain),
+               fourth = loop.call(own), unrelated = loop.call(other);
+    EXPECT_EQ(program.device.stalls, 0u);
+    // The first failure in the order of the program, though that of the third call has a smaller position.
+    const Status status = loop.queue.synchronize();
+    expectFailure(status, "call 1 of 'main' failed: ");
+    expectFailure(status, " 9 is out of bounds: expected a number in [0, 5) (at position 2)");
+    for (const auto &results : {first, second, third, fourth})
+      expectFailure(results[0]->wait(), " 9 is out of bounds");
+    EXPECT_TRUE(unrelated[0]->wait().ok());
+    EXPECT_TRUE(loop.queue.synchronize().ok()) << "it is reported once";
+    for (size_t i = 4; i < own.size(); ++i) {
+      EXPECT_TRUE(own[i]->wait().ok()) << "seen above";
+      EXPECT_EQ(bytesOf(*own[i]), bytesOf(arguments[i])) << "argument " << i;
+      EXPECT_NE(bytesOf(*other[i]), bytesOf(arguments[i])) << "argument " << i;
+    }
+    // Calls that are issued now happen, the first of them while nobody has cleared the flags yet; and a new
+    // failure stops those after it again.
+    const auto again = loop.call(own), failed = loop.call(wrong), skipped = loop.call(own);
+    EXPECT_TRUE(again[0]->wait().ok());
+    expectFailure(skipped[0]->wait(), "call 7 of 'main' failed: ");
+    expectFailure(failed[0]->wait(), " 9 is out of bounds");
+    program.device.delayUs = 0;
+    for (size_t i = 4; i < own.size(); ++i) {
+      (void)own[i]->wait();
+      EXPECT_EQ(bytesOf(*own[i]), bytesOf(*other[i])) << "argument " << i;
+    }
+  }
+}
+
+// A result of a failed call, and state that it was to write, are given to other functions, which have state
+// of their own.
+TEST(DeviceFailures, AFunctionThatReadsWhatAFailedOneShouldHaveWrittenDoesNothing) {
+  DeviceProgram maker(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>,
+    %s: tensor<4xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"})
+    -> (tensor<4xf32, #gpu>, tensor<4xf32, #gpu> {weft.tied = 2 : i64}, tensor<4xf32, #cpu>) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.add %s, %0 : tensor<4xf32, #gpu>
+  %2 = weft.transfer %0 to #cpu : tensor<4xf32, #gpu>
+  weft.return %0, %1, %2 : tensor<4xf32, #gpu>, tensor<4xf32, #gpu>, tensor<4xf32, #cpu>
+})");
+  const auto taker = [](const char *device) {
+    return std::string("weft.func @main(%x: tensor<4xf32, ") + device + R"(>,
+    %q: tensor<4xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "q"}) -> (tensor<4xf32, #gpu> {weft.tied = 1 : i64}) {
+  %y = weft.transfer %x to #gpu : tensor<4xf32, )" +
+           device + R"(>
+  %0 = weft.add %q, %y : tensor<4xf32, #gpu>
+  weft.return %0 : tensor<4xf32, #gpu>
+})";
+  };
+  DeviceProgram taking(taker("#gpu")), takingOfHost(taker("#cpu"));
+  for (runtime::QueueMode mode : modesThatOverlap) {
+    Loop loop(maker, mode);
+    const auto take = taking.load(), takeOfHost = takingOfHost.load();
+    auto arguments = maker.randomArguments(2);
+    arguments[1].setWhole(3, 8);
+    const auto given = loop.upload(arguments);
+    const auto state = taking.randomArguments(4)[1];
+    std::vector<std::shared_ptr<Buffer>> own;
+    for (int i = 0; i < 4; ++i)
+      own.push_back(maker.upload(state, maker.device));
+    const auto use = [&](Executable &executable, const std::shared_ptr<Buffer> &x,
+                         const std::shared_ptr<Buffer> &q) {
+      std::vector<std::shared_ptr<Buffer>> results(1);
+      const Status status =
+          executable.run(std::vector{x, q}, results, {&loop.queue, mode, {}, {}, /*host_sees=*/false});
+      return status.ok() ? results[0] : nullptr;
+    };
+    maker.device.delayUs = 3000;
+    const auto made = loop.call(given);
+    const auto a = use(*take, made[0], own[0]), b = use(*take, made[1], own[1]),
+               c = use(*take, own[0], own[2]), d = use(*takeOfHost, made[2], own[3]);
+    ASSERT_TRUE(a && b && c && d);
+    expectFailure(a->wait(), "index 8 is out of bounds");
+    for (const auto &result : {b, c, d})
+      (void)result->wait(); // which says nothing: it is the same failure
+    maker.device.delayUs = 0;
+    (void)loop.queue.synchronize();
+    for (const auto &q : own) {
+      (void)q->wait();
+      EXPECT_EQ(bytesOf(*q), bytesOf(state));
+    }
+    // Flags of buffers that are gone are clear when others get them.
+    own.clear();
+    maker.device.allocator().empty_cache();
+    arguments[1].setWhole(3, 7);
+    for (int i = 0; i < 4; ++i) {
+      const auto fresh = loop.call(loop.upload(arguments));
+      const auto q = maker.upload(state, maker.device);
+      const auto result = use(*take, fresh[0], q);
+      ASSERT_TRUE(result);
+      EXPECT_TRUE(result->wait().ok());
+      EXPECT_NE(bytesOf(*q), bytesOf(state));
+    }
+  }
+}
+
 // State that a product computes. A library looks at no record, so that its call is made even though the check
 // has failed, and what it writes is not the state.
 TEST(DeviceFailures, AProductThatBecomesStateIsMadeBesideIt) {

@@ -96,6 +96,95 @@ TEST(Devices, MemoryIsKeptForTheStreamThatUsesIt) {
   }
 }
 
+TEST(Devices, MemoryOfSomeoneElseIsKeptForTheStreamThatUsesIt) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  auto stream = device.make_stream().value_or_throw();
+  const auto memory = Buffer::allocate(4096, 0, device).value_or_throw();
+  std::vector<std::byte> host(4096);
+  for (const bool writes : {false, true}) {
+    bool released = false, passed = false;
+    device.delayUs = 30000;
+    runtime::Point point;
+    auto wrapped = Buffer::wrap(
+        memory->data(), 4096,
+        [&](void *) {
+          released = true;
+          passed = point.passed();
+        },
+        device);
+    ASSERT_TRUE(
+        stream->copy(host.data(), wrapped->data(), 4096, runtime::CopyDirection::device_to_host).ok());
+    point = stream->record().value_or_throw();
+    if (writes)
+      wrapped->note_ready(stream->id(), point);
+    else
+      wrapped->note_point(stream->id(), point);
+    EXPECT_EQ(wrapped->points().size(), 1u);
+    // To read a buffer that others read needs no wait.
+    EXPECT_TRUE(wrapped->wait().ok());
+    EXPECT_EQ(point.passed(), writes);
+    auto part = Buffer::part(wrapped, 0, 16);
+    wrapped.reset();
+    EXPECT_FALSE(released);
+    part.reset();
+    EXPECT_TRUE(released);
+    EXPECT_TRUE(passed) << "before the memory went back";
+  }
+  device.delayUs = 0;
+}
+
+// Whoever gives memory says until when it is written and read, and learns when it may use it again.
+TEST(Devices, CallsAndWorkOfOthersWaitForEachOther) {
+  DeviceProgram program(R"(
+weft.func @main(%s: tensor<1000xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"}, %x: tensor<1000xf32, #gpu>) -> (tensor<1000xf32, #gpu> {weft.tied = 0}) {
+  %1 = weft.add %s, %x : tensor<1000xf32, #gpu>
+  weft.return %1 : tensor<1000xf32, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  SeparateDevice &device = program.device;
+  using runtime::CopyDirection;
+  for (runtime::QueueMode mode :
+       {runtime::QueueMode::automatic, runtime::QueueMode::async, runtime::QueueMode::inlined}) {
+    runtime::Queue queue;
+    auto stream = device.make_stream().value_or_throw();
+    const std::vector<float> one(1000, 1), two(1000, 2), nine(1000, 9);
+    std::vector<float> before(1000), after(1000);
+    const auto memory = Buffer::allocate(4000, 0, device).value_or_throw(),
+               other = Buffer::allocate(4000, 0, device).value_or_throw();
+    const auto s = Buffer::wrap(memory->data(), 4000, {}, device),
+               x = Buffer::wrap(other->data(), 4000, {}, device);
+    ASSERT_TRUE(s->write(0, std::as_bytes(std::span(one))).ok());
+    device.delayUs = 20000;
+    device.stalls = 0;
+    // The stream of someone else writes x and reads s.
+    ASSERT_TRUE(stream->copy(x->data(), two.data(), 4000, CopyDirection::host_to_device).ok());
+    x->note_ready(stream->id(), stream->record().value_or_throw());
+    ASSERT_TRUE(stream->copy(before.data(), s->data(), 4000, CopyDirection::device_to_host).ok());
+    s->note_point(stream->id(), stream->record().value_or_throw());
+    std::vector<std::shared_ptr<Buffer>> results(1);
+    ASSERT_TRUE(executable->run(std::vector{s, x}, results, {&queue, mode}).ok());
+    if (mode == runtime::QueueMode::automatic) {
+      EXPECT_EQ(device.stalls, 0u) << "one stream waits for the other";
+      EXPECT_FALSE(s->points().empty());
+    }
+    // After the call it reads s and writes x again.
+    for (const auto &buffer : {s, x})
+      for (const runtime::StreamPoint &use : buffer->points())
+        ASSERT_TRUE(stream->wait_for(use.point).ok());
+    ASSERT_TRUE(stream->copy(after.data(), s->data(), 4000, CopyDirection::device_to_host).ok());
+    ASSERT_TRUE(stream->copy(x->data(), nine.data(), 4000, CopyDirection::host_to_device).ok());
+    ASSERT_TRUE(stream->record().value_or_throw().wait().ok());
+    device.delayUs = 0;
+    EXPECT_TRUE(queue.synchronize().ok());
+    EXPECT_EQ(before, one);
+    EXPECT_EQ(after, std::vector<float>(1000, 3));
+    std::vector<float> found(1000);
+    ASSERT_TRUE(x->read(0, std::as_writable_bytes(std::span(found))).ok());
+    EXPECT_EQ(found, nine);
+  }
+}
+
 TEST(Devices, PinnedMemoryIsTheHostsAndComesFromTheDevice) {
   SeparateDevice &device = SeparateDevice::get(0), &next = SeparateDevice::get(1);
   device.pinned_allocator().empty_cache();

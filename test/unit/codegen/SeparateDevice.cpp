@@ -8,6 +8,7 @@
 
 #include "runtime/execution/LaunchRun.h"
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -101,6 +102,13 @@ public:
       own.scratch = static_cast<std::byte *>(SeparateDevice::own(run.scratch));
       own.checks = static_cast<runtime::CheckSlot *>(SeparateDevice::own(run.checks));
       own.failure = static_cast<runtime::FailureRecord *>(SeparateDevice::own(run.failure));
+      std::array<std::vector<uint64_t *>, 3> flags;
+      std::span<uint64_t *const> *const lists[] = {&own.cleared, &own.blocking, &own.flagged};
+      for (size_t i = 0; i < flags.size(); ++i) {
+        for (uint64_t *flag : *lists[i])
+          flags[i].push_back(static_cast<uint64_t *>(SeparateDevice::own(flag)));
+        *lists[i] = flags[i];
+      }
       // As on a device whose results the host does not read in between: only predicates prevent writes to
       // arguments.
       own.stops = false;
@@ -131,6 +139,7 @@ private:
     void wait_passed() override { worker->wait(number); }
     Status wait() override {
       ++device.waits;
+      device.stalls += !worker->done(number);
       worker->wait(number);
       const std::lock_guard lock(failure->mutex);
       return std::exchange(failure->status, Status());
@@ -170,7 +179,7 @@ SeparateDevice &SeparateDevice::get(size_t number) {
                                             new SeparateDevice("separate:1")};
   SeparateDevice &device = *devices[number];
   device.copiesIn = device.copiesOut = device.copiesWithin = device.bytesIn = device.bytesOut = 0;
-  device.runs = device.launches = device.waits = 0;
+  device.runs = device.launches = device.waits = device.stalls = 0;
   device.delayUs = 0;
   return device;
 }

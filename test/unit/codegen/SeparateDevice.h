@@ -47,6 +47,7 @@ public:
   std::atomic<uint64_t> runs{0}, launches{0}; ///< that it was asked to carry out
   std::atomic<uint64_t> pinnedBytes{0};       ///< of the host's memory that is pinned now
   std::atomic<uint64_t> waits{0};             ///< of the host, for a point
+  std::atomic<uint64_t> stalls{0};            ///< those of them that found it had not passed yet
   /// Microseconds that the device waits before each copy and run, so that a missing wait of the host is
   /// found.
   std::atomic<int> delayUs{0};

@@ -9,6 +9,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <future>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -48,6 +51,121 @@ TEST(Queue, TicketsTellWhenSomethingIsDone) {
   second.wait();
   EXPECT_TRUE(first.done());
   EXPECT_TRUE(Ticket().done());
+}
+
+/// Work of a device that ends when `open` is set.
+struct DeviceWork final : IssuedWork {
+  struct Log {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    void add(std::string line) {
+      const std::lock_guard lock(mutex);
+      lines.push_back(std::move(line));
+    }
+  };
+  DeviceWork(Log &to, int number, std::shared_future<void> end)
+      : log(to), name(std::to_string(number)), open(std::move(end)) {}
+  void issue() noexcept override { log.add("issue " + name); }
+  bool passed() const override { return open.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+  void finish() noexcept override {
+    open.wait();
+    log.add("finish " + name);
+  }
+  Log &log;
+  const std::string name;
+  const std::shared_future<void> open;
+};
+
+TEST(Queue, IssuesWorkOfDevicesBeforeItHasEnded) {
+  DeviceWork::Log log;
+  std::promise<void> gate;
+  const std::shared_future<void> open = gate.get_future().share();
+  Queue queue;
+  const auto make = [&](int number) { return std::make_shared<DeviceWork>(log, number, open); };
+  const Ticket first = queue.submit(make(1));
+  Ticket second;
+  while (!second) // the queue's thread issues the first
+    second = queue.try_begin_issue();
+  EXPECT_FALSE(queue.try_begin_issue()) << "it is being issued";
+  const auto own = make(2);
+  own->issue();
+  queue.end_issue(second, own);
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"issue 1", "issue 2"}));
+  EXPECT_FALSE(first.done() || queue.idle() || queue.try_enter());
+  // Other work begins when what was issued has ended, and so does a caller.
+  const Ticket third = queue.submit([&] { log.add("run 3"); });
+  const Ticket fourth = queue.submit(make(4));
+  EXPECT_FALSE(queue.try_begin_issue()) << "other work comes first";
+  rest(5);
+  EXPECT_FALSE(third.done());
+  gate.set_value();
+  third.wait();
+  EXPECT_TRUE(first.done() && second.done());
+  fourth.wait();
+  queue.enter();
+  log.add("enter");
+  queue.leave();
+  EXPECT_TRUE(queue.idle());
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"issue 1", "issue 2", "finish 1", "finish 2", "run 3",
+                                                 "issue 4", "finish 4", "enter"}));
+}
+
+TEST(Queue, FinishesWhatItHasIssuedBeforeItEnds) {
+  DeviceWork::Log log;
+  std::promise<void> gate;
+  const std::shared_future<void> open = gate.get_future().share();
+  gate.set_value();
+  Ticket last;
+  {
+    Queue withThread, without;
+    withThread.submit(std::make_shared<DeviceWork>(log, 1, open)).wait();
+    last = withThread.submit(std::make_shared<DeviceWork>(log, 2, open));
+    const Ticket place = without.try_begin_issue();
+    without.end_issue(place, std::make_shared<DeviceWork>(log, 3, open));
+  }
+  EXPECT_TRUE(last.done());
+  EXPECT_EQ(log.lines.size(), 5u);
+}
+
+// Threads that issue, wait, synchronise and look, all at once.
+TEST(Queue, FinishesIssuedWorkInOrderForManyThreads) {
+  constexpr int threads = 4, rounds = 50;
+  Queue queue;
+  std::atomic<int> finished{0}, ran{0};
+  struct Counted final : IssuedWork {
+    Counted(std::atomic<int> &of) : finished(of) {}
+    void issue() noexcept override { issued = true; }
+    bool passed() const override { return true; }
+    void finish() noexcept override { finished += issued; }
+    std::atomic<int> &finished;
+    bool issued = false;
+  };
+  std::vector<std::thread> users;
+  for (int t = 0; t < threads; ++t)
+    users.emplace_back([&, t] {
+      for (int i = 0; i < rounds; ++i) {
+        const auto work = std::make_shared<Counted>(finished);
+        Ticket ticket = t % 2 ? queue.try_begin_issue() : Ticket();
+        if (ticket) {
+          work->issue();
+          queue.end_issue(ticket, work);
+        } else {
+          ticket = queue.submit(work);
+        }
+        if (i % 5 == 0)
+          ticket.wait();
+        if (i % 7 == 0)
+          queue.submit([&] { ++ran; });
+        if (i % 11 == 0)
+          EXPECT_TRUE(queue.synchronize().ok());
+        queue.finish_passed();
+      }
+    });
+  for (std::thread &user : users)
+    user.join();
+  EXPECT_TRUE(queue.synchronize().ok());
+  EXPECT_EQ(finished, threads * rounds);
+  EXPECT_EQ(ran, threads * ((rounds + 6) / 7));
 }
 
 TEST(Queue, EnteringHoldsUpTheWork) {
