@@ -153,6 +153,25 @@ private:
       made->waits = segment.waits;
       plan.segments.push_back(std::move(made));
     }
+    cutRegions();
+  }
+
+  /// Ends each region with its segment: a graph is issued to one device, at once. The parts are numbered
+  /// anew.
+  void cutRegions() {
+    size_t next = 0;
+    int32_t parts = 0;
+    for (const auto &segment : plan.segments) {
+      int32_t before = -1;
+      for (size_t last = next + segment->launches; next < last; ++next) {
+        int32_t &region = plan.launches[next]->region;
+        const bool begins = region >= 0 && region != before;
+        before = region;
+        parts += begins;
+        if (region >= 0)
+          region = parts - 1;
+      }
+    }
   }
 
   /// How failures are numbered, in a plan in which something may fail.

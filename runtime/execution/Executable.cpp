@@ -415,6 +415,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     launch.device = static_cast<uint8_t>(source->device());
     FunctionDevice &device = devices[launch.device];
     launch.predicated = source->predicate() == fb::Predicate::failure;
+    launch.region = source->region();
     launch.first_check = next_check;
     next_check += source->check_count();
     if (launch.may_fail) {
@@ -439,6 +440,11 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       }
       launch.tasks = kernel->tasks();
       launch.grain = kernel->grain();
+      if (const fb::Grid *grid = source->grid()) {
+        std::ranges::copy(*grid->blocks(), launch.grid.blocks.begin());
+        std::ranges::copy(*grid->threads(), launch.grid.threads.begin());
+        launch.grid.shared_bytes = grid->shared_bytes();
+      }
       device.kernel_scratch = std::max(device.kernel_scratch, align_line(kernel->scratch_bytes()));
     } else if (const fb::ContractionLaunch *product = source->op_as_ContractionLaunch()) {
       launch.kind = LaunchKind::contraction;

@@ -19,6 +19,7 @@
 #include "runtime/plan/FailureKey.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <list>
 #include <mutex>
@@ -53,6 +54,13 @@ struct Origin {
 
 enum class LaunchKind : uint8_t { kernel, contraction, attention, copy, print, require };
 
+/// How a kernel of a GPU is launched. The blocks have at least as many threads as the launch has tasks, and
+/// at least the kernel's scratch as shared memory.
+struct LaunchGrid {
+  std::array<uint32_t, 3> blocks = {}, threads = {}; ///< 0 for code of a CPU
+  uint32_t shared_bytes = 0;
+};
+
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   bool may_fail = false;
@@ -60,12 +68,16 @@ struct Launch {
   uint32_t failure_number = 0; // if it may fail: its number in Impl::fallible, from 1 on
   uint32_t first_check = 0;    // in Impl::checks
   uint8_t device = 0;          // in Impl::devices
-  uint32_t first_operand = 0;  // in Impl::operands
+  /// The run of launches that a graph may hold which it is part of, or -1. A device is asked for all of them
+  /// at once, in order, together with others.
+  int32_t region = -1;
+  uint32_t first_operand = 0; // in Impl::operands
   // Kernel
   KernelFn function = nullptr;
   const int64_t *sizes = nullptr;
   std::vector<int64_t> table; // the sizes of a kernel over a table of tensors
   int64_t tasks = 0, grain = 1;
+  LaunchGrid grid;
   // Contraction: operands a, b, c, bias and residual where it has them, and those of further products
   std::shared_ptr<const Contraction> contraction;
   bool bias = false, residual = false;

@@ -154,7 +154,7 @@ bool has_cpu_code(const fb::Plan &plan) {
 }
 
 /// Empty, or what is wrong with it.
-std::string grid_problem(const fb::Grid &grid) {
+std::string grid_problem(const fb::Grid &grid, const fb::KernelLaunch &kernel) {
   constexpr uint64_t mostThreads = 1024, mostSharedBytes = 256 << 10;
   constexpr std::array<uint32_t, 3> mostBlocks = {INT32_MAX, UINT16_MAX, UINT16_MAX};
   uint64_t threads = 1;
@@ -172,6 +172,17 @@ std::string grid_problem(const fb::Grid &grid) {
   if (grid.shared_bytes() > mostSharedBytes)
     return "a grid with " + number(grid.shared_bytes()) + " bytes of shared memory, more than " +
            number(mostSharedBytes);
+  if (grid.shared_bytes() < kernel.scratch_bytes())
+    return "a grid with " + number(grid.shared_bytes()) + " bytes of shared memory, and its kernel needs " +
+           number(kernel.scratch_bytes());
+  // At most 2^10 threads and 2^31 * 2^16 * 2^16 blocks; so many tasks have no number.
+  __extension__ using Wide = unsigned __int128;
+  Wide all = threads;
+  for (uint32_t d = 0; d < mostBlocks.size(); ++d)
+    all *= grid.blocks()->Get(d);
+  if (all < static_cast<Wide>(kernel.tasks()))
+    return "a grid with " + number(static_cast<uint64_t>(all)) + " threads for " + number(kernel.tasks()) +
+           " tasks";
   return "";
 }
 
@@ -199,7 +210,8 @@ Status check_launch_data(const fb::Plan &plan) {
       return Status::error(
           what + (wants ? "is a kernel of a GPU, and has no grid" : "has a grid, and is no kernel of a GPU"));
     if (launch.grid())
-      if (const std::string problem = grid_problem(*launch.grid()); !problem.empty())
+      if (const std::string problem = grid_problem(*launch.grid(), *launch.op_as_KernelLaunch());
+          !problem.empty())
         return Status::error(problem).context(what + "has ");
   }
   return {};

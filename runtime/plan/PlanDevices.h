@@ -39,7 +39,8 @@ Status check_plan_devices(const fb::Plan &plan);
 
 /// Checks what launches have for devices that do more than carry out a list, and returns what is wrong
 /// without a code: a region is a run of launches of which none prints; kernels of a GPU have a grid of
-/// three extents that a GPU can have, and no other launch has one.
+/// three extents that a GPU can have, with a thread for each task and shared memory for the kernel's scratch,
+/// and no other launch has one.
 Status check_launch_data(const fb::Plan &plan);
 
 } // namespace weft::runtime

@@ -135,6 +135,7 @@ Status check_segments(const fb::Plan &plan) {
     return count ? Status::error("is for the host alone, and has segments") : Status();
   std::vector<uint32_t> devices;
   uint32_t next = 0;
+  int32_t region = -1; // of the last launch before
   for (uint32_t i = 0; i < count; ++i) {
     const fb::Segment &segment = *plan.segments()->Get(i);
     const std::string what = "segment " + number(i) + " ";
@@ -142,6 +143,10 @@ Status check_segments(const fb::Plan &plan) {
       return Status::error(what + "has " + number(segment.launches()) + " launches from number " +
                            number(next) + " on, and there are " + number(launches));
     PlanSegment own{segment.device(), segment.launches(), {}};
+    if (region >= 0 && plan.launches()->Get(next)->region() == region)
+      return Status::error(what + "goes on with region " + number(region) +
+                           " of the segment before it, and a region is issued at once");
+    region = plan.launches()->Get(next + own.launches - 1)->region();
     for (uint32_t j = next; j < next + own.launches; ++j) {
       const fb::Launch &launch = *plan.launches()->Get(j);
       if (launch.device() != own.device)

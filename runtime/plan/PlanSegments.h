@@ -38,8 +38,8 @@ WEFT_RUNTIME_API std::vector<PlanSegment> divide_into_segments(const fb::Plan &p
 
 /// Checks the segments of a plan of numbers, and returns what is wrong without a code: there are some exactly
 /// if it has several devices, they are all of its launches in order, a copy between devices and an action of
-/// the host on a value of a device are segments of their own, and every two that touch the same bytes are in
-/// order. What launches and devices refer to has been checked before.
+/// the host on a value of a device are segments of their own, every two that touch the same bytes are in
+/// order, and a region is within one of them. What launches and devices refer to has been checked before.
 Status check_segments(const fb::Plan &plan);
 
 } // namespace weft::runtime

@@ -265,6 +265,23 @@ TEST(Devices, CopiesAreThoseOfTheProgram) {
   EXPECT_GE(program.device.launches, 3u);
 }
 
+// The device refuses a region that does not come at once, in order.
+TEST(Devices, RegionsAreIssuedAtOnce) {
+  DeviceProgram program(mixed), whole(R"(
+weft.func @main(%a: tensor<24x24xf32, #gpu>) -> tensor<24x24xf32, #gpu> {
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<24x24xf32, #gpu>, tensor<24x24xf32, #gpu>
+  %1 = weft.tanh %0 : tensor<24x24xf32, #gpu>
+  %2 = weft.dot_general %1, %a, contract = [1] x [0] : tensor<24x24xf32, #gpu>, tensor<24x24xf32, #gpu>
+  weft.return %2 : tensor<24x24xf32, #gpu>
+})");
+  for (runtime::QueueMode mode : modes) {
+    program.device.regions = 0;
+    whole.expectAsOnTheHost(whole.randomArguments(1), mode);
+    EXPECT_EQ(program.device.regions, 1u);
+    program.expectAsOnTheHost(program.randomArguments(1), mode);
+  }
+}
+
 TEST(Devices, TheHostWaitsOnlyForWhatItReads) {
   DeviceProgram program(R"(
 weft.func @main(%a: tensor<64x64xf32, #gpu>, %h: tensor<64x64xf32, #cpu>) -> (tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>) {

@@ -8,6 +8,7 @@
 
 #include "runtime/execution/LaunchRun.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -92,6 +93,8 @@ public:
   Status issue(const LaunchRun &run) override {
     submit([this, run] {
       ++device_.runs;
+      if (Status status = check_regions(run); !status)
+        return status;
       device_.launches += run.launches.size();
       std::vector<void *> pointers;
       for (void *pointer : run.pointers)
@@ -108,6 +111,11 @@ public:
         for (uint64_t *flag : *lists[i])
           flags[i].push_back(static_cast<uint64_t *>(SeparateDevice::own(flag)));
         *lists[i] = flags[i];
+      }
+      std::vector<runtime::Launch> onGrids;
+      if (device_.code() != "cpu") {
+        onGrids = on_grids(run.launches);
+        own.launches = onGrids;
       }
       // As on a device whose results the host does not read in between: only predicates prevent writes to
       // arguments.
@@ -150,6 +158,35 @@ private:
     std::shared_ptr<Failure> failure;
   };
 
+  /// The launches with as many tasks as their grids have threads for, as a GPU carries them out.
+  static std::vector<runtime::Launch> on_grids(std::span<const runtime::Launch> launches) {
+    std::vector<runtime::Launch> made(launches.begin(), launches.end());
+    for (runtime::Launch &launch : made) {
+      int64_t threads = 1;
+      for (size_t d = 0; d < 3; ++d)
+        threads *= int64_t(launch.grid.blocks[d]) * launch.grid.threads[d];
+      if (launch.kind == runtime::LaunchKind::kernel)
+        launch.tasks = std::min(launch.tasks, threads);
+    }
+    return made;
+  }
+
+  /// Whether the launches of each region of a call come together, in order and once.
+  Status check_regions(const LaunchRun &run) {
+    if (run.begins)
+      lastRegion_ = -1;
+    int32_t before = -1;
+    for (const runtime::Launch &launch : run.launches) {
+      if (launch.region >= 0 && launch.region != before && launch.region <= lastRegion_)
+        return Status::error("a part of region " + std::to_string(launch.region) + " comes after region " +
+                             std::to_string(lastRegion_));
+      device_.regions += launch.region >= 0 && launch.region != before;
+      before = launch.region;
+      lastRegion_ = std::max(lastRegion_, before);
+    }
+    return {};
+  }
+
   template <typename Work> void submit(Work work) {
     worker_->submit([this, work] {
       {
@@ -167,6 +204,7 @@ private:
   }
 
   SeparateDevice &device_;
+  int32_t lastRegion_ = -1; ///< of the call; used by the worker
   std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
   // Last: its destructor waits for work that uses the others.
   std::shared_ptr<Worker> worker_ = std::make_shared<Worker>();
@@ -179,7 +217,7 @@ SeparateDevice &SeparateDevice::get(size_t number) {
                                             new SeparateDevice("separate:1")};
   SeparateDevice &device = *devices[number];
   device.copiesIn = device.copiesOut = device.copiesWithin = device.bytesIn = device.bytesOut = 0;
-  device.runs = device.launches = device.waits = device.stalls = 0;
+  device.regions = device.runs = device.launches = device.waits = device.stalls = 0;
   device.delayUs = 0;
   return device;
 }

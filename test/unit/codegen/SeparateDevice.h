@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The second implementation of the device interface, for tests. Its kernels are code of the host, run by the
-// device's thread. Its memory is mapped twice. The addresses that the allocator returns can be neither read
-// nor written, so that a host that dereferences one of them is killed by a signal. The device's thread uses
-// the other mapping.
+// device's thread; if it is made for another code, each runs only the tasks that its grid has threads for. Its
+// memory is mapped twice. The addresses that the allocator returns can be neither read nor written, so that a
+// host that dereferences one of them is killed by a signal. The device's thread uses the other mapping.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_UNIT_CODEGEN_SEPARATEDEVICE_H
@@ -45,6 +45,7 @@ public:
 
   std::atomic<uint64_t> copiesIn{0}, copiesOut{0}, copiesWithin{0}, bytesIn{0}, bytesOut{0};
   std::atomic<uint64_t> runs{0}, launches{0}; ///< that it was asked to carry out
+  std::atomic<uint64_t> regions{0};           ///< of launches that a graph may hold
   std::atomic<uint64_t> pinnedBytes{0};       ///< of the host's memory that is pinned now
   std::atomic<uint64_t> waits{0};             ///< of the host, for a point
   std::atomic<uint64_t> stalls{0};            ///< those of them that found it had not passed yet

@@ -169,7 +169,9 @@ TEST(PlanDevices, RefusesRegionsAndGridsThatCannotBe) {
       b.plan.launches[i]->region = numbers[i];
     return verify_with(b, 0, {{"work", nothing}});
   };
-  EXPECT_TRUE(regions({-1, 0, 0, 2, -1}).ok());
+  EXPECT_TRUE(regions({-1, 0, 1, 3, -1}).ok());
+  EXPECT_FAILS(regions({-1, 0, 0, 2, -1}),
+               "segment 2 goes on with region 0 of the segment before it, and a region is issued at once");
   EXPECT_FAILS(regions({-1, 0, -1, 0, -1}), "launch 3 is of region 0, after launches of region 0 and others");
   EXPECT_FAILS(regions({-1, 1, 0, -1, -1}), "launch 2 is of region 0, after launches of region 1");
   EXPECT_FAILS(regions({-2}), "launch 0 is of region -2");
@@ -203,6 +205,9 @@ TEST(PlanDevices, RefusesRegionsAndGridsThatCannotBe) {
   EXPECT_FAILS(grid({1, 1, 1}, {0, 1, 1}, 0), "a grid with extent 0 in dimension 0");
   EXPECT_FAILS(grid({1, 1, 1}, {64, 32, 1}, 0), "a grid with more than 1024 threads a block");
   EXPECT_FAILS(grid({1, 1, 1}, {64, 1, 1}, 1 << 20), "a grid with 1048576 bytes of shared memory");
+  EXPECT_FAILS(grid({1, 1, 1}, {3, 1, 1}, 0), "launch 1 has a grid with 3 threads for 4 tasks");
+  EXPECT_TRUE(grid({2, 1, 1}, {1, 2, 1}, 0).ok());
+  EXPECT_TRUE(grid({INT32_MAX, UINT16_MAX, UINT16_MAX}, {1024, 1, 1}, 0).ok());
   EXPECT_FAILS(verify([](PlanBuilder &b) { b.plan.image = "image.cuda:sm_90"; }),
                "launch 1 is a kernel of a GPU, and has no grid");
 }
