@@ -249,8 +249,15 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       made[i] = options.outputs[i];
       continue;
     }
-    Expected<std::shared_ptr<Buffer>> buffer =
-        Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i], *impl.result_devices[i]);
+    const auto allocate = [&] {
+      return Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i],
+                              *impl.result_devices[i]);
+    };
+    Expected<std::shared_ptr<Buffer>> buffer = allocate();
+    if (!buffer && impl.overlaps_on >= 0) {
+      queue.finish_issued(); // earlier calls keep their results until they end
+      buffer = allocate();
+    }
     if (!buffer)
       return impl.in_call(buffer.status(), call, options.origin);
     made[i] = *std::move(buffer);

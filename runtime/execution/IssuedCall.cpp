@@ -140,10 +140,17 @@ Status IssuedCall::bind_and_issue() {
   Expected<DeviceStream *> stream = queue->stream(*own.device);
   if (!stream)
     return stream.status();
-  if (Status status = function->bind_call(arguments.data(), results.data(), *queue, serial,
-                                          origin ? &*origin : nullptr, pointers_, runs_);
-      !status)
-    return status;
+  const auto bind = [&] {
+    return function->bind_call(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr,
+                               pointers_, runs_);
+  };
+  Status bound = bind();
+  if (!bound) {
+    queue->finish_issued(); // earlier calls keep their results until they end
+    bound = bind();
+  }
+  if (!bound)
+    return bound;
   Expected<std::shared_ptr<Buffer>> record = Buffer::allocate_pinned(sizeof(FailureRecord), *own.device);
   if (!record)
     return record.status();

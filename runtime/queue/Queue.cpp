@@ -567,6 +567,11 @@ void Queue::finish_passed() {
   state_->finish_passed(lock);
 }
 
+void Queue::finish_issued() {
+  std::unique_lock lock(state_->mutex);
+  state_->wait_until(lock, [&] { return !state_->in_flight && !state_->finishing; });
+}
+
 void Queue::await_room(uint64_t bytes) {
   if (state_->post || runsQueue)
     return;

@@ -160,6 +160,8 @@ public:
   void end_issue(const Ticket &place, std::shared_ptr<IssuedWork> work, uint64_t bytes = 0);
   /// Finishes the issued work that has passed, without waiting.
   void finish_passed();
+  /// Waits for all issued work, and finishes it: what it held is then free.
+  void finish_issued();
   /// Waits while the queue has `maxWaiting` pieces of work that have not run, or more than `manyWaiting` that
   /// keep more than `maxWaitingBytes` alive together with `bytes` more. So a caller that never reads results
   /// cannot run ahead without limit. Does nothing for an external queue, whose executor may be the caller's

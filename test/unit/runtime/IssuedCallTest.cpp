@@ -1,0 +1,227 @@
+//===- IssuedCallTest.cpp - Calls that overlap on a device ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plans that are made here, on a device whose memory the host cannot read. Programs from text are in
+// test/unit/codegen/DeviceFailuresTest.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFixture.h"
+
+#include "runtime/plan/PlanSegments.h"
+#include "test/unit/codegen/SeparateDevice.h"
+
+#include <numeric>
+#include <random>
+#include <thread>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+using weft::testing::SeparateDevice;
+
+namespace {
+
+constexpr int64_t elements = 16;
+
+/// y = x + x, and a failure for every element below 0.
+void check_and_double(const KernelFrame *frame, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const float x = static_cast<const float *>(frame->buffers[0])[i];
+    static_cast<float *>(frame->buffers[1])[i] = x + x;
+    if (x < 0 && frame->check->check == 0)
+      *frame->check = {1, i, static_cast<int64_t>(x)};
+  }
+}
+
+/// s = s + x
+void add_to_state(const KernelFrame *frame, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(frame->buffers[1])[i] += static_cast<const float *>(frame->buffers[0])[i];
+}
+
+/// A step that checks x, and then adds it to state.
+PlanBuilder step() {
+  PlanBuilder b("step");
+  b.argument("x", DType::f32, {elements});
+  b.argument("s", DType::f32, {elements}, true);
+  b.result("y", DType::f32, {elements});
+  b.result("s", DType::f32, {elements}, 1);
+  for (fb::TensorTypeT *type : {b.plan.arguments[0]->type.get(), b.plan.arguments[1]->type.get(),
+                                b.plan.results[0]->type.get(), b.plan.results[1]->type.get()})
+    type->device = "cuda:0";
+  auto part = std::make_unique<fb::DevicePartT>();
+  part->name = "cuda:0";
+  b.plan.devices.push_back(std::move(part));
+  const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, 4 * elements),
+                 s = b.buffer(fb::Storage::argument, 1, 0, 4 * elements),
+                 y = b.buffer(fb::Storage::result, 0, 0, 4 * elements);
+  b.kernel("check_and_double", {x, y}, 1, elements);
+  b.check(1 << 20, "step.cpp", 7, 3);
+  PlanBuilder::predicated(b.kernel("add_to_state", {x, s}, 1, elements));
+  auto segment = std::make_unique<fb::SegmentT>();
+  segment->launches = 2;
+  b.plan.segments.push_back(std::move(segment));
+  return b;
+}
+
+std::shared_ptr<Executable> load(const PlanBuilder &plan, Device &device) {
+  return Executable::load(
+             plan.package(), "step",
+             Image::from_functions({{"check_and_double", check_and_double}, {"add_to_state", add_to_state}}),
+             {{"cuda:0", &device}})
+      .value_or_throw();
+}
+
+std::shared_ptr<Buffer> on(Device &device, float value) {
+  const std::vector<float> values(elements, value);
+  auto buffer = Buffer::allocate(4 * elements, 0, device).value_or_throw();
+  EXPECT_TRUE(buffer->write(0, std::as_bytes(std::span(values))).ok());
+  return buffer;
+}
+
+std::vector<float> read(const Buffer &buffer) {
+  std::vector<float> values(elements);
+  EXPECT_TRUE(buffer.read(0, std::as_writable_bytes(std::span(values))).ok());
+  return values;
+}
+
+// A call happens or it does not: state is the sum of what was given to the calls whose results are there,
+// whoever waits, and whenever.
+TEST(IssuedCall, HappensOrDoesNotForManyThreads) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device);
+  Queue shared;
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    Queue own;
+    Queue *const queues[] = {&shared, &own};
+    const auto state = on(device, 0);
+    float expected = 0;
+    std::vector<std::pair<std::shared_ptr<Buffer>, float>> made;
+    const auto settle = [&] {
+      for (const auto &[y, value] : made)
+        if (y->wait().ok()) {
+          EXPECT_EQ(read(*y), std::vector<float>(elements, 2 * value));
+          expected += value;
+        }
+      made.clear();
+    };
+    for (int i = 0; i < 60; ++i) {
+      const float value = random() % 8 == 0 ? -1.0f : static_cast<float>(1 + random() % 4);
+      std::vector<std::shared_ptr<Buffer>> results(2);
+      const QueueMode mode = random() % 3 == 0   ? QueueMode::async
+                             : random() % 8 == 0 ? QueueMode::inlined
+                                                 : QueueMode::automatic;
+      const Status status =
+          executable->run(std::vector{on(device, value), state}, results, {queues[random() % 2], mode});
+      if (status.ok())
+        made.emplace_back(results[0], value);
+      if (random() % 6 == 0)
+        settle();
+      if (random() % 10 == 0)
+        (void)queues[random() % 2]->synchronize();
+    }
+    settle();
+    (void)state->wait_unused();
+    EXPECT_EQ(read(*state), std::vector<float>(elements, expected));
+    (void)own.synchronize();
+  };
+  std::vector<std::thread> threads;
+  for (unsigned seed = 1; seed <= 3; ++seed)
+    threads.emplace_back(work, seed);
+  for (std::thread &thread : threads)
+    thread.join();
+  (void)shared.synchronize();
+}
+
+// What calls under way hold is waited for, and not missed.
+TEST(IssuedCall, WaitsForMemoryOfEarlierCalls) {
+  SeparateDevice &device = SeparateDevice::get(1);
+  const auto executable = load(step(), device);
+  Queue queue;
+  const auto x = on(device, 1), state = on(device, 0);
+  const auto call = [&] {
+    std::vector<std::shared_ptr<Buffer>> results(2);
+    return executable->run(std::vector{x, state}, results, {&queue, {}});
+  };
+  ASSERT_TRUE(call().ok());
+  ASSERT_TRUE(queue.synchronize().ok());
+  device.allocator().empty_cache();
+  device.allocator().set_limit(device.allocator().memory_reserved());
+  std::vector<std::shared_ptr<Buffer>> held;
+  while (auto more = Buffer::allocate(512, 0, device))
+    held.push_back(*more);
+  held.pop_back(); // room for the results of one call
+  device.delayUs = 2000;
+  device.stalls = 0;
+  for (int i = 0; i < 3; ++i) {
+    const Status status = call();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  EXPECT_GE(device.stalls, 1u);
+  device.delayUs = 0;
+  EXPECT_TRUE(queue.synchronize().ok());
+  device.allocator().set_limit(UINT64_MAX);
+  EXPECT_EQ(read(*state), std::vector<float>(elements, 4));
+}
+
+TEST(IssuedCall, NamesTheCheckThatFailed) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device);
+  Queue queue;
+  std::vector<std::shared_ptr<Buffer>> results(2);
+  ASSERT_TRUE(executable->run(std::vector{on(device, -3), on(device, 1)}, results, {&queue, {}}).ok());
+  EXPECT_FAILS(queue.synchronize(), "call 1 of 'step' failed: index -3 is out of bounds for dimension 0 with "
+                                    "size 1048576 (at position 0) (at step.cpp:7:3)");
+  EXPECT_EQ(read(*results[1]), std::vector<float>(elements, 1));
+  EXPECT_GE(executable->planned_memory().temporaries, 64u) << "the record is counted";
+}
+
+// The device of another code carries out as many tasks as a grid has threads for.
+TEST(IssuedCall, GridsCoverTheTasksOfTheirKernels) {
+  static SeparateDevice device("separate:grid", "cuda:sm_90");
+  const auto with_grid = [](std::vector<uint32_t> blocks, std::vector<uint32_t> threads, uint32_t shared) {
+    PlanBuilder b = step();
+    b.plan.image = "image.cuda:sm_90";
+    for (auto &launch : b.plan.launches) {
+      launch->region = 0;
+      launch->grid = std::make_unique<fb::GridT>();
+      launch->grid->blocks = blocks;
+      launch->grid->threads = threads;
+      launch->grid->shared_bytes = shared;
+    }
+    b.plan.launches[1]->op.AsKernelLaunch()->scratch_bytes = 64;
+    return b;
+  };
+  Queue queue;
+  for (const auto &[blocks, threads] :
+       {std::pair<std::vector<uint32_t>, std::vector<uint32_t>>{{4, 1, 1}, {4, 1, 1}},
+        {{1, 8, 1}, {1, 1, 2}},
+        {{3, 1, 1}, {32, 1, 1}}}) {
+    const auto executable = load(with_grid(blocks, threads, 64), device);
+    std::vector<std::shared_ptr<Buffer>> results(2);
+    ASSERT_TRUE(executable->run(std::vector{on(device, 2), on(device, 1)}, results, {&queue, {}}).ok());
+    EXPECT_TRUE(results[0]->wait().ok());
+    EXPECT_EQ(read(*results[0]), std::vector<float>(elements, 4));
+    EXPECT_EQ(read(*results[1]), std::vector<float>(elements, 3));
+  }
+  EXPECT_EQ(device.regions, 3u);
+  const auto refused = [&](const PlanBuilder &plan) {
+    return Executable::load(plan.package(), "step",
+                            Image::from_functions(
+                                {{"check_and_double", check_and_double}, {"add_to_state", add_to_state}}),
+                            {{"cuda:0", &device}})
+        .status();
+  };
+  EXPECT_FAILS(refused(with_grid({3, 1, 1}, {5, 1, 1}, 64)),
+               "launch 0 has a grid with 15 threads for 16 tasks");
+  EXPECT_FAILS(refused(with_grid({4, 1, 1}, {4, 1, 1}, 63)),
+               "launch 1 has a grid with 63 bytes of shared memory, and its kernel needs 64");
+}
+
+} // namespace
