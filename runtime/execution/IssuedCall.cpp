@@ -79,11 +79,11 @@ void IssuedCall::fail(const std::shared_ptr<Failure> &failure) {
 
 void IssuedCall::clear_if_seen(Buffer &buffer, uint64_t *flag) {
   cleared_of_.reserve(cleared_of_.size() + 1);
-  cleared_.reserve(cleared_.size() + 1);
+  flags_.cleared.reserve(flags_.cleared.size() + 1);
   if (!buffer.take_clear(sequence))
     return;
   cleared_of_.push_back(&buffer);
-  cleared_.push_back(flag);
+  flags_.cleared.push_back(flag);
 }
 
 Status IssuedCall::collect_flags() {
@@ -97,11 +97,11 @@ Status IssuedCall::collect_flags() {
       const Expected<uint64_t *> flag = argument.make_flag();
       if (!flag)
         return flag.status();
-      flagged_.push_back(*flag);
+      flags_.flagged.push_back(*flag);
     }
     if (uint64_t *const flag = argument.flag()) {
       clear_if_seen(argument, flag);
-      blocking_.push_back(flag);
+      flags_.blocking.push_back(flag);
     }
   }
   for (size_t i = 0; i < results.size(); ++i) {
@@ -112,7 +112,7 @@ Status IssuedCall::collect_flags() {
     if (!flag)
       return flag.status();
     clear_if_seen(*results[i], *flag);
-    flagged_.push_back(*flag);
+    flags_.flagged.push_back(*flag);
   }
   return {};
 }
@@ -210,9 +210,7 @@ Status IssuedCall::issue_segments(DeviceStream &stream) {
       run.launches = std::span(function->launches).subspan(segment.first, segment.last - segment.first);
       run.begins = std::exchange(begins, false);
       run.ends = i + 1 == last;
-      run.cleared = cleared_;
-      run.blocking = blocking_;
-      run.flagged = flagged_;
+      run.flags = &flags_;
       status = stream.issue(run);
     }
     if (!status)

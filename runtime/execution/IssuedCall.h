@@ -57,7 +57,7 @@ private:
 
   CallPointers pointers_;
   std::array<LaunchRun, maxPlanDevices> runs_;
-  std::vector<uint64_t *> cleared_, blocking_, flagged_;
+  CallFlags flags_;
   std::vector<Buffer *> cleared_of_;
   std::shared_ptr<Buffer> record_;  ///< the host's copy of the record, in pinned memory
   std::shared_ptr<Buffer> scalars_; ///< the same of the block of scalars

@@ -153,9 +153,11 @@ static void begin_call(const LaunchRun &run) {
   run.failure->reset();
   if (run.checks)
     std::fill_n(run.checks, run.width, CheckSlot());
-  for (uint64_t *flag : run.cleared)
+  if (!run.flags)
+    return;
+  for (uint64_t *flag : run.flags->cleared)
     *flag = 0;
-  if (std::ranges::any_of(run.blocking, [](const uint64_t *flag) { return *flag != 0; }))
+  if (std::ranges::any_of(run.flags->blocking, [](const uint64_t *flag) { return *flag != 0; }))
     run.failure->key = FailureRecord::blockedKey;
 }
 
@@ -211,8 +213,8 @@ Status run_launches(const LaunchRun &run) {
       Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
                              launch.flops);
   }
-  if (run.ends && run.failure && run.failure->failed())
-    for (uint64_t *flag : run.flagged)
+  if (run.ends && run.flags && run.failure->failed())
+    for (uint64_t *flag : run.flags->flagged)
       *flag = 1;
   return {};
 }

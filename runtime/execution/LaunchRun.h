@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace weft::runtime {
 
@@ -21,6 +22,13 @@ struct alignas(64) CheckSlot {
   CheckRecord record;                  ///< of the running launch
   uint64_t key = FailureRecord::noKey; ///< the smallest key of the thread in this call,
   int64_t value = 0;                   ///< and its value, in case the log is full
+};
+
+/// Flags of buffers, by their addresses on the device (FailureFlags). The first run of a call clears
+/// `cleared`, and then stops the call, with FailureRecord::blockedKey, if one of `blocking` is set. The last
+/// run sets `flagged` if the call has failed.
+struct CallFlags {
+  std::vector<uint64_t *> cleared, blocking, flagged;
 };
 
 /// Consecutive launches of a function on one device, with the memory of one call.
@@ -41,10 +49,7 @@ struct LaunchRun {
   /// Whether the run ends at a failure. Otherwise only predicated launches are skipped, and the results of
   /// the others are not used.
   bool stops = true;
-  /// Flags of buffers, by their addresses on the device (FailureFlags). The first run of the call clears
-  /// `cleared`, and then stops the call, with FailureRecord::blockedKey, if one of `blocking` is set. The
-  /// last run sets `flagged` if the call has failed.
-  std::span<uint64_t *const> cleared, blocking, flagged;
+  const CallFlags *flags = nullptr;   ///< null if the call waits for those before it
   bool ends = false;                  ///< whether this is the last run of the call on the device
   uint32_t foreign_keys = 0;          ///< devices whose keys were copied to FailureRecord::foreign, as bits
   int width = 1;                      ///< threads

@@ -47,23 +47,27 @@ std::shared_ptr<Buffer> Buffer::part(std::shared_ptr<Buffer> whole, size_t offse
 
 Buffer::~Buffer() {
   // The calls that used the flag held the buffer until they were done.
-  if (flag_)
-    device_.failure_flags().give(flag_, flag_set_);
+  if (elsewhere_ && elsewhere_->flag)
+    device_.failure_flags().give(elsewhere_->flag, elsewhere_->flag_set);
   if (handle_) {
     allocator_->free({data_, bytes_, handle_},
                      tracked_.load(std::memory_order_acquire) ? take_points() : StreamPoints());
   } else if (deleter_) {
-    for (const StreamPoints *points : {&ready_, &points_})
-      for (const StreamPoint &use : *points)
-        use.point.wait_passed();
+    if (elsewhere_)
+      for (const StreamPoints *points : {&elsewhere_->ready, &elsewhere_->points})
+        for (const StreamPoint &use : *points)
+          use.point.wait_passed();
     deleter_(data_);
   }
 }
 
 // Nobody else has the buffer any more.
 StreamPoints Buffer::take_points() {
-  StreamPoints points = std::move(points_);
-  points.splice(points.end(), ready_);
+  StreamPoints points;
+  if (elsewhere_) {
+    points.splice(points.end(), elsewhere_->points);
+    points.splice(points.end(), elsewhere_->ready);
+  }
   const auto add = [&](const Ticket &ticket) {
     if (ticket.done() || ticket.is_of_running_work())
       return;
@@ -102,8 +106,12 @@ Status Buffer::settle_locked(bool seen) {
   if (write_.done())
     write_ = {};
   std::erase_if(uses_, [](const Ticket &use) { return use.done(); });
-  for (StreamPoints *points : {&points_, &ready_})
-    std::erase_if(*points, [](const StreamPoint &use) { return use.point.passed(); });
+  bool any_points = false;
+  if (elsewhere_)
+    for (StreamPoints *points : {&elsewhere_->points, &elsewhere_->ready}) {
+      std::erase_if(*points, [](const StreamPoint &use) { return use.point.passed(); });
+      any_points |= !points->empty();
+    }
   Status status;
   if (failure_) {
     if (permanent_ || !failure_->seen())
@@ -115,8 +123,7 @@ Status Buffer::settle_locked(bool seen) {
         failure_ = nullptr;
     }
   }
-  tracked_.store(write_ || !uses_.empty() || !points_.empty() || !ready_.empty() || failure_,
-                 std::memory_order_release);
+  tracked_.store(write_ || !uses_.empty() || any_points || failure_, std::memory_order_release);
   return status;
 }
 
@@ -139,7 +146,8 @@ Status Buffer::wait(bool seen) {
   {
     const std::lock_guard lock(mutex_);
     ticket = write_;
-    ready = ready_;
+    if (elsewhere_)
+      ready = elsewhere_->ready;
   }
   ticket.wait();
   for (const StreamPoint &write : ready)
@@ -157,7 +165,8 @@ Status Buffer::wait_unused() {
   {
     const std::lock_guard lock(mutex_);
     tickets = uses_;
-    points = points_;
+    if (elsewhere_)
+      points = elsewhere_->points;
   }
   for (const Ticket &ticket : tickets)
     ticket.wait();
@@ -216,7 +225,7 @@ void Buffer::note_point(StreamId stream, Point point) {
   if (whole_)
     return whole_->note_point(stream, std::move(point));
   const std::lock_guard lock(mutex_);
-  note(points_, stream, std::move(point));
+  note(elsewhere().points, stream, std::move(point));
   tracked_.store(true, std::memory_order_release);
 }
 
@@ -224,7 +233,7 @@ void Buffer::note_ready(StreamId stream, Point point) {
   if (whole_)
     return whole_->note_ready(stream, std::move(point));
   const std::lock_guard lock(mutex_);
-  note(ready_, stream, std::move(point));
+  note(elsewhere().ready, stream, std::move(point));
   tracked_.store(true, std::memory_order_release);
 }
 
@@ -247,9 +256,11 @@ void Buffer::points_before(bool writes, StreamPoints &points) const {
   if (!tracked())
     return;
   const std::lock_guard lock(mutex_);
-  points.insert(points.end(), ready_.begin(), ready_.end());
+  if (!elsewhere_)
+    return;
+  points.insert(points.end(), elsewhere_->ready.begin(), elsewhere_->ready.end());
   if (writes)
-    points.insert(points.end(), points_.begin(), points_.end());
+    points.insert(points.end(), elsewhere_->points.begin(), elsewhere_->points.end());
 }
 
 void Buffer::prepare_use() {
@@ -307,52 +318,59 @@ void Buffer::unfinished_write(std::vector<Ticket> &tickets) const {
 // The flag
 //===----------------------------------------------------------------------===//
 
+Buffer::Elsewhere &Buffer::elsewhere() {
+  if (!elsewhere_)
+    elsewhere_ = std::make_unique<Elsewhere>();
+  return *elsewhere_;
+}
+
 uint64_t *Buffer::flag() const {
   const Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
-  return of.flag_;
+  return of.elsewhere_ ? of.elsewhere_->flag : nullptr;
 }
 
 Expected<uint64_t *> Buffer::make_flag() {
   Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
-  if (!of.flag_) {
+  Elsewhere &own = of.elsewhere();
+  if (!own.flag) {
     Expected<uint64_t *> made = of.device_.failure_flags().take();
     if (!made)
       return made;
-    of.flag_ = *made;
+    own.flag = *made;
   }
-  return of.flag_;
+  return own.flag;
 }
 
 void Buffer::note_flag(std::shared_ptr<Failure> failure, uint64_t sequence) {
   Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
-  of.flag_failure_ = std::move(failure);
+  of.elsewhere_->flag_failure = std::move(failure);
   // A call that was issued later may have cleared it already, and set it again.
-  of.flag_set_ |= sequence > of.flag_cleared_at_;
+  of.elsewhere_->flag_set |= sequence > of.elsewhere_->flag_cleared_at;
 }
 
 bool Buffer::is_flagged() const {
   const Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
-  return of.flag_set_;
+  return of.elsewhere_ && of.elsewhere_->flag_set;
 }
 
 bool Buffer::take_clear(uint64_t sequence) {
   Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
-  if (!of.flag_set_ || of.flag_failure_->blocks(sequence))
+  if (!of.elsewhere_ || !of.elsewhere_->flag_set || of.elsewhere_->flag_failure->blocks(sequence))
     return false;
-  of.flag_set_ = false;
-  of.flag_cleared_at_ = sequence;
+  of.elsewhere_->flag_set = false;
+  of.elsewhere_->flag_cleared_at = sequence;
   return true;
 }
 
 std::shared_ptr<Failure> Buffer::flag_failure() const {
   const Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
-  return of.flag_failure_;
+  return of.elsewhere_ ? of.elsewhere_->flag_failure : nullptr;
 }
 
 } // namespace weft::runtime

@@ -115,7 +115,7 @@ public:
   uint64_t *flag() const;
   /// The same, but makes the flag if there is none.
   Expected<uint64_t *> make_flag();
-  /// A call has set the flag because of `failure`.
+  /// A call has set the flag, which there is, because of `failure`.
   void note_flag(std::shared_ptr<Failure> failure, uint64_t sequence);
   /// Whether the flag may be set by a call that is done.
   bool is_flagged() const;
@@ -133,6 +133,16 @@ public:
         handle_(block.handle) {}
 
 private:
+  /// What only devices and embedders use.
+  struct Elsewhere {
+    StreamPoints points; ///< of work that reads: the last of each stream
+    StreamPoints ready;  ///< of work that writes: the same
+    uint64_t *flag = nullptr;
+    bool flag_set = false;
+    uint64_t flag_cleared_at = 0; ///< the sequence number of the last call that clears it
+    std::shared_ptr<Failure> flag_failure;
+  };
+  Elsewhere &elsewhere();
   Status settle_locked(bool seen);
   static Expected<std::shared_ptr<Buffer>> from(CachingAllocator &allocator, size_t bytes, uint32_t label,
                                                 Device &device, MemoryPlace place);
@@ -152,13 +162,8 @@ private:
   mutable std::mutex mutex_; ///< guards the members below
   Ticket write_;
   bool write_may_fail_ = false;
-  std::vector<Ticket> uses_; ///< the last of each queue
-  StreamPoints points_;      ///< of work that reads: the last of each stream
-  StreamPoints ready_;       ///< of work that writes: the same
-  uint64_t *flag_ = nullptr; ///< on the device
-  bool flag_set_ = false;
-  uint64_t flag_cleared_at_ = 0; ///< the sequence number of the last call that clears it
-  std::shared_ptr<Failure> flag_failure_;
+  std::vector<Ticket> uses_;             ///< the last of each queue
+  std::unique_ptr<Elsewhere> elsewhere_; ///< null for most buffers of the host
   std::shared_ptr<Failure> failure_;
   bool permanent_ = false;
 };

@@ -9,7 +9,6 @@
 #include "runtime/execution/LaunchRun.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -105,12 +104,13 @@ public:
       own.scratch = static_cast<std::byte *>(SeparateDevice::own(run.scratch));
       own.checks = static_cast<runtime::CheckSlot *>(SeparateDevice::own(run.checks));
       own.failure = static_cast<runtime::FailureRecord *>(SeparateDevice::own(run.failure));
-      std::array<std::vector<uint64_t *>, 3> flags;
-      std::span<uint64_t *const> *const lists[] = {&own.cleared, &own.blocking, &own.flagged};
-      for (size_t i = 0; i < flags.size(); ++i) {
-        for (uint64_t *flag : *lists[i])
-          flags[i].push_back(static_cast<uint64_t *>(SeparateDevice::own(flag)));
-        *lists[i] = flags[i];
+      runtime::CallFlags flags;
+      if (run.flags) {
+        flags = *run.flags;
+        for (auto *list : {&flags.cleared, &flags.blocking, &flags.flagged})
+          for (uint64_t *&flag : *list)
+            flag = static_cast<uint64_t *>(SeparateDevice::own(flag));
+        own.flags = &flags;
       }
       std::vector<runtime::Launch> onGrids;
       if (device_.code() != "cpu") {
