@@ -27,5 +27,7 @@ if device != "cpu":
 config.environment["WEFT_DEVICE"] = device
 if os.environ.get("WEFT_TEST_LEVEL") == "quick":
     config.available_features.add("quick")
+if config.weft_cuda:
+    config.available_features.add("nvrtc")
 if config.weft_sanitize:
     config.available_features.add("sanitizer")

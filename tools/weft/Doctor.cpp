@@ -8,6 +8,7 @@
 
 #include "codegen/Compile.h"
 #include "codegen/Report.h"
+#include "codegen/cuda/Nvrtc.h"
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Parse.h"
 #include "ir/TargetDescription.h"
@@ -34,11 +35,12 @@ namespace weft::tool {
 
 /// The variables of docs/debugging.md that libraries, scripts and tests read; a house test compares the two.
 static constexpr const char *knownVariables[] = {
-    "WEFT_ALLOC_CONF",     "WEFT_CACHE",          "WEFT_CACHE_DIR",   "WEFT_CACHE_MAX_MB",
-    "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",      "WEFT_DATA_DIR",    "WEFT_DEVICE",
-    "WEFT_EXPLAIN",        "WEFT_JOBS",           "WEFT_LLVM_PREFIX", "WEFT_NO_MEMORY_CACHING",
-    "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES", "WEFT_TEST_DEVICE", "WEFT_TEST_LEVEL",
-    "WEFT_TRACE_DIR"};
+    "WEFT_ALLOC_CONF",        "WEFT_CACHE",          "WEFT_CACHE_DIR",
+    "WEFT_CACHE_MAX_MB",      "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",
+    "WEFT_CUDA_PATH",         "WEFT_DATA_DIR",       "WEFT_DEVICE",
+    "WEFT_EXPLAIN",           "WEFT_JOBS",           "WEFT_LLVM_PREFIX",
+    "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES",
+    "WEFT_TEST_DEVICE",       "WEFT_TEST_LEVEL",     "WEFT_TRACE_DIR"};
 
 static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 
@@ -229,6 +231,11 @@ example: weft doctor
       "cuda",
       "this Weft is built without it (WEFT-E001): programs for cuda:0 are checked and planned; " +
           (driver.empty() ? std::string("no driver is there either") : "the driver is there: " + driver));
+  if (auto nvrtc = codegen::Nvrtc::get())
+    report.good("nvrtc", "version " + (*nvrtc)->version() + " in '" + (*nvrtc)->path() +
+                             "': `weft kernels` shows code for CUDA devices");
+  else
+    report.note("nvrtc", nvrtc.status().message());
   checkEnvironment(report);
   char time[32];
   if (auto milliseconds = tryProgram(); !milliseconds) {

@@ -1,0 +1,249 @@
+//===- Nvrtc.cpp - The compiler of CUDA C++, loaded at first use ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/Nvrtc.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#if WEFT_CUDA
+#include <cuda.h>
+#include <dlfcn.h>
+#include <nvrtc.h>
+#endif
+
+namespace weft::codegen {
+
+namespace {
+
+std::string textOf(const char *value) { return value ? value : ""; }
+
+/// The only folder in which CUDA is searched for; empty if there are several.
+std::string onlyFolder() { return textOf(std::getenv("WEFT_CUDA_PATH")); }
+
+/// The folders in which a CUDA toolkit, or what takes the place of one, has its folders `lib` and `bin`.
+std::vector<std::string> cudaFolders() {
+  if (const std::string only = onlyFolder(); !only.empty())
+    return {only};
+  std::vector<std::string> folders{"/usr/local/cuda"};
+  // Wheels are at lib/python3.11/site-packages/nvidia/cu13 of a Python environment.
+  for (const char *value : {std::getenv("VIRTUAL_ENV"), std::getenv("CONDA_PREFIX")}) {
+    const std::string root = textOf(value);
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator python(root + "/lib", error), end;
+         !root.empty() && !error && python != end; python.increment(error)) {
+      std::error_code inner;
+      for (llvm::sys::fs::directory_iterator package(python->path() + "/site-packages/nvidia", inner);
+           !inner && package != end; package.increment(inner))
+        folders.push_back(package->path());
+    }
+  }
+#ifdef WEFT_CUDA_FOLDER
+  folders.emplace_back(WEFT_CUDA_FOLDER);
+#endif
+  return folders;
+}
+
+} // namespace
+
+Expected<std::string> findCudaTool(const std::string &name) {
+  std::vector<std::string> folders = cudaFolders();
+  for (const std::string &folder : folders)
+    for (const char *part : {"/bin/", "/"})
+      if (llvm::sys::fs::can_execute(folder + part + name))
+        return folder + part + name;
+  if (onlyFolder().empty())
+    if (auto found = llvm::sys::findProgramByName(name))
+      return *found;
+  return Status::error("'" + name + "' was not found in " + llvm::join(folders, ", ") +
+                       (onlyFolder().empty() ? std::string(" or PATH")
+                                             : std::string(", where WEFT_CUDA_PATH says that CUDA is")) +
+                       ": install a CUDA toolkit, or run scripts/install-deps, which brings it");
+}
+
+#if WEFT_CUDA
+
+namespace {
+
+// Through a second macro, so that a name that the header replaces by another one, as nvrtcX by nvrtcX_v2, is
+// the name in the library.
+#define WEFT_NAME_OF(function) WEFT_QUOTE(function)
+#define WEFT_QUOTE(function) #function
+
+// clang-format off
+#define WEFT_NVRTC_FUNCTIONS(X)                                                                              \
+  X(nvrtcVersion) X(nvrtcGetErrorString) X(nvrtcCreateProgram) X(nvrtcDestroyProgram)                        \
+  X(nvrtcCompileProgram) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcGetCUBINSize)                \
+  X(nvrtcGetCUBIN) X(nvrtcGetPTXSize) X(nvrtcGetPTX)
+// clang-format on
+
+struct NvrtcTable {
+#define WEFT_FIELD(function) decltype(&::function) function = nullptr;
+  WEFT_NVRTC_FUNCTIONS(WEFT_FIELD)
+#undef WEFT_FIELD
+
+  /// Fills the table; the name of a function that the library lacks, or an empty text.
+  std::string fill(void *library) {
+#define WEFT_LOOK_UP(function)                                                                               \
+  function = reinterpret_cast<decltype(function)>(::dlsym(library, WEFT_NAME_OF(function)));                 \
+  if (!function)                                                                                             \
+    return WEFT_NAME_OF(function);
+    WEFT_NVRTC_FUNCTIONS(WEFT_LOOK_UP)
+#undef WEFT_LOOK_UP
+    return "";
+  }
+};
+
+/// The file of the version whose header Weft was built with.
+const std::string libraryName = "libnvrtc.so." + std::to_string(CUDA_VERSION / 1000);
+
+class LoadedNvrtc : public Nvrtc {
+public:
+  static Expected<const Nvrtc *> load();
+
+  std::string version() const override { return std::to_string(major) + "." + std::to_string(minor); }
+  std::string path() const override { return file; }
+  Expected<CudaBinary> compile(const std::string &text, const std::string &name,
+                               llvm::ArrayRef<std::string> options) const override;
+
+private:
+  static void *open(const std::string &file, std::string &problem);
+
+  NvrtcTable table;
+  std::string file;
+  int major = 0, minor = 0;
+};
+
+/// NVRTC opens its library of built-in functions by its name, and the wheel has no run path. So open that
+/// library first, where it lies beside.
+void *LoadedNvrtc::open(const std::string &file, std::string &problem) {
+  std::error_code error;
+  const llvm::StringRef folder = llvm::sys::path::parent_path(file);
+  for (llvm::sys::fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const llvm::StringRef name = llvm::sys::path::filename(entry->path());
+    if (name.starts_with("libnvrtc-builtins.so.") && !name.contains(".alt."))
+      ::dlopen(entry->path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+  }
+  void *library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *message = ::dlerror();
+    problem = message ? message : "the loader gives no reason";
+  }
+  return library;
+}
+
+Expected<const Nvrtc *> LoadedNvrtc::load() {
+  auto made = std::make_unique<LoadedNvrtc>();
+  void *library = nullptr;
+  std::vector<std::string> tried;
+  std::string problem;
+  if (onlyFolder().empty()) {
+    tried.emplace_back("the loader's path");
+    made->file = libraryName;
+    library = open(libraryName, problem);
+    problem.clear();
+  }
+  for (const std::string &folder : cudaFolders()) {
+    if (library)
+      break;
+    tried.push_back(folder);
+    for (const char *part : {"/lib64/", "/lib/", "/"}) {
+      made->file = folder + part + libraryName;
+      if (!library && llvm::sys::fs::exists(made->file))
+        library = open(made->file, problem);
+      if (library)
+        break;
+    }
+  }
+  if (!library)
+    return Status::error("CUDA kernels are compiled by NVRTC, and " + libraryName + " was not found in " +
+                         llvm::join(tried, ", ") + (problem.empty() ? "" : " (" + problem + ")") +
+                         ": install a CUDA toolkit or the wheel nvidia-cuda-nvrtc of this version, or name "
+                         "the folder that has it in WEFT_CUDA_PATH");
+  if (const std::string missing = made->table.fill(library); !missing.empty())
+    return Status::error("'" + made->file + "' has no function " + missing + ": it is no NVRTC of version " +
+                         std::to_string(CUDA_VERSION / 1000) + "; install that version");
+  if (made->table.nvrtcVersion(&made->major, &made->minor) != NVRTC_SUCCESS)
+    return Status::error("'" + made->file + "' does not say its version: reinstall it");
+  return made.release(); // for the rest of the process
+}
+
+Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::string &name,
+                                          llvm::ArrayRef<std::string> options) const {
+  std::vector<const char *> arguments;
+  for (const std::string &option : options)
+    arguments.push_back(option.c_str());
+  nvrtcProgram program = nullptr;
+  nvrtcResult result =
+      table.nvrtcCreateProgram(&program, text.c_str(), (name + ".cu").c_str(), 0, nullptr, nullptr);
+  struct Guard {
+    const NvrtcTable &table;
+    nvrtcProgram &program;
+    ~Guard() {
+      if (program)
+        table.nvrtcDestroyProgram(&program);
+    }
+  } guard{table, program};
+  if (result == NVRTC_SUCCESS)
+    result = table.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data());
+  CudaBinary made;
+  // Each text is asked for its size, which counts the zero at the end of PTX and log.
+  auto read = [&](auto size, auto get, std::string &into, bool isText) {
+    size_t bytes = 0;
+    nvrtcResult code = size(program, &bytes);
+    if (code != NVRTC_SUCCESS)
+      return code;
+    into.resize(bytes);
+    code = bytes ? get(program, into.data()) : NVRTC_SUCCESS;
+    while (isText && !into.empty() && into.back() == '\0')
+      into.pop_back();
+    return code;
+  };
+  if (program)
+    read(table.nvrtcGetProgramLogSize, table.nvrtcGetProgramLog, made.log, /*isText=*/true);
+  if (result == NVRTC_SUCCESS)
+    result = read(table.nvrtcGetCUBINSize, table.nvrtcGetCUBIN, made.cubin, /*isText=*/false);
+  if (result == NVRTC_SUCCESS)
+    result = read(table.nvrtcGetPTXSize, table.nvrtcGetPTX, made.ptx, /*isText=*/true);
+  if (result != NVRTC_SUCCESS)
+    return Status::error("NVRTC " + version() + " does not compile kernel '" + name + "': " +
+                         table.nvrtcGetErrorString(result) + (made.log.empty() ? "" : "\n" + made.log));
+  return made;
+}
+
+} // namespace
+
+Expected<const Nvrtc *> Nvrtc::get() {
+  // A library that was not found is searched for again, since it may be installed meanwhile.
+  static std::mutex mutex;
+  static const Nvrtc *loaded = nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (loaded)
+    return loaded;
+  Expected<const Nvrtc *> made = LoadedNvrtc::load();
+  if (made)
+    loaded = *made;
+  return made;
+}
+
+#else
+
+Expected<const Nvrtc *> Nvrtc::get() {
+  return Status::error("this Weft is built without CUDA (-DWEFT_CUDA=OFF), so it compiles no kernels for it: "
+                       "configure it with -DWEFT_CUDA=ON");
+}
+
+#endif
+
+} // namespace weft::codegen

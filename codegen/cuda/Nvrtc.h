@@ -1,0 +1,55 @@
+//===- Nvrtc.h - The compiler of CUDA C++, loaded at first use -*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// NVRTC is not linked. Its functions are in a table that is filled by `dlopen` at first use, so one build of
+// Weft runs with the library and without it. NVRTC needs no GPU and no driver.
+//
+// The library is searched for in the folder WEFT_CUDA_PATH, and only there if this is set; otherwise in the
+// loader's path, in the folder of a CUDA toolkit, in the Python environment in use (the wheel
+// nvidia-cuda-nvrtc), and in the folder that Weft was built with.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_CUDA_NVRTC_H
+#define WEFT_CODEGEN_CUDA_NVRTC_H
+
+#include "weft/status.hpp"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+#include <utility>
+
+namespace weft::codegen {
+
+/// What NVRTC makes of a text.
+struct CudaBinary {
+  std::string cubin, ptx;
+  std::string log; ///< warnings, and what ptxas reports
+};
+
+class Nvrtc {
+public:
+  virtual ~Nvrtc() = default;
+  /// The library, loaded by the first caller. An error if there is none, or a Weft built without CUDA.
+  static Expected<const Nvrtc *> get();
+
+  /// "13.0"
+  virtual std::string version() const = 0;
+  /// The file that was loaded.
+  virtual std::string path() const = 0;
+  /// Compiles CUDA C++. An error has the compiler's messages. Several threads may compile at once.
+  virtual Expected<CudaBinary> compile(const std::string &text, const std::string &name,
+                                       llvm::ArrayRef<std::string> options) const = 0;
+};
+
+/// A tool of the CUDA toolkit, as "nvdisasm", in the folders of programs that belong to the folders above, or
+/// in PATH. An error says how to get it.
+Expected<std::string> findCudaTool(const std::string &name);
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_CUDA_NVRTC_H
