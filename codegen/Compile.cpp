@@ -42,6 +42,7 @@ namespace {
 /// The kernels of a module: one per different content.
 struct Kernels {
   std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>> modules;
+  std::vector<FusionOp> fusions; ///< the first with each kernel
   std::vector<unsigned> launches;
   DenseMap<Operation *, std::string> symbols; ///< of each fusion
   std::string text;                           ///< of all of them
@@ -58,7 +59,7 @@ Status noKernels(const Target &target) {
 Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
   // Kernel IR is made of dialects that text from outside may not use, so that they are not known before.
   DialectRegistry registry;
-  registerKernelDialects(registry);
+  registerBlockKernelDialects(registry);
   module.getContext()->appendDialectRegistry(registry);
   module.getContext()->loadAllAvailableDialects();
   Kernels kernels;
@@ -84,6 +85,7 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
       if (inserted) {
         kernels.text += symbol + "\n" + *text + "\n";
         kernels.modules.emplace_back(symbol, std::move(*kernel));
+        kernels.fusions.push_back(fusion);
         kernels.launches.push_back(0);
       }
       ++kernels.launches[it->second];
@@ -285,11 +287,23 @@ Expected<CompileReport> explainModule(ModuleOp module, const CompilerOptions &as
   return report;
 }
 
-Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels(ModuleOp module) {
-  auto kernels = collectKernels(module, Target());
+Expected<std::vector<EmittedKernel>> emitKernels(ModuleOp module, const Target &target) {
+  auto kernels = collectKernels(module, target);
   if (!kernels)
     return kernels.status();
-  return std::move(kernels->modules);
+  std::vector<EmittedKernel> emitted;
+  for (size_t i = 0; i < kernels->modules.size(); ++i) {
+    auto &[symbol, kernel] = kernels->modules[i];
+    EmittedKernel &made = emitted.emplace_back();
+    made.symbol = symbol;
+    made.module = std::move(kernel);
+    made.launches = kernels->launches[i];
+    for (Operation &op : kernels->fusions[i].getBody().front().without_terminator())
+      if (std::string line = ir::locationText(op.getLoc());
+          !line.empty() && !llvm::is_contained(made.lines, line))
+        made.lines.push_back(std::move(line));
+  }
+  return emitted;
 }
 
 namespace {

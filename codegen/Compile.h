@@ -9,6 +9,7 @@
 
 #include "codegen/Report.h"
 #include "ir/CompilerOptions.h"
+#include "ir/Target.h"
 #include "weft/status.hpp"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -43,9 +44,15 @@ Status runPipeline(mlir::ModuleOp module, const ir::CompilerOptions &options = {
 /// compiling the kernels to machine code.
 Expected<CompileReport> explainModule(mlir::ModuleOp module, const ir::CompilerOptions &options = {});
 
-/// The kernels of a module after runPipeline(), as kernel IR, by symbol.
-Expected<std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>>>
-emitKernels(mlir::ModuleOp module);
+struct EmittedKernel {
+  std::string symbol;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  unsigned launches = 0;
+  std::vector<std::string> lines; ///< where the ops of its first fusion are from, each line once
+};
+
+/// The kernels of a module after runPipeline() for this target, as kernel IR.
+Expected<std::vector<EmittedKernel>> emitKernels(mlir::ModuleOp module, const ir::Target &target = {});
 
 /// The target of programs that run only in this process: a CPU with as many cores as the process has threads,
 /// rounded down to 2, 16 or 64, so that similar machines use the same kernels. With eager numerics, results

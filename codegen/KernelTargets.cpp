@@ -8,6 +8,7 @@
 
 #include "codegen/cpu/skeletons/CpuMapping.h"
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
+#include "codegen/cuda/skeletons/CudaMapping.h"
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/KernelBuilder.h"
 #include "ir/Updates.h"
@@ -19,14 +20,27 @@ using namespace mlir;
 namespace weft::codegen {
 
 /// The table: a row for each kind of device, a column for each form of kernel.
-static const std::array<KernelTarget, 1> &table() {
+static const std::array<KernelTarget, 2> &table() {
   using namespace detail;
-  static const std::array<KernelTarget, 1> rows = {{
-      {"cpu",
-       [](ir::ScheduleAttr) { return std::make_unique<CpuMapping>(); },
-       {/*pointwise=*/emitLoop, /*transposed=*/emitTransposed, /*row=*/emitRow, /*column=*/emitColumn,
-        /*scan=*/emitScan, /*window=*/emitLoop, /*indexedWrite=*/emitUpdate,
-        /*multiTensor=*/emitMultiTensor}},
+  static constexpr std::array<Skeleton, numKernelForms> cpu = {/*pointwise=*/emitLoop,
+                                                               /*transposed=*/emitTransposed,
+                                                               /*row=*/emitRow,
+                                                               /*column=*/emitColumn,
+                                                               /*scan=*/emitScan,
+                                                               /*window=*/emitLoop,
+                                                               /*indexedWrite=*/emitUpdate,
+                                                               /*multiTensor=*/emitMultiTensor};
+  // A thread of its own for each task: the skeletons of a CPU.
+  static const KernelTarget oneThread = {
+      "cuda", [](ir::ScheduleAttr) { return std::make_unique<ThreadMapping>(); }, cpu};
+  static const std::array<KernelTarget, 2> rows = {{
+      {"cpu", [](ir::ScheduleAttr) { return std::make_unique<CpuMapping>(); }, cpu},
+      {"cuda",
+       [](ir::ScheduleAttr schedule) {
+         return std::make_unique<ElementMapping>(schedule.number(ir::ScheduleField::threads));
+       },
+       {/*pointwise=*/emitLoop},
+       &oneThread},
   }};
   return rows;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
+#include "ir/CudaSchedule.h"
 #include "ir/OpFacts.h"
 #include "ir/Updates.h"
 
@@ -535,7 +536,7 @@ static ScheduleAttr chooseCpuSchedule(FusionOp fusion, const TargetDescription &
 
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   if (!target.isCpu())
-    return chooseFallbackSchedule(fusion, target);
+    return chooseCudaSchedule(fusion, target);
   ScheduleAttr chosen = chooseCpuSchedule(fusion, target);
   if (!chosen || deviceOf(fusion.getResultTypes().front()).isCpu())
     return chosen;

@@ -22,7 +22,11 @@
 //
 // `%begin` and `%end` are tasks. `%scratch` is the memory of a thread of a CPU, or of a block of threads.
 // Each thread of a block runs the function, and uses gpu.block_id, gpu.thread_id and gpu.barrier, which
-// kernels of a CPU do not have.
+// kernels of a CPU do not have. The attribute `weft.threads` has the number of threads of a block. Such a
+// kernel computes its tasks from the block's number and does not use `%begin` and `%end`; a thread's scratch
+// is a memref.alloca; and a failed check, with its position and value, is a call of
+//
+//   func.func private @weft.fail(i64, i64, i64)
 //
 // Elementary functions are ops of the math dialect. codegen/math/ expands them to arithmetic, and those of
 // f64 to calls of
@@ -49,8 +53,12 @@ inline constexpr llvm::StringLiteral canonicalSymbol = "weft_kernel";
 /// The functions that return a buffer and a run-time size by index. Any name may follow the prefix.
 inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction = "weft.size";
 
-/// The dialects of kernel IR.
+/// The function of blocks of threads that reports a failed check, and the attribute with their number.
+inline constexpr llvm::StringLiteral failFunction = "weft.fail", threadsAttribute = "weft.threads";
+
+/// The dialects of kernel IR, for a CPU and for blocks of threads.
 void registerKernelDialects(mlir::DialectRegistry &registry);
+void registerBlockKernelDialects(mlir::DialectRegistry &registry);
 
 /// Whether emitters may use the op, so that a printer to another language must support it. Text that is
 /// compiled for a CPU may have any op of the dialects above.

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,6 +25,11 @@ namespace weft::codegen {
 void registerKernelDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, math::MathDialect,
                   memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+}
+
+void registerBlockKernelDialects(DialectRegistry &registry) {
+  registerKernelDialects(registry);
+  registry.insert<gpu::GPUDialect>();
 }
 
 bool isKernelOp(Operation *op) {
@@ -44,7 +50,7 @@ bool isKernelOp(Operation *op) {
       "math.acos", "math.acosh", "math.asin", "math.asinh", "math.atan", "math.atan2", "math.atanh", "math.cos",
       "math.cosh", "math.erf", "math.exp", "math.exp2", "math.expm1", "math.log", "math.log10", "math.log1p",
       "math.log2", "math.powf", "math.sin", "math.sinh", "math.tan", "math.tanh",
-      "memref.load", "memref.store", "memref.view", "memref.prefetch", "memref.atomic_rmw",
+      "memref.alloca", "memref.load", "memref.store", "memref.view", "memref.prefetch", "memref.atomic_rmw",
       "memref.extract_aligned_pointer_as_index",
       "vector.load", "vector.store", "vector.bitcast", "vector.broadcast", "vector.extract",
       "vector.extract_strided_slice", "vector.from_elements", "vector.shuffle",

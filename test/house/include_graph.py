@@ -60,6 +60,8 @@ RULES = {
     "codegen/cpu/skeletons": [r"codegen/(emit|cpu/skeletons)/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     # CUDA's headers declare what is loaded at run time, in the one file that loads it.
     "codegen/cuda": [r"codegen/(cuda|kernel|math)/\w+\.h", r"weft/status\.hpp", r"cuda\.h|nvrtc\.h", COMPILER_LIBRARIES],
+    # A thread that has a task for itself runs the skeletons of a CPU.
+    "codegen/cuda/skeletons": [r"codegen/(emit|cuda/skeletons)/.+", r"codegen/kernel/KernelIR\.h", r"codegen/cpu/skeletons/CpuMapping\.h", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     # The frontend's rooms, the lowest first; a file that stands in none is refused. What nn/ and the rooms after it do,
     # programs could do too: they need neither the runtime nor the IR.
     "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(queue/Buffer|device/Registry|memory/Overlap)\.h", PUBLIC],
@@ -197,6 +199,8 @@ SELF_TEST = [
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/kernel/KernelIR.h"', True),
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/cpu/skeletons/CpuMapping.h"', False),
     ("codegen/cuda/Nvrtc.cpp", '#include <nvrtc.h>', True),
+    ("codegen/cuda/PrintOps.cpp", '#include "codegen/emit/Mapping.h"', False),
+    ("codegen/cuda/skeletons/CudaMapping.cpp", '#include "codegen/emit/KernelBuilder.h"', True),
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/cpu/LowerKernel.h"', False),
     ("codegen/kernel/KernelCache.cpp", '#include "codegen/cpu/LowerKernel.h"', False),
     ("codegen/kernel/KernelText.cpp", '#include "ir/Dialect.h"', False),

@@ -1,9 +1,17 @@
-// On a device for which a kind of fusion has no schedule, each thread carries out tasks of its own. The verifier holds
-// these as it holds all others: the order of reductions is the same everywhere.
+// On a device a loop over contiguous operands has a block of threads a task, which takes one access of each thread. Where a
+// kind of fusion has no schedule, each thread carries out tasks of its own, and a note says so. The verifier holds these as
+// it holds all others: the order of reductions is the same everywhere.
 // RUN: weft-opt %s --weft-choose-schedules=target=sm_90 -o %t
 // RUN: FileCheck %s < %t
 // RUN: weft-opt %t --weft-choose-schedules=target=sm_100 | FileCheck %s
 // RUN: weft-opt %s --weft-choose-schedules=target=sm_100 | FileCheck %s --check-prefix=WIDE
+// RUN: weft-opt %s --weft-choose-schedules='target=sm_90 report=true' | FileCheck %s --check-prefix=NOTE
+// NOTE-LABEL: weft.func @loop
+// NOTE-NOT: WEFT-F009
+// NOTE-LABEL: weft.func @row
+// NOTE-SAME: code = "WEFT-F009"{{.*}}message = "one thread a task: there is no schedule of this kind for cuda:sm_90"
+// NOTE-LABEL: weft.func @transposed
+// NOTE-SAME: code = "WEFT-F009"
 
 // A device's schedule is none of the host's, and the other way around.
 // RUN: sed 's/cuda:0/cpu/' %t > %t.cpu
@@ -12,13 +20,13 @@
 // RUN: weft-opt %t.host --weft-choose-schedules -o %t.scheduled
 // RUN: sed 's/#weft.device<cpu>/#weft.device<cuda:0>/' %t.scheduled > %t.moved
 // RUN: not weft-opt %t.moved 2>&1 | FileCheck %s --check-prefix=DEVICE
-// HOST: has threads = 1 in its schedule, which it cannot have: a task of a CPU is one thread's
+// HOST: has threads = 128 in its schedule, which it cannot have: a task of a CPU is one thread's
 // DEVICE: needs threads in its schedule: it runs on cuda:0, and how many threads share a task is not said
 
 #gpu = #weft.device<cuda:0>
 
-// CHECK: schedule = #weft.schedule<loop, threads = 1, vector = 4, chunk = 64, tasks = 157, grain = 1, scratch = 0>
-// WIDE: schedule = #weft.schedule<loop, threads = 1, vector = 8, chunk = 64
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 4, chunk = 512, tasks = 20, grain = 1, scratch = 0>
+// WIDE: schedule = #weft.schedule<loop, threads = 128, vector = 8, chunk = 1024
 weft.func @loop(%x: tensor<10000xf32, #gpu>) -> tensor<10000xf32, #gpu> {
   %0 = weft.fusion loop (%x) : (tensor<10000xf32, #gpu>) -> tensor<10000xf32, #gpu> {
   ^bb0(%a: tensor<10000xf32, #gpu>):
@@ -95,4 +103,43 @@ weft.func @steps(%p: tensor<8193xf32, #gpu>, %step: tensor<i64, #gpu>, %lr: tens
     weft.yield %a : tensor<8193xf32, #gpu>
   }
   weft.return %r : tensor<8193xf32, #gpu>
+}
+
+// One element for all of the domain, and reshapes, leave a loop contiguous; other broadcasts and transpositions do not.
+// CHECK-LABEL: weft.func @contiguous
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 2, chunk = 256, tasks = 4,
+weft.func @contiguous(%x: tensor<1000xf32, #gpu>, %s: tensor<f64, #gpu>) -> tensor<10x100xf64, #gpu> {
+  %0 = weft.fusion loop (%x, %s) : (tensor<1000xf32, #gpu>, tensor<f64, #gpu>) -> tensor<10x100xf64, #gpu> {
+  ^bb0(%a: tensor<1000xf32, #gpu>, %b: tensor<f64, #gpu>):
+    %1 = weft.reshape %a : tensor<1000xf32, #gpu> -> tensor<10x100xf32, #gpu>
+    %2 = weft.convert %1 to f64 : tensor<10x100xf32, #gpu>
+    %3 = weft.broadcast_in_dim %b, dims = [] : tensor<f64, #gpu> -> tensor<10x100xf64, #gpu>
+    %4 = weft.mul %2, %3 : tensor<10x100xf64, #gpu>
+    weft.yield %4 : tensor<10x100xf64, #gpu>
+  }
+  weft.return %0 : tensor<10x100xf64, #gpu>
+}
+
+// CHECK-LABEL: weft.func @transposed
+// CHECK: schedule = #weft.schedule<loop, threads = 1, vector = 4, chunk = 64,
+weft.func @transposed(%x: tensor<10x100xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
+  %0 = weft.fusion loop (%x) : (tensor<10x100xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
+  ^bb0(%a: tensor<10x100xf32, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<10x100xf32, #gpu>
+    %2 = weft.neg %1 : tensor<100x10xf32, #gpu>
+    weft.yield %2 : tensor<100x10xf32, #gpu>
+  }
+  weft.return %0 : tensor<100x10xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @rows
+// CHECK: schedule = #weft.schedule<loop, threads = 1, vector = 4, chunk = 64,
+weft.func @rows(%x: tensor<10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
+  %0 = weft.fusion loop (%x) : (tensor<10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
+  ^bb0(%a: tensor<10xf32, #gpu>):
+    %1 = weft.broadcast_in_dim %a, dims = [1] : tensor<10xf32, #gpu> -> tensor<100x10xf32, #gpu>
+    %2 = weft.neg %1 : tensor<100x10xf32, #gpu>
+    weft.yield %2 : tensor<100x10xf32, #gpu>
+  }
+  weft.return %0 : tensor<100x10xf32, #gpu>
 }

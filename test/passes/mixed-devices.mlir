@@ -33,14 +33,12 @@
 #gpu = #weft.device<cuda:0>
 
 // The host's library adds a residual, the device's does not; a kernel of the host has chunks of 16 KiB, one of the device
-// has a thread for each 64 elements, and a note says that this is no schedule for it.
+// has 16 bytes for each thread of a block.
 // CHECK-LABEL: weft.func @step
-// CHECK-SAME: code = "WEFT-F009"
-// CHECK-SAME: message = "one thread a task: there is no schedule of this kind for cuda:sm_80"
 // CHECK: weft.dot_general {{.*}}residual {{.*}}library = #weft.library<"onednn", epilogues = ["bias", "residual", "relu"], least_flops = 128000{{.*}}#cpu>
 // CHECK: weft.transfer
 // CHECK: weft.dot_general %1, %1, contract = [1] x [0] {library = #weft.library<"cublaslt", epilogues = ["bias", "relu"], least_flops = 0, workspace = 4194304>{{.*}}#cuda0_>
-// CHECK: weft.fusion loop {{.*}}schedule = #weft.schedule<loop, threads = 1, vector = 4, chunk = 64, tasks = 256, grain = 1, scratch = 0>
+// CHECK: weft.fusion loop {{.*}}schedule = #weft.schedule<loop, threads = 128, vector = 4, chunk = 512, tasks = 32, grain = 1, scratch = 0>
 // CHECK: weft.fusion loop {{.*}}schedule = #weft.schedule<loop, vector = 16, chunk = {{4096|1024}}, tasks = {{4|16}}, grain = 1, scratch = 0>
 // OLD-LABEL: weft.func @step
 // OLD: library = #weft.library<"onednn"

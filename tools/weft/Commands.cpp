@@ -1,4 +1,4 @@
-//===- Commands.cpp - weft compile, kernels ---------------------------------===//
+//===- Commands.cpp - weft compile ------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,6 @@
 
 #include "codegen/Compile.h"
 #include "codegen/HostLibrary.h"
-#include "codegen/cpu/LowerKernel.h"
 #include "frontend/io/AtomicFile.h"
 #include "ir/Decisions.h"
 #include "ir/Dialect.h"
@@ -74,7 +73,7 @@ Compiles a program to a package, which runs without the compiler.
                        of cores, as cpu:16, work is cut for as many threads. Several, with commas or one by one,
                        make a package with a plan and kernels for each, of which loading takes the best that the
                        processor can run. cuda:sm_90 and the others that `weft devices` lists (or sm_90, ..; beside
-                       a host, as cpu:16+cuda:sm_90) have no kernels yet: they go as far as --to
+                       a host, as cpu:16+cuda:sm_90) make no packages yet: they go as far as --to
   --device MAP         where the program is, as cuda:0, or each of its devices, as cpu=cuda:0 with commas between: for
                        a target with devices
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
@@ -141,59 +140,6 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   std::printf("%s: %s, %s, %zu bytes\n", output.c_str(),
               ir::amountText(compiled->report.functions.size(), "function").c_str(),
               ir::amountText(compiled->report.kernels.size(), "kernel").c_str(), bytes.size());
-  return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// kernels
-//===----------------------------------------------------------------------===//
-
-int kernelsCommand(int argc, char **argv) {
-  const char *help = R"(usage: weft kernels FILE.mlir [--emit=kernel|llvm|asm] [--target TARGET]
-
-Prints the kernels of a program.
-
-  --emit FORM          kernel: loops and vectors in upstream dialects; llvm: LLVM IR after optimisation; asm: assembly
-  --target TARGET      x86-64-v4 (if left out) or x86-64-v3
-
-example: weft kernels scaled.mlir --emit=asm --target=x86-64-v3
-)";
-  Arguments arguments;
-  if (auto code = beginCommand("kernels", help, argc, argv, {{"emit", true}, {"target", true}}, arguments))
-    return *code;
-  std::string form = arguments.get("emit", "kernel");
-  if (form != "kernel" && form != "llvm" && form != "asm")
-    return complain("kernels", Status::error("--emit must be kernel, llvm or asm, found '" + form + "'"));
-  const auto target = codegen::CpuTarget::parse(arguments.get("target", "x86-64-v4"));
-  if (!target)
-    return complain("kernels", Status::error("--target must be x86-64-v3 or x86-64-v4, found '" +
-                                             arguments.get("target") + "'"));
-  Program program;
-  if (Status status = program.read(arguments.positional[0]); !status)
-    return complain("kernels", status);
-  if (Status status = codegen::runPipeline(*program.module); !status)
-    return complain("kernels", status);
-  auto kernels = codegen::emitKernels(*program.module);
-  if (!kernels)
-    return complain("kernels", kernels.status());
-  for (auto &[symbol, kernel] : *kernels) {
-    std::string text;
-    if (form == "kernel") {
-      llvm::raw_string_ostream os(text);
-      kernel->print(os);
-    } else {
-      auto made = form == "llvm" ? codegen::compileKernelToLLVM(*kernel, *target)
-                                 : codegen::compileKernelToAssembly(*kernel, *target);
-      if (!made)
-        return complain("kernels", made.status());
-      text = *made;
-    }
-    std::printf("%s %s\n%s\n",
-                form == "asm"    ? "#"
-                : form == "llvm" ? ";"
-                                 : "//",
-                symbol.c_str(), text.c_str());
-  }
   return 0;
 }
 

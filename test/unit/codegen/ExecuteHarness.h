@@ -34,6 +34,10 @@ public:
   /// Runs the same kernel, mapped to blocks of threads, with all tasks on the host.
   std::vector<ir::Literal> runInBlocks(const std::vector<ir::Literal> &arguments, const BlockTarget &blocks,
                                        ThreadOrder order, std::vector<int> inPlace = {});
+  /// Runs a kernel in new memory, with `ownScratch` bytes of scratch in addition to those of the schedule.
+  using Launch = llvm::function_ref<void(const runtime::KernelFrame &frame, size_t sizes, int64_t tasks)>;
+  std::vector<ir::Literal> launch(const std::vector<ir::Literal> &arguments, const std::vector<int> &inPlace,
+                                  int64_t ownScratch, Launch run);
   /// The time of one kernel in seconds, with all tasks on one thread, and arguments that are not moved.
   double time(const std::vector<ir::Literal> &arguments, codegen::CpuTarget target, int repeats);
   /// Random arguments: reals in [low, high), integers in [0, 8).
@@ -52,10 +56,6 @@ private:
     runtime::KernelFn fn = nullptr;
   };
   Loaded build(codegen::CpuTarget target, const codegen::KernelTarget &kernels = codegen::cpuKernels());
-  /// Runs a kernel in new memory, with `ownScratch` bytes of scratch in addition to those of the schedule.
-  using Launch = llvm::function_ref<void(const runtime::KernelFrame &frame, size_t sizes, int64_t tasks)>;
-  std::vector<ir::Literal> launch(const std::vector<ir::Literal> &arguments, const std::vector<int> &inPlace,
-                                  int64_t ownScratch, Launch run);
   void expectSameInBlocks(const std::vector<ir::Literal> &arguments, const std::vector<ir::Literal> &expected,
                           const std::vector<int> &inPlace);
 };

@@ -1,0 +1,216 @@
+//===- CudaCompiler.cpp - Kernel text to CUBIN and PTX --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/CudaCompiler.h"
+
+#include "codegen/cuda/PrintKernel.h"
+#include "codegen/kernel/KernelIR.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+
+#include <chrono>
+#include <cstring>
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+/// The version of the printer: increase it when the same kernel text gives other CUDA C++.
+static constexpr const char *printerVersion = "weft-cuda-1";
+
+static double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+//===----------------------------------------------------------------------===//
+// What a compilation gives
+//===----------------------------------------------------------------------===//
+
+Expected<CudaResources> parseResources(llvm::StringRef log) {
+  CudaResources found;
+  auto number = [&](const char *pattern, uint32_t &into) {
+    llvm::SmallVector<llvm::StringRef> matches;
+    return llvm::Regex(pattern).match(log, &matches) && !matches[1].getAsInteger(10, into);
+  };
+  // A kernel without shared memory has no such line.
+  number("([0-9]+) bytes smem", found.sharedBytes);
+  if (!number("Used ([0-9]+) registers", found.registers) ||
+      !number("([0-9]+) bytes stack frame", found.stackBytes) ||
+      !number("([0-9]+) bytes spill stores", found.spillStoreBytes) ||
+      !number("([0-9]+) bytes spill loads", found.spillLoadBytes))
+    return Status::error(
+        "the log of NVRTC has no report of ptxas (registers, stack, spills); this Weft reads "
+        "that of CUDA 13:\n" +
+        log.str());
+  return found;
+}
+
+namespace {
+/// The start of a serialized kernel; CUBIN and PTX follow.
+struct KernelHeader {
+  char magic[8];
+  CudaResources resources;
+  uint32_t threads, flags;
+  uint32_t unused;
+  uint64_t cubinBytes, ptxBytes;
+};
+constexpr char kernelMagic[8] = {'W', 'E', 'F', 'T', 'C', 'U', 'D', '1'};
+constexpr uint32_t tableFlag = 1, checksFlag = 2;
+} // namespace
+
+std::vector<char> CudaKernel::serialize() const {
+  KernelHeader header = {};
+  std::memcpy(header.magic, kernelMagic, sizeof kernelMagic);
+  header.resources = resources;
+  header.threads = threads;
+  header.flags = (usesTable ? tableFlag : 0) | (usesChecks ? checksFlag : 0);
+  header.cubinBytes = cubin.size();
+  header.ptxBytes = ptx.size();
+  const char *start = reinterpret_cast<const char *>(&header);
+  std::vector<char> bytes(start, start + sizeof header);
+  bytes.insert(bytes.end(), cubin.begin(), cubin.end());
+  bytes.insert(bytes.end(), ptx.begin(), ptx.end());
+  return bytes;
+}
+
+Expected<CudaKernel> CudaKernel::deserialize(llvm::ArrayRef<char> bytes) {
+  KernelHeader header;
+  const size_t rest = bytes.size() - sizeof header;
+  if (bytes.size() >= sizeof header)
+    std::memcpy(&header, bytes.data(), sizeof header);
+  if (bytes.size() < sizeof header || std::memcmp(header.magic, kernelMagic, sizeof kernelMagic) != 0 ||
+      header.cubinBytes > rest || header.ptxBytes != rest - header.cubinBytes)
+    return Status::error("these " + std::to_string(bytes.size()) + " bytes are no compiled CUDA kernel");
+  CudaKernel kernel;
+  kernel.resources = header.resources;
+  kernel.threads = header.threads;
+  kernel.usesTable = header.flags & tableFlag;
+  kernel.usesChecks = header.flags & checksFlag;
+  kernel.cubin.assign(bytes.data() + sizeof header, header.cubinBytes);
+  kernel.ptx.assign(bytes.data() + sizeof header + header.cubinBytes, header.ptxBytes);
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+static Expected<CudaText> printText(llvm::StringRef text, llvm::StringRef name) {
+  DialectRegistry registry;
+  registerBlockKernelDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  std::string diagnostics;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      diagnostics += (diagnostics.empty() ? "" : "; ") + diagnostic.str();
+    return success();
+  });
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+  if (!module)
+    return Status::error("kernel '" + name.str() + "': its IR does not parse: " + diagnostics);
+  Expected<CudaText> printed = printCuda(*module);
+  if (!printed)
+    return printed.status().context("kernel '" + name.str() + "': ");
+  return printed;
+}
+
+Expected<std::string> kernelTextToCuda(llvm::StringRef text, llvm::StringRef name) {
+  Expected<CudaText> printed = printText(text, name);
+  if (!printed)
+    return printed.status();
+  return std::move(printed->text);
+}
+
+CudaCompiler::CudaCompiler(const Nvrtc &nvrtc, llvm::StringRef target)
+    : nvrtc(&nvrtc), architecture(target),
+      // What is contracted, kernel IR says. ptxas reports registers and spills with -v.
+      options{"--gpu-architecture=" + architecture, "--std=c++17", "-fmad=false", "-lineinfo",
+              "--ptxas-options=-v"} {}
+
+Expected<CudaCompiler> CudaCompiler::make(llvm::StringRef target) {
+  Expected<const Nvrtc *> nvrtc = Nvrtc::get();
+  if (!nvrtc)
+    return nvrtc.status();
+  return CudaCompiler(**nvrtc, target);
+}
+
+std::string CudaCompiler::identity() const {
+  return std::string(printerVersion) + ", nvrtc " + nvrtc->version() + ", " + llvm::join(options, " ");
+}
+
+Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::StringRef name,
+                                                  CompileStats *stats) const {
+  auto start = std::chrono::steady_clock::now();
+  Expected<CudaText> printed = printText(text, name);
+  if (!printed)
+    return printed.status();
+  if (stats)
+    stats->lower = millisecondsSince(start);
+  start = std::chrono::steady_clock::now();
+  Expected<CudaBinary> binary = nvrtc->compile(printed->text, name.str(), options);
+  if (!binary)
+    return binary.status();
+  Expected<CudaResources> resources = parseResources(binary->log);
+  if (!resources)
+    return resources.status().context("kernel '" + name.str() + "': ");
+  CudaKernel kernel{*resources,
+                    static_cast<uint32_t>(printed->threads),
+                    printed->usesTable,
+                    printed->usesChecks,
+                    std::move(binary->cubin),
+                    std::move(binary->ptx)};
+  std::vector<char> bytes = kernel.serialize();
+  if (stats) {
+    stats->generate = millisecondsSince(start);
+    stats->objectBytes = bytes.size();
+  }
+  return bytes;
+}
+
+Expected<std::string> disassemble(const std::string &cubin) {
+  Expected<std::string> tool = findCudaTool("nvdisasm");
+  if (!tool)
+    return tool.status();
+  llvm::SmallString<128> input, output;
+  int file;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("weft", "cubin", file, input))
+    return Status::error("cannot make a temporary file for nvdisasm: " + error.message());
+  llvm::FileRemover removeInput(input);
+  {
+    llvm::raw_fd_ostream os(file, /*shouldClose=*/true);
+    os << cubin;
+    os.close();
+    if (os.has_error()) {
+      const std::string why = os.error().message();
+      os.clear_error();
+      return Status::error("cannot write '" + input.str().str() + "': " + why);
+    }
+  }
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("weft", "sass", output))
+    return Status::error("cannot make a temporary file for nvdisasm: " + error.message());
+  llvm::FileRemover removeOutput(output);
+  std::string problem;
+  const llvm::StringRef arguments[] = {*tool, "--print-code", input};
+  const std::optional<llvm::StringRef> redirects[] = {std::nullopt, output.str(), std::nullopt};
+  const int code = llvm::sys::ExecuteAndWait(*tool, arguments, std::nullopt, redirects, 0, 0, &problem);
+  auto text = llvm::MemoryBuffer::getFile(output);
+  if (code != 0 || !text)
+    return Status::error("'" + *tool + "' ended with code " + std::to_string(code) +
+                         (problem.empty() ? "" : ": " + problem));
+  return (*text)->getBuffer().str();
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,64 @@
+//===- CudaCompiler.h - Kernel text to CUBIN and PTX -----------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_CUDA_CUDACOMPILER_H
+#define WEFT_CODEGEN_CUDA_CUDACOMPILER_H
+
+#include "codegen/cuda/Nvrtc.h"
+#include "codegen/kernel/KernelCompiler.h"
+
+#include <cstdint>
+
+namespace weft::codegen {
+
+/// What ptxas reports about a kernel.
+struct CudaResources {
+  uint32_t registers = 0;                           ///< of a thread
+  uint32_t stackBytes = 0;                          ///< local memory of a thread
+  uint32_t spillStoreBytes = 0, spillLoadBytes = 0; ///< registers that did not suffice
+  uint32_t sharedBytes = 0;                         ///< of a block
+};
+
+/// The resources that the log of a compilation names; an error if it names none.
+Expected<CudaResources> parseResources(llvm::StringRef log);
+
+/// A compiled kernel: what KernelCompiler::compile gives for a GPU.
+struct CudaKernel {
+  CudaResources resources;
+  uint32_t threads = 0; ///< of a block
+  bool usesTable = false, usesChecks = false;
+  std::string cubin, ptx;
+
+  std::vector<char> serialize() const;
+  static Expected<CudaKernel> deserialize(llvm::ArrayRef<char> bytes);
+};
+
+class CudaCompiler : public KernelCompiler {
+public:
+  /// For a target as "sm_90". An error if there is no NVRTC.
+  static Expected<CudaCompiler> make(llvm::StringRef target);
+
+  std::string identity() const override;
+  std::string target() const override { return architecture; }
+  Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef name,
+                                      CompileStats *stats) const override;
+
+private:
+  CudaCompiler(const Nvrtc &nvrtc, llvm::StringRef target);
+  const Nvrtc *nvrtc;
+  std::string architecture;
+  std::vector<std::string> options;
+};
+
+/// Canonical kernel text as CUDA C++.
+Expected<std::string> kernelTextToCuda(llvm::StringRef text, llvm::StringRef name);
+
+/// The assembly of a CUBIN, by nvdisasm.
+Expected<std::string> disassemble(const std::string &cubin);
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_CUDA_CUDACOMPILER_H

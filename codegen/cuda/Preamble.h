@@ -1,0 +1,132 @@
+//===- Preamble.h - Device functions of printed kernels --------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Text that stands before a kernel, each part only if the kernel uses it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_CUDA_PREAMBLE_H
+#define WEFT_CODEGEN_CUDA_PREAMBLE_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace weft::codegen {
+
+struct PreamblePart {
+  llvm::StringLiteral name; ///< a kernel that has this word needs the part
+  llvm::StringLiteral text;
+};
+
+/// In the order in which they are printed.
+inline constexpr PreamblePart preamble[] = {
+    {"weft_load",
+     R"(// The elements from p on: in accesses of the type Unit where p is aligned to it, else one by one.
+template <typename Unit, typename T, int N>
+__device__ __forceinline__ void weft_load(T (&v)[N], const T *p) {
+  constexpr int step = sizeof(Unit) / sizeof(T);
+  if ((size_t)p % sizeof(Unit) == 0) {
+#pragma unroll
+    for (int l = 0; l < N; l += step) {
+      const Unit unit = *(const Unit *)(p + l);
+      memcpy(v + l, &unit, sizeof(Unit));
+    }
+  } else {
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+      v[l] = p[l];
+  }
+}
+)"},
+    {"weft_store",
+     R"(template <typename Unit, typename T, int N>
+__device__ __forceinline__ void weft_store(T *p, const T (&v)[N]) {
+  constexpr int step = sizeof(Unit) / sizeof(T);
+  if ((size_t)p % sizeof(Unit) == 0) {
+#pragma unroll
+    for (int l = 0; l < N; l += step) {
+      Unit unit;
+      memcpy(&unit, v + l, sizeof(Unit));
+      *(Unit *)(p + l) = unit;
+    }
+  } else {
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+      p[l] = v[l];
+  }
+}
+)"},
+    {"weft_from_f16",
+     R"(__device__ __forceinline__ float weft_from_f16(unsigned short bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+}
+)"},
+    {"weft_to_f16",
+     R"(__device__ __forceinline__ unsigned short weft_to_f16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+)"},
+    {"weft_max",
+     R"(// NaN if an operand is; the positive one of two zeros.
+__device__ __forceinline__ float weft_max(float a, float b) {
+  if (a == b)
+    return __uint_as_float(__float_as_uint(a) & __float_as_uint(b));
+  return a > b || a != a ? a : b;
+}
+__device__ __forceinline__ double weft_max(double a, double b) {
+  if (a == b)
+    return __longlong_as_double(__double_as_longlong(a) & __double_as_longlong(b));
+  return a > b || a != a ? a : b;
+}
+)"},
+    {"weft_min",
+     R"(// NaN if an operand is; the negative one of two zeros.
+__device__ __forceinline__ float weft_min(float a, float b) {
+  if (a == b)
+    return __uint_as_float(__float_as_uint(a) | __float_as_uint(b));
+  return a < b || a != a ? a : b;
+}
+__device__ __forceinline__ double weft_min(double a, double b) {
+  if (a == b)
+    return __longlong_as_double(__double_as_longlong(a) | __double_as_longlong(b));
+  return a < b || a != a ? a : b;
+}
+)"},
+    {"weft_checks",
+     R"(// The first violation of a call is the one with the smallest key; its value is in the log.
+struct weft_failures {
+  unsigned long long key, appended;
+  struct {
+    unsigned long long key;
+    long long value;
+  } log[8];
+};
+struct weft_checks {
+  weft_failures *record;
+  unsigned long long launch; // in its bits of a key
+  long long first;           // the number of the launch's first check
+  unsigned check_bits;
+};
+__device__ __forceinline__ void weft_fail(weft_checks checks, long long check, long long position, long long value) {
+  const unsigned long long key = checks.launch | (unsigned long long)position << checks.check_bits |
+                                 (unsigned long long)(check - checks.first);
+  if (key < atomicMin(&checks.record->key, key)) {
+    const unsigned long long entry = atomicAdd(&checks.record->appended, 1ull);
+    if (entry < 8) {
+      checks.record->log[entry].key = key;
+      checks.record->log[entry].value = value;
+    }
+  }
+}
+)"},
+};
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_CUDA_PREAMBLE_H

@@ -1,0 +1,107 @@
+//===- PrintKernel.cpp - Kernel IR as CUDA C++ ----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/PrintKernel.h"
+
+#include "codegen/cuda/CudaPrinter.h"
+#include "codegen/cuda/IndexRanges.h"
+#include "codegen/cuda/Preamble.h"
+#include "codegen/kernel/KernelIR.h"
+#include "codegen/math/ExpandMath.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+/// Makes the module small and canonical: what is computed twice, or of constants, has no statement.
+static Status simplify(ModuleOp module, bool expandFunctions) {
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  passes.enableVerifier(false);
+  if (expandFunctions)
+    passes.addPass(createExpandMathPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  return succeeded(passes.run(module)) ? Status()
+                                       : Status::error("a kernel cannot be simplified; this is an error of "
+                                                       "Weft: please report it with the program");
+}
+
+/// Prints the device function of an elementary function: the arithmetic of codegen/math/ on one scalar.
+static Status printElementary(const std::string &name, Operation *op, CudaPrinter &printer) {
+  OpBuilder builder(op->getContext());
+  Location loc = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  SmallVector<Type> inputs;
+  for (Type type : op->getOperandTypes())
+    inputs.push_back(getElementTypeOrSelf(type));
+  Type result = getElementTypeOrSelf(op->getResult(0).getType());
+  auto function = builder.create<func::FuncOp>(loc, name, builder.getFunctionType(inputs, result));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+  OperationState state(loc, op->getName());
+  state.addOperands(function.getArguments());
+  state.addTypes(result);
+  builder.create<func::ReturnOp>(loc, builder.create(state)->getResults());
+  if (Status status = simplify(*module, /*expandFunctions=*/true); !status)
+    return status;
+  function = module->lookupSymbol<func::FuncOp>(name);
+  return printer.printHelper(function);
+}
+
+/// Whether `text` uses the function or type `name`.
+static bool uses(const std::string &text, StringRef name) {
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const char next = at + name.size() < text.size() ? text[at + name.size()] : ' ';
+    if (!llvm::isAlnum(next) && next != '_')
+      return true;
+  }
+  return false;
+}
+
+Expected<CudaText> printCuda(ModuleOp module) {
+  Expected<std::string> symbol = kernelSymbol(module);
+  if (!symbol)
+    return symbol.status();
+  auto kernel = module.lookupSymbol<func::FuncOp>(*symbol);
+  auto threads = kernel->getAttrOfType<IntegerAttr>(threadsAttribute);
+  if (!threads || threads.getInt() < 1 || threads.getInt() > 1024)
+    return Status::error("kernel '" + *symbol + "' has no " + threadsAttribute.str() +
+                         " from 1 to 1024, so it is not one for blocks of threads");
+  // Elementary functions stay ops, which the printer calls. Only they are expanded, below.
+  widenHalfArithmetic(module);
+  expandHalfConversions(module);
+  storeBf16AsBits(module);
+  if (Status status = simplify(module, /*expandFunctions=*/false); !status)
+    return status;
+
+  CudaPrinter printer(/*wideIndex=*/!fitsIndex32(module));
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPrivate() && !function.isDeclaration())
+      if (Status status = printer.printHelper(function); !status)
+        return status;
+  if (Status status = printer.printKernel(kernel, threads.getInt()); !status)
+    return status;
+  CudaPrinter functions(/*wideIndex=*/false);
+  for (const auto &[name, op] : printer.elementary)
+    if (Status status = printElementary(name, op, functions); !status)
+      return status;
+  const std::string body = functions.text + printer.text;
+  CudaText made;
+  for (const PreamblePart &part : preamble)
+    if (uses(body, part.name))
+      made.text += part.text;
+  made.text += body;
+  made.threads = threads.getInt();
+  made.usesTable = printer.usesTable;
+  made.usesChecks = printer.usesChecks;
+  return made;
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,109 @@
+//===- CudaMapping.cpp ----------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/skeletons/CudaMapping.h"
+
+#include "codegen/emit/KernelBuilder.h"
+#include "codegen/kernel/KernelIR.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+static Value threadOf(KernelBuilder &kernel, int64_t threads) {
+  auto thread = kernel.create<gpu::ThreadIdOp>(gpu::Dimension::x);
+  thread.setUpperBoundAttr(kernel.builder.getIndexAttr(threads));
+  return thread;
+}
+
+/// The number of the block; a bound of it is known if the sizes are numbers.
+static Value blockOf(KernelBuilder &kernel, ir::Size blocks) {
+  auto block = kernel.create<gpu::BlockIdOp>(gpu::Dimension::x);
+  if (blocks.isNumber())
+    block.setUpperBoundAttr(kernel.builder.getIndexAttr(std::max<int64_t>(blocks.asNumber(), 1)));
+  return block;
+}
+
+static void setThreads(KernelBuilder &kernel, int64_t threads) {
+  kernel.function->setAttr(threadsAttribute, kernel.builder.getI64IntegerAttr(threads));
+}
+
+Mapping::Tasks ThreadMapping::tasks(KernelBuilder &kernel, Tasks) const {
+  setThreads(kernel, threads);
+  const ir::Size count = kernel.fusion.getSchedule()->getTasks();
+  Value first = kernel.mul(blockOf(kernel, ir::ceilDiv(count, threads)), threads);
+  Value task = kernel.add(first, threadOf(kernel, threads));
+  Value next = kernel.addIndex(task, 1);
+  // Optimiser steps get the sizes of their tensors from a table, by which tasks behind the last do nothing.
+  if (!count.isNumber() && kernel.symbols.empty())
+    return {task, next};
+  return {task, kernel.minimum(next, kernel.index(count))};
+}
+
+Value ThreadMapping::scratch(KernelBuilder &kernel, int64_t offset, int64_t count, Type type) const {
+  // One allocation at the start of the kernel serves all views.
+  Block &entry = kernel.function.front();
+  auto known = entry.getOps<memref::AllocaOp>();
+  Value bytes;
+  if (!known.empty()) {
+    bytes = *known.begin();
+  } else {
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.builder.setInsertionPointToStart(&entry);
+    const int64_t size = kernel.fusion.getSchedule()->getScratch();
+    bytes = kernel.create<memref::AllocaOp>(MemRefType::get({size}, kernel.builder.getI8Type()));
+  }
+  return kernel.create<memref::ViewOp>(MemRefType::get({ShapedType::kDynamic}, type), bytes,
+                                       kernel.index(offset), ValueRange{kernel.index(count)});
+}
+
+void ThreadMapping::fail(KernelBuilder &kernel, int64_t check, Value position, Value value) const {
+  auto function = kernel.module->lookupSymbol<func::FuncOp>(failFunction);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.builder.setInsertionPointToStart(kernel.module->getBody());
+    Type i64 = kernel.builder.getI64Type();
+    function = kernel.create<func::FuncOp>(failFunction, kernel.builder.getFunctionType({i64, i64, i64}, {}));
+    function.setPrivate();
+  }
+  Value number = kernel.create<arith::ConstantIntOp>(check, 64);
+  kernel.create<func::CallOp>(function, ValueRange{number, position, value});
+}
+
+void ThreadMapping::withStreams(KernelBuilder &, bool, int64_t, StreamBody emit) const { emit({}); }
+
+Mapping::Tasks ElementMapping::tasks(KernelBuilder &kernel, Tasks) const {
+  setThreads(kernel, ownThreads);
+  Value task = blockOf(kernel, kernel.fusion.getSchedule()->getTasks());
+  return {task, kernel.addIndex(task, 1)};
+}
+
+void ElementMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, int64_t lanes, bool exact,
+                                 ParallelBody body) const {
+  Value thread = threadOf(kernel, ownThreads), middle = low;
+  if (lanes > 1) {
+    middle = high;
+    if (!exact) {
+      Value extent = kernel.create<arith::MaxSIOp>(kernel.create<arith::SubIOp>(high, low), kernel.index(0));
+      Value rest = kernel.create<arith::RemUIOp>(extent, kernel.index(lanes));
+      middle = kernel.add(low, kernel.create<arith::SubIOp>(extent, rest));
+    }
+    kernel.forLoop(kernel.add(low, kernel.mul(thread, lanes)), middle, ownThreads * lanes,
+                   [&](Value at) { body(at, true); });
+    if (exact)
+      return;
+  }
+  kernel.forLoop(kernel.add(middle, thread), high, ownThreads, [&](Value at) { body(at, false); });
+}
+
+Mapping::State ElementMapping::reduce(KernelBuilder &, State, Combine) const {
+  llvm_unreachable("a skeleton of single elements combines none");
+}
+
+void ElementMapping::barrier(KernelBuilder &kernel) const { kernel.create<gpu::BarrierOp>(); }
+
+} // namespace weft::codegen

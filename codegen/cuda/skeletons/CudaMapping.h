@@ -1,0 +1,50 @@
+//===- CudaMapping.h - How the threads of a GPU share work -----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_CUDA_SKELETONS_CUDAMAPPING_H
+#define WEFT_CODEGEN_CUDA_SKELETONS_CUDAMAPPING_H
+
+#include "codegen/cpu/skeletons/CpuMapping.h"
+
+namespace weft::codegen {
+
+/// The mapping of fallback schedules: a task is one thread's, which runs all iterations of its loops as a
+/// thread of a CPU does. So the skeletons of a CPU are right for it.
+class ThreadMapping : public CpuMapping {
+public:
+  /// The threads of a block.
+  static constexpr int64_t threads = 128;
+
+  /// The thread's task, or none in the last block.
+  Tasks tasks(KernelBuilder &kernel, Tasks called) const override;
+  /// Memory of the thread.
+  mlir::Value scratch(KernelBuilder &kernel, int64_t offset, int64_t count, mlir::Type type) const override;
+  void fail(KernelBuilder &kernel, int64_t check, mlir::Value position, mlir::Value value) const override;
+  /// Ordinary stores.
+  void withStreams(KernelBuilder &kernel, bool streaming, int64_t lanes, StreamBody emit) const override;
+};
+
+/// The mapping of skeletons that compute each element by itself, and combine none: a task is a block's, whose
+/// threads take turns at the elements.
+class ElementMapping : public ThreadMapping {
+public:
+  explicit ElementMapping(int64_t threads) : ownThreads(threads) {}
+
+  Tasks tasks(KernelBuilder &kernel, Tasks called) const override;
+  /// Neighbouring threads have neighbouring vectors, and then neighbouring single elements.
+  void parallelFor(KernelBuilder &kernel, mlir::Value low, mlir::Value high, int64_t lanes, bool exact,
+                   ParallelBody body) const override;
+  /// These skeletons combine nothing.
+  State reduce(KernelBuilder &kernel, State partial, Combine combine) const override;
+  void barrier(KernelBuilder &kernel) const override;
+
+private:
+  int64_t ownThreads;
+};
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_CUDA_SKELETONS_CUDAMAPPING_H

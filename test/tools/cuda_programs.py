@@ -1,0 +1,50 @@
+"""Compiles the kernels of programs with NVRTC for three targets: those of the given texts, and those that examples and the
+benchmark's steps record. No loop may spill registers in its iterations: a few bytes are those of a kernel of one element with
+dozens of pointers. What reductions spill, which have a thread a row so far, is counted."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+# The registers of two pointers and a half.
+MOST_SPILLED = 20
+TARGETS = ("sm_80", "sm_90", "sm_100")
+EXAMPLES = ("lazy_tensors", "linear_regression")
+STEPS = ("mlp_step", "gpt_step")
+
+folder = sys.argv[1]
+shutil.rmtree(folder, ignore_errors=True)
+for command in [[example] for example in EXAMPLES] + [["weft-bench", "--first-step", step] for step in STEPS]:
+    own = os.path.join(folder, command[-1])
+    os.makedirs(own)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=own, env={**os.environ, "WEFT_TRACE_DIR": own})
+recorded = glob.glob(os.path.join(folder, "*", "run-*", "*", "recorded.mlir"))
+if not recorded:
+    sys.exit("the examples recorded no program")
+programs = sorted(recorded) + sys.argv[2:]
+# The time of a compilation is that of all kernels, so compile each once.
+environment = {**os.environ, "WEFT_CACHE_DIR": os.path.join(folder, "cache")}
+kernels = spilling = failed = 0
+started = time.monotonic()
+for program in programs:
+    for target in TARGETS:
+        command = ["weft", "kernels", program, f"--target=cuda:{target}", "--device=cuda:0", "--emit=report"]
+        result = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if result.returncode != 0:
+            failed += 1
+            print(f"{program}, {target}: {result.stderr}")
+            continue
+        for name, report in re.findall(r"^// (\S+), \d+ launch(?:es)?\n((?:.+\n)*)", result.stdout, re.MULTILINE):
+            kernels += 1
+            stored = int(re.search(r"^spilled bytes +(\d+) stored", report, re.MULTILINE)[1])
+            spilling += stored > 0
+            if stored > MOST_SPILLED and ".loop." in name:
+                failed += 1
+                print(f"{program}, {target}: {name} spills {stored} bytes")
+compiled = len(glob.glob(os.path.join(folder, "cache", "*")))
+print(f"{len(programs)} programs, {kernels} kernels, {compiled} different, {spilling} of them spill, {failed} failures")
+print(f"{(time.monotonic() - started) * 1000 / max(compiled, 1):.0f} ms a kernel, programs read and printed included")
+sys.exit(1 if failed else 0)

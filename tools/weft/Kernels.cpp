@@ -1,0 +1,163 @@
+//===- Kernels.cpp - weft kernels -------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Tool.h"
+
+#include "codegen/Compile.h"
+#include "codegen/HostLibrary.h"
+#include "codegen/cpu/LowerKernel.h"
+#include "codegen/cuda/CudaCompiler.h"
+#include "codegen/kernel/KernelCache.h"
+#include "ir/Decisions.h"
+#include "ir/Target.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cstdio>
+
+using namespace mlir;
+
+namespace weft::tool {
+
+namespace {
+
+using Emitted = std::vector<codegen::EmittedKernel>;
+
+/// The forms of a kernel for each kind of target, the first of which is printed if none is asked for.
+constexpr const char *cpuForms[] = {"kernel", "llvm", "asm"};
+constexpr const char *cudaForms[] = {"cuda", "kernel", "ptx", "sass", "report"};
+
+std::string printed(ModuleOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  kernel.print(os);
+  return text;
+}
+
+Status printForCpu(const Emitted &kernels, const std::string &form, codegen::CpuTarget target) {
+  const char *comment = form == "asm" ? "#" : form == "llvm" ? ";" : "//";
+  for (const codegen::EmittedKernel &kernel : kernels) {
+    Expected<std::string> text = form == "kernel" ? printed(*kernel.module)
+                                 : form == "llvm" ? codegen::compileKernelToLLVM(*kernel.module, target)
+                                                  : codegen::compileKernelToAssembly(*kernel.module, target);
+    if (!text)
+      return text.status();
+    std::printf("%s %s\n%s\n", comment, kernel.symbol.c_str(), text->c_str());
+  }
+  return {};
+}
+
+/// A kernel compiled for a GPU, by the cache.
+Expected<codegen::CudaKernel> compiled(ModuleOp kernel, const codegen::CudaCompiler &compiler) {
+  auto object = codegen::KernelCache::global().get(kernel, compiler);
+  if (!object)
+    return object.status();
+  return codegen::CudaKernel::deserialize(**object);
+}
+
+std::string reportOf(const codegen::CudaKernel &kernel, const ir::TargetDescription &device) {
+  const codegen::CudaResources &used = kernel.resources;
+  const int64_t blocks = ir::residentBlocks(device, kernel.threads, used.registers, used.sharedBytes);
+  const int64_t warps = blocks * ((kernel.threads + device.warpThreads - 1) / device.warpThreads);
+  std::string text;
+  llvm::raw_string_ostream(text) << "threads of a block   " << kernel.threads << "\nregisters            "
+                                 << used.registers << "\nspilled bytes        " << used.spillStoreBytes
+                                 << " stored, " << used.spillLoadBytes << " loaded\nlocal memory         "
+                                 << used.stackBytes << " bytes\nshared memory        " << used.sharedBytes
+                                 << " bytes\nresident warps       " << warps << " of " << device.coreWarps
+                                 << "\n";
+  return text;
+}
+
+Status printForCuda(const Emitted &kernels, const std::string &form, const ir::TargetDescription &device) {
+  for (const codegen::EmittedKernel &kernel : kernels) {
+    Expected<std::string> text = std::string();
+    if (form == "kernel") {
+      text = printed(*kernel.module);
+    } else if (form == "cuda") {
+      Expected<std::string> canonical = codegen::canonicalKernelText(*kernel.module);
+      text = canonical ? codegen::kernelTextToCuda(*canonical, kernel.symbol) : canonical.status();
+    } else {
+      auto compiler = codegen::CudaCompiler::make(device.name);
+      if (!compiler)
+        return compiler.status();
+      auto made = compiled(*kernel.module, *compiler);
+      if (!made)
+        return made.status();
+      text = form == "ptx"    ? made->ptx
+             : form == "sass" ? codegen::disassemble(made->cubin)
+                              : Expected<std::string>(reportOf(*made, device));
+    }
+    if (!text)
+      return text.status();
+    std::printf("// %s, %s\n", kernel.symbol.c_str(), ir::amountText(kernel.launches, "launch").c_str());
+    for (const std::string &line : kernel.lines)
+      std::printf("// from %s\n", line.c_str());
+    std::printf("%s\n", text->c_str());
+  }
+  return {};
+}
+
+Status printKernels(const Arguments &arguments) {
+  std::string problem;
+  const std::string name = arguments.get("target", "x86-64-v4"), form = arguments.get("emit");
+  const std::optional<ir::Target> target = ir::Target::parse(name, problem);
+  if (!target)
+    return Status::error(problem);
+  const ir::TargetDescription *cuda = target->getCuda();
+  const auto level = codegen::CpuTarget::parse(name);
+  if (!cuda && !level)
+    return Status::error("--target takes x86-64-v3, x86-64-v4 or a CUDA device as cuda:sm_90, found '" +
+                         name + "'");
+  const llvm::ArrayRef<const char *> forms = cuda ? llvm::ArrayRef(cudaForms) : llvm::ArrayRef(cpuForms);
+  if (!form.empty() && !llvm::is_contained(forms, form))
+    return Status::error("--emit takes " + llvm::join(forms.drop_back(), ", ") + " or " + forms.back() +
+                         " for " + target->name() + ", found '" + form + "'");
+  Program program;
+  if (Status status = program.read(arguments.positional[0]); !status)
+    return status;
+  ir::CompilerOptions options;
+  options.devices = arguments.get("device");
+  if (cuda) {
+    options.target = target->name();
+    options.library = &codegen::hostLibrary(target->getHost());
+  }
+  if (Status status = codegen::runPipeline(*program.module, options); !status)
+    return status;
+  auto kernels = codegen::emitKernels(*program.module, cuda ? *target : ir::Target());
+  if (!kernels)
+    return kernels.status();
+  const std::string chosen = form.empty() ? forms.front() : form;
+  return cuda ? printForCuda(*kernels, chosen, *cuda) : printForCpu(*kernels, chosen, *level);
+}
+
+} // namespace
+
+int kernelsCommand(int argc, char **argv) {
+  const char *help = R"(usage: weft kernels FILE.mlir [--emit FORM] [--target TARGET] [--device MAP]
+
+Prints the kernels of a program. No device is needed.
+
+  --target TARGET      x86-64-v4 (if left out), x86-64-v3, or a CUDA device that `weft devices` lists, as cuda:sm_90
+  --emit FORM          of a CPU: kernel (if left out; loops and vectors in upstream dialects), llvm (LLVM IR after
+                       optimisation) or asm. Of a CUDA device: cuda (if left out; CUDA C++), kernel, and what NVRTC
+                       makes of it: ptx, sass (by nvdisasm), or report (registers, spills, resident warps)
+  --device MAP         where the program is, as cuda:0, or each of its devices, as cpu=cuda:0 with commas between: for
+                       a target with devices
+
+example: weft kernels scaled.mlir --emit=asm --target=x86-64-v3
+example: weft kernels scaled.mlir --target=cuda:sm_90 --device=cuda:0 --emit=report
+)";
+  Arguments arguments;
+  if (auto code = beginCommand("kernels", help, argc, argv,
+                               {{"emit", true}, {"target", true}, {"device", true}}, arguments))
+    return *code;
+  if (Status status = printKernels(arguments); !status)
+    return complain("kernels", status);
+  return 0;
+}
+
+} // namespace weft::tool
