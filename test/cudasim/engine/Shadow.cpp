@@ -1,0 +1,166 @@
+//===- Shadow.cpp - Who touched which bytes ------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Shadow.h"
+
+#include <algorithm>
+
+namespace weft::cudasim {
+namespace {
+
+std::string threadText(const Warp &warp, uint32_t number) {
+  Dim position = threadPosition(*warp.block, number);
+  return "thread (" + std::to_string(position.x) + "," + std::to_string(position.y) + "," +
+         std::to_string(position.z) + ")";
+}
+
+bool sameWarp(uint32_t a, uint32_t b) { return a / lanesOfWarp == b / lanesOfWarp; }
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+void Shadow::clear() { std::fill(cells.begin(), cells.end(), Cell()); }
+
+void Shadow::read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell) {
+  uint32_t thread = threadOf(warp, lane), epoch = warp.block->epoch;
+  if (!cell.written)
+    raise(warp, FaultKind::uninitialized, lane, "read of shared memory that nothing has written", bytes,
+          offset);
+  if (cell.writer && cell.writeEpoch == epoch && cell.writer != thread + 1 &&
+      (!sameWarp(cell.writer - 1, thread) || cell.writeWarpEpoch == warp.epoch))
+    raise(warp, FaultKind::sharedRace, lane,
+          "read of shared memory that " + threadText(warp, cell.writer - 1) +
+              " wrote, without a barrier between",
+          bytes, offset);
+  if (cell.readEpoch != epoch || !cell.reader) {
+    cell.manyOfWarp = cell.manyOfBlock = false;
+  } else if (cell.reader != thread + 1) {
+    if (!sameWarp(cell.reader - 1, thread))
+      cell.manyOfBlock = true;
+    cell.manyOfWarp = cell.readWarpEpoch == warp.epoch;
+  }
+  cell.reader = uint16_t(thread + 1);
+  cell.readEpoch = epoch;
+  cell.readWarpEpoch = warp.epoch;
+}
+
+void Shadow::write(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell,
+                   bool atomic) {
+  uint32_t thread = threadOf(warp, lane), epoch = warp.block->epoch;
+  if (cell.writer && cell.writeEpoch == epoch && cell.writer != thread + 1 && !(atomic && cell.atomic) &&
+      (!sameWarp(cell.writer - 1, thread) || cell.writeWarpEpoch == warp.epoch))
+    raise(warp, FaultKind::sharedRace, lane,
+          "write to shared memory that " + threadText(warp, cell.writer - 1) +
+              " wrote, without a barrier between",
+          bytes, offset);
+  bool readNow = cell.reader && cell.readEpoch == epoch;
+  bool byOther = cell.manyOfBlock || !sameWarp(cell.reader - 1, thread) ||
+                 (cell.readWarpEpoch == warp.epoch && (cell.manyOfWarp || cell.reader != thread + 1));
+  if (readNow && byOther)
+    raise(warp, FaultKind::sharedRace, lane,
+          "write to shared memory that " + threadText(warp, cell.reader - 1) +
+              " read, without a barrier between",
+          bytes, offset);
+  cell.writer = uint16_t(thread + 1);
+  cell.written = true;
+  cell.atomic = atomic;
+  cell.writeEpoch = epoch;
+  cell.writeWarpEpoch = warp.epoch;
+}
+
+void Shadow::touch(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Access access) {
+  for (uint32_t k = offset; k < offset + bytes; ++k) {
+    Cell &cell = cells[k];
+    if (access == Access::atomic && !cell.written)
+      raise(warp, FaultKind::uninitialized, lane, "atomic on shared memory that nothing has written", bytes,
+            offset);
+    if (access == Access::read)
+      read(warp, lane, offset, bytes, cell);
+    else
+      write(warp, lane, offset, bytes, cell, access == Access::atomic);
+  }
+}
+
+void Shadow::expect(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes) {
+  for (uint32_t k = offset; k < offset + bytes; ++k) {
+    write(warp, lane, offset, bytes, cells[k], false);
+    cells[k].written = false;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+void GlobalShadow::begin(uint32_t block) {
+  current = block + 1;
+  acquired.clear();
+}
+
+GlobalShadow::Page &GlobalShadow::page(uint64_t number) {
+  if (number != lastNumber) {
+    lastPage = &pages[number];
+    lastNumber = number;
+    if (lastPage->cells.empty())
+      lastPage->cells.resize(pageBytes / 4);
+  }
+  return *lastPage;
+}
+
+void GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
+                         Cell &cell) {
+  bool ordered = !cell.writer || cell.writer == current || acquired.count(cell.writer) ||
+                 (access == Access::atomic && cell.atomic);
+  if (!ordered)
+    raise(warp, FaultKind::globalRace, lane,
+          std::string(access == Access::read ? "read of" : "write to") + " global memory that block " +
+              std::to_string(cell.writer - 1) + " wrote, without a fence and an atomic between",
+          bytes, address);
+  if (access == Access::read) {
+    if (cell.reader != current)
+      cell.reader = cell.reader && !acquired.count(cell.reader) ? many : current;
+    return;
+  }
+  if (cell.reader && cell.reader != current && !acquired.count(cell.reader))
+    raise(warp, FaultKind::globalRace, lane,
+          "write to global memory that " +
+              (cell.reader == many ? "several blocks" : "block " + std::to_string(cell.reader - 1)) +
+              " read, without a fence and an atomic between",
+          bytes, address);
+  cell.writer = current;
+  cell.atomic = access == Access::atomic;
+}
+
+void GlobalShadow::synchronize(Warp &warp, uint64_t address) {
+  Blocks &before = released[address];
+  acquired.insert(before.begin(), before.end());
+  if (warp.block->fenced) {
+    before.insert(current);
+    before.insert(acquired.begin(), acquired.end());
+  }
+}
+
+void GlobalShadow::touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
+  if (access == Access::atomic)
+    synchronize(warp, address);
+  Page &here = page(address / pageBytes);
+  // Most accesses are of whole words. A page that has others has a cell for each byte, from then on.
+  if (bytes < 4 && !here.byBytes) {
+    std::vector<Cell> fine(pageBytes);
+    for (uint64_t k = 0; k < pageBytes; ++k)
+      fine[k] = here.cells[k / 4];
+    here.cells = std::move(fine);
+    here.byBytes = true;
+  }
+  uint64_t unit = here.byBytes ? 1 : 4, first = address % pageBytes / unit;
+  for (uint64_t k = 0; k < std::max<uint64_t>(bytes / unit, 1); ++k)
+    check(warp, lane, address, bytes, access, here.cells[first + k]);
+}
+
+} // namespace weft::cudasim
