@@ -114,7 +114,7 @@ Status printKernels(const Arguments &arguments) {
                          name + "'");
   const llvm::ArrayRef<const char *> forms = cuda ? llvm::ArrayRef(cudaForms) : llvm::ArrayRef(cpuForms);
   if (!form.empty() && !llvm::is_contained(forms, form))
-    return Status::error("--emit takes " + llvm::join(forms.drop_back(), ", ") + " or " + forms.back() +
+    return Status::error("--emit must be " + llvm::join(forms.drop_back(), ", ") + " or " + forms.back() +
                          " for " + target->name() + ", found '" + form + "'");
   Program program;
   if (Status status = program.read(arguments.positional[0]); !status)
