@@ -30,10 +30,6 @@ namespace weft::codegen {
 /// The version of the printer: increase it when the same kernel text gives other CUDA C++.
 static constexpr const char *printerVersion = "weft-cuda-1";
 
-static double millisecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 //===----------------------------------------------------------------------===//
 // What a compilation gives
 //===----------------------------------------------------------------------===//
