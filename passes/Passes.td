@@ -221,15 +221,6 @@ def MergeSlicedContractions : Weft_FuncPass<"weft-merge-sliced-contractions"> {
   let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
 }
 
-def ParametrizeSlices : Weft_FuncPass<"weft-parametrize-slices"> {
-  let summary = "one kernel for fusions that differ only in where their slices begin";
-  let description = [{
-    At least four elementwise fusions whose bodies are equal but for the starts of slices, as the steps of a sequence
-    are, read the starts in which they differ from operands (`weft.dynamic_slice`), and so have one kernel. Slices with
-    steps, and those of sizes that are not known, stay as they are.
-  }];
-}
-
 def MergeSumsOfContractions : Weft_FuncPass<"weft-merge-sums-of-contractions"> {
   let summary = "one launch for contractions whose results are added one after the other";
   let description = [{
@@ -263,6 +254,15 @@ def OrderLaunches : Weft_FuncPass<"weft-order-launches"> {
   }];
   let options = [Option<"limit", "limit", "int64_t", "-1", "the most bytes of temporaries; -1 for no limit">,
                  Option<"report", "report", "bool", "true", "record a change in weft.decisions">];
+}
+
+def ParametrizeSlices : Weft_FuncPass<"weft-parametrize-slices"> {
+  let summary = "one kernel for fusions that differ only in where their slices begin";
+  let description = [{
+    At least four elementwise fusions whose bodies are equal but for the starts of slices, as the steps of a sequence
+    are, read the starts in which they differ from operands (`weft.dynamic_slice`), and so have one kernel. Slices with
+    steps, and those of sizes that are not known, stay as they are.
+  }];
 }
 
 def PartitionCapture : Weft_FuncPass<"weft-partition-capture"> {

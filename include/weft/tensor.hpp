@@ -75,7 +75,6 @@ private:
 };
 } // namespace detail
 
-
 /// An array of elements of one dtype on one device, or a handle on none. Copies of a Tensor are handles on
 /// the same slot.
 class WEFT_API Tensor {
