@@ -29,10 +29,12 @@ namespace {
 /// Fewer fusions are not worth another operand.
 constexpr size_t fewestFusions = 4;
 
-/// Where a slice begins; empty if that cannot be an operand: its step is not 1, or a size is not known.
+/// Where a slice begins; empty if that cannot be an operand: its step is not 1, or a size or its place is not
+/// known.
 SmallVector<int64_t> startOf(SliceOp slice) {
   if (isDynamic(slice.getType()) || isDynamic(slice.getA().getType()) ||
-      llvm::any_of(slice.getStep(), [](int64_t step) { return step != 1; }))
+      llvm::any_of(slice.getStep(), [](int64_t step) { return step != 1; }) ||
+      !llvm::all_of(slice.getStart(), [](const Size &start) { return start.isNumber(); }))
     return {};
   SmallVector<int64_t> start;
   for (const Size &size : slice.getStart())

@@ -118,3 +118,39 @@ weft.func @others(%x: tensor<9xf32, #cpu>) -> (tensor<2xf32, #cpu>, tensor<2xf32
   }
   weft.return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<3xf32, #cpu>, tensor<3xf32, #cpu>, tensor<3xf32, #cpu>, tensor<3xf32, #cpu>, tensor<3xf32, #cpu>
 }
+
+// -----
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+
+// A place that is a size of the call stays one.
+// CHECK-LABEL: weft.func @symbols
+// CHECK-NOT:     weft.dynamic_slice
+weft.func @symbols(%x: tensor<9xf32, #cpu>, %k: tensor<?xf32, #n>) -> (tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+  %0 = weft.fusion loop (%x) : (tensor<9xf32, #cpu>) -> tensor<2xf32, #cpu> {
+  ^bb0(%a: tensor<9xf32, #cpu>):
+    %s = weft.slice %a, start = [n], limit = [n + 2], step = [1] : tensor<9xf32, #cpu>
+    %v = weft.exp %s : tensor<2xf32, #cpu>
+    weft.yield %v : tensor<2xf32, #cpu>
+  }
+  %1 = weft.fusion loop (%x) : (tensor<9xf32, #cpu>) -> tensor<2xf32, #cpu> {
+  ^bb0(%a: tensor<9xf32, #cpu>):
+    %s = weft.slice %a, start = [n + 1], limit = [n + 3], step = [1] : tensor<9xf32, #cpu>
+    %v = weft.exp %s : tensor<2xf32, #cpu>
+    weft.yield %v : tensor<2xf32, #cpu>
+  }
+  %2 = weft.fusion loop (%x) : (tensor<9xf32, #cpu>) -> tensor<2xf32, #cpu> {
+  ^bb0(%a: tensor<9xf32, #cpu>):
+    %s = weft.slice %a, start = [n + 2], limit = [n + 4], step = [1] : tensor<9xf32, #cpu>
+    %v = weft.exp %s : tensor<2xf32, #cpu>
+    weft.yield %v : tensor<2xf32, #cpu>
+  }
+  %3 = weft.fusion loop (%x) : (tensor<9xf32, #cpu>) -> tensor<2xf32, #cpu> {
+  ^bb0(%a: tensor<9xf32, #cpu>):
+    %s = weft.slice %a, start = [n + 3], limit = [n + 5], step = [1] : tensor<9xf32, #cpu>
+    %v = weft.exp %s : tensor<2xf32, #cpu>
+    weft.yield %v : tensor<2xf32, #cpu>
+  }
+  weft.return %0, %1, %2, %3 : tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>
+}

@@ -197,8 +197,10 @@ TEST_P(CudaKernels, NvrtcCompilesThem) {
     auto made = codegen::CudaKernel::deserialize(**object);
     ASSERT_TRUE(made) << made.status().message();
     // A fallback keeps the partial results of a whole row, for which registers need not suffice.
+    // To stay within 32 registers, ptxas keeps one value in local memory around the code of a failed check.
+    const uint64_t tolerated = made->usesChecks ? 4 : 0;
     if (each.kind == ir::FusionKind::loop)
-      EXPECT_EQ(made->resources.spillStoreBytes, 0u) << target;
+      EXPECT_LE(made->resources.spillStoreBytes, tolerated) << target;
     EXPECT_GT(made->resources.registers, 0u);
     EXPECT_EQ(made->cubin.substr(1, 3), "ELF");
     EXPECT_NE(made->ptx.find(std::string(".target ") + target), std::string::npos);
