@@ -127,8 +127,8 @@ public:
 
 private:
   RankedTensorType scalar() {
-    auto type = cast<RankedTensorType>(fusion->getResult(0).getType());
-    return RankedTensorType::get({}, IntegerType::get(fusion.getContext(), 64), type.getEncoding());
+    return RankedTensorType::get({}, IntegerType::get(fusion.getContext(), 64),
+                                 deviceOf(fusion->getResult(0).getType()));
   }
   Value constant(OpBuilder &builder, Location loc, int64_t value) {
     const RankedTensorType type = scalar();

@@ -14,7 +14,7 @@ config.test_exec_root = config.weft_build_test_dir
 config.environment["PATH"] = os.pathsep.join(
     [config.weft_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "LD_LIBRARY_PATH", "WEFT_CPU_QUEUE"):
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "LD_LIBRARY_PATH", "WEFT_CPU_QUEUE", "WEFT_CUDA_PATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%weft_source", config.weft_source_dir))

@@ -268,6 +268,12 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     variant->modes = trace.modes();
     bool tookGradients = trace.tookGradients();
     std::vector<Ref> effects = trace.effects();
+    if (const Slot *changed = trace.changedFlag())
+      fail(std::string("the function leaves a tensor from outside with requires_grad ") +
+               (changed->requiresGrad ? "set" : "cleared") +
+               ", which would happen once, while it is compiled: set it back in the function, or change it "
+               "between the calls",
+           loc, {}, "WEFT-C001");
     std::vector<Trace::Change> changes = trace.finish();
     region = bind(*variant, changes, results, effects, tookGradients);
     if (checksCaptures_)

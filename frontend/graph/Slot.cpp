@@ -142,6 +142,7 @@ void Slot::open(SlotState &other, Ref value) {
     view->shelf_.reserve(view->shelf_.size() + 1);
   // Nothing fails from here on.
   other.value = std::move(value);
+  other.requiresGrad = requiresGrad;
   other.side = nextSerial();
   sides_.push_back(other.side);
   for (Slot *view = views_.first(); view; view = views_.next(*view))
@@ -155,6 +156,7 @@ void Slot::exchange(SlotState &other) noexcept {
   std::swap(spec_, other.spec);
   std::swap(before_, other.before);
   std::swap(grad, other.grad);
+  std::swap(requiresGrad, other.requiresGrad);
   if (isPending(value_))
     pending().add(*this);
   else

@@ -25,6 +25,7 @@ struct SlotState {
   std::vector<Ref> before;    ///< earlier values that an undo may restore
   bool isRevocable = false;   ///< the slot is one of the `uncertainSlots`
   std::shared_ptr<Slot> grad;
+  bool requiresGrad = false; ///< as the slot's
 };
 
 /// The place of a slot in a `SlotList`.

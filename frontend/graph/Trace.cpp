@@ -286,6 +286,14 @@ void Trace::restore() noexcept {
   leave();
 }
 
+const Slot *Trace::changedFlag() const {
+  for (size_t i = 0; i < touched_.size(); ++i)
+    if (hidden_[i].state.side != 0 && touched_[i].argument < 0 &&
+        touched_[i].slot->requiresGrad != hidden_[i].state.requiresGrad)
+      return touched_[i].slot.get();
+  return nullptr;
+}
+
 std::vector<Trace::Change> Trace::finish() {
   GraphLock lock(graphMutex());
   std::vector<Change> changes;

@@ -137,9 +137,13 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   }
   if (value == slot_->requiresGrad)
     return *this;
-  // The flag is no value: a call could not set it as the trace does.
-  if (slot_->trace != TraceMark(Trace::current()))
-    refuseInTrace("requires_grad_() of a tensor that is older than the call", loc);
+  // What is older than the trace has a flag for each side. A call could not set that of a view.
+  if (Trace *trace = Trace::current(); slot_->trace != TraceMark(trace)) {
+    if (slot_->view())
+      refuseInTrace("requires_grad_() of a view that is older than the call", loc);
+    if (trace)
+      trace->touch(slot_);
+  }
   slot_->requiresGrad = value;
   if (slot_->view()) {
     slot_->setValue({}); // computed again, as a leaf or as none

@@ -83,8 +83,9 @@ public:
     for (Replaced &replaced : replaced_)
       replaced.slot->close(replaced.hidden);
   }
-  /// Called when something was made.
+  /// Called before something changes.
   void use() { isUsed_ = true; }
+  bool isUsed() const { return isUsed_; }
   /// Gives a slot another value.
   void replace(const std::shared_ptr<Slot> &slot, Ref value) {
     isUsed_ = true;
@@ -116,8 +117,10 @@ public:
       replaced.slot->cutViews(); // its type changes
   }
   void publish() noexcept override {
+    if (!isUsed_) // the members of the other side are as they were, or newer
+      return;
     exchange();
-    state_->changes += isUsed_;
+    ++state_->changes;
   }
 
 private:
@@ -190,6 +193,7 @@ void OptimizerState::splitCounter(const std::vector<Member *> &taking, const std
          "gradient than at the first: compile the two steps as two functions",
          loc);
   SuspendTrace suspend;
+  draft.use();
   for (const auto *part : {&taking, &rest}) {
     auto counter = std::make_shared<Counter>();
     counter->steps = wrap(before, slot->loc);
@@ -246,6 +250,8 @@ void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
     draft.exchange();
     throw;
   }
+  if (!draft.isUsed()) // and `stepping` are members of this side
+    return;
   draft.exchange();
   draft.prepare();
   draft.publish();
@@ -303,10 +309,14 @@ void OptimizerState::makeState(const std::vector<Member *> &stepping, Draft &dra
       if (!counter)
         counter = makeCounter(0, device, loc);
       draft.use();
+      // A member with a count has its pieces.
+      if (member->pieces.empty())
+        makePieces(*member);
       member->counter = counter;
-    }
-    if (member->pieces.empty())
+    } else if (member->pieces.empty() && !groups[member->group].rule->pieces().empty()) {
+      draft.use();
       makePieces(*member);
+    }
   }
 }
 

@@ -58,8 +58,10 @@ WEFT_API void countHandle(const frontend::Slot *slot, int change) noexcept;
 class SlotPointer : public std::shared_ptr<frontend::Slot> {
 public:
   SlotPointer() = default;
-  explicit SlotPointer(std::shared_ptr<frontend::Slot> slot) : shared_ptr(std::move(slot)) { count(1); }
-  SlotPointer(const SlotPointer &other) : shared_ptr(other) { count(1); }
+  explicit SlotPointer(std::shared_ptr<frontend::Slot> slot) noexcept : shared_ptr(std::move(slot)) {
+    count(1);
+  }
+  SlotPointer(const SlotPointer &other) noexcept : shared_ptr(other) { count(1); }
   SlotPointer(SlotPointer &&other) noexcept = default;
   ~SlotPointer() { count(-1); }
   SlotPointer &operator=(SlotPointer other) noexcept {

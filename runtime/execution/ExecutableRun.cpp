@@ -158,7 +158,9 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
   issued->no_memory = std::make_shared<Failure>(out_of_memory());
   const uint64_t bytes = kept_bytes();
   queue.await_room(bytes);
+  queue.finish_passed(); // not below, since it may run what frees the memory of others
   std::unique_lock order(order_mutex());
+  issued->sequence = next_sequence(); // a failure that is seen from here on stops this call
   bool may_fail = any_fallible;
   for (size_t i = 0; i < arguments.size(); ++i) {
     Buffer &argument = *arguments[i];
@@ -178,7 +180,6 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
       output->foreign_tickets(queue, /*writes=*/true, issued->foreign);
       output->points_before(/*writes=*/true, issued->points);
     }
-  issued->sequence = next_sequence();
   // Issuing takes less than a hand-off to the queue's thread.
   Ticket place;
   if (mode == QueueMode::automatic && issued->foreign.empty())

@@ -157,7 +157,7 @@ bool is_copied(const GemmChains &s) {
 /// at least eight ninths of their registers.
 bool is_transposed(const GemmChains &s) {
   const int64_t filled = (s.m + lanes - 1) / lanes * lanes;
-  return s.b_n != 1 && s.b_k == 1 && (s.a_k == 1 || s.a_m == 1) && s.k <= s.chain &&
+  return s.m > 0 && s.b_n != 1 && s.b_k == 1 && (s.a_k == 1 || s.a_m == 1) && s.k <= s.chain &&
          filled <= tileRegisters * lanes && 8 * filled <= 9 * s.m && 2 * s.m * (s.k + s.n) <= s.k * s.n;
 }
 

@@ -545,8 +545,7 @@ Ticket Queue::try_begin_issue() {
   Ticket place;
   if (state_->post || !state_->before.done())
     return place;
-  std::unique_lock lock(state_->mutex);
-  state_->finish_passed(lock);
+  const std::lock_guard lock(state_->mutex);
   if (state_->issued != state_->submitted)
     return place;
   place.state_ = state_;

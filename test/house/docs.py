@@ -9,6 +9,7 @@ A fenced block whose info string has the word `run`, `check`, `file=` or `from=`
   cpp run       a whole program; it is compiled against the build, as C++20 with warnings as errors, and run. A
                 block "text output" right after it is what it prints. `cpp check` compiles only.
   mlir check    a module that weft-opt parses and verifies; what it prints parses again.
+  ... nvrtc     the block is left out in a build without CUDA (WEFT_CUDA=OFF).
   ... file=F    the block is also written to the file F, for the blocks after it.
   ... from=F    the block is a quotation: it occurs in the file F of the tree, as it stands. A line "..." leaves
                 something out.
@@ -85,9 +86,19 @@ def sessions(text):
     return result
 
 
+def has_cuda(build):
+    """Whether a build compiles kernels for CUDA devices."""
+    cache = os.path.join(build, "CMakeCache.txt")
+    if not os.path.isfile(cache):
+        return True
+    with open(cache, encoding="utf-8") as file:
+        return "\nWEFT_CUDA:BOOL=OFF\n" not in file.read()
+
+
 class Runner:
     def __init__(self, checks, build, folder):
         self.checks, self.build, self.folder = checks, build, folder
+        self.has_cuda = has_cuda(build)
         self.environment = {
             **os.environ, "PATH": os.path.join(build, "bin") + os.pathsep + os.environ["PATH"],
             # A document must not depend on what earlier runs left in the user's cache.
@@ -121,7 +132,7 @@ class Runner:
             source = read(block.source) if os.path.isfile(os.path.join(ROOT, block.source)) else None
             self.checks.check(source is not None and quotes(block.text, source),
                               f"{block.where}: {block.source} does not say this")
-        if not block.words & {"run", "check"}:
+        if not block.words & {"run", "check"} or ("nvrtc" in block.words and not self.has_cuda):
             return
         if block.language == "console":
             commands = sessions(block.text)

@@ -15,7 +15,7 @@ void raiseAccess(const Warp &warp, FaultKind kind, uint32_t lane, Space space, u
                  uint32_t bytes, Access access) {
   constexpr std::string_view spaces[] = {"generic", "global", "constant", "shared", "local", "parameter"};
   std::string what(spaces[size_t(space)]);
-  what += access == Access::read ? " read" : access == Access::write ? " write" : " atomic";
+  what += isRead(access) ? " read" : access == Access::write ? " write" : " atomic";
   if (kind != FaultKind::misaligned && space == Space::global)
     what += " (" + warp.block->memory->describe(address) + ")";
   raise(warp, kind, lane, std::move(what), bytes, address);
@@ -40,7 +40,7 @@ std::byte *locateGeneric(Warp &warp, uint32_t lane, Space space, uint64_t addres
   }
   if (address & (bytes - 1))
     raiseAccess(warp, FaultKind::misaligned, lane, Space::param, address, bytes, access);
-  if (access != Access::read)
+  if (!isRead(access))
     raiseAccess(warp, FaultKind::readOnly, lane, Space::param, address, bytes, access);
   if (address >= warp.block->parameterBytes || warp.block->parameterBytes - address < bytes)
     raiseAccess(warp, FaultKind::outOfBounds, lane, Space::param, address, bytes, access);
@@ -54,7 +54,7 @@ enum LoadFlags : uint8_t { narrow = 1, synchronizes = 2, releases = 4 };
 
 /// Operands: address, registers. Mode: the space, above the lower four bits.
 template <class T, uint32_t count, Space space> void load(Warp &warp, const Instruction &i, uint32_t mask) {
-  Access access = (i.flags & synchronizes) ? Access::atomic : Access::read;
+  Access access = (i.flags & synchronizes) ? Access::atomicRead : Access::read;
   forLanes(mask, [&](uint32_t lane) {
     const std::byte *from = locate<space>(warp, lane, addressOf(warp, i, 0, lane), count * sizeof(T), access);
     for (uint32_t k = 0; k < count; ++k)

@@ -27,17 +27,19 @@ bool sameWarp(uint32_t a, uint32_t b) { return a / lanesOfWarp == b / lanesOfWar
 
 void Shadow::clear() { std::fill(cells.begin(), cells.end(), Cell()); }
 
-void Shadow::read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell) {
+void Shadow::read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell, bool atomic) {
   uint32_t thread = threadOf(warp, lane), epoch = warp.block->epoch;
   if (!cell.written)
     raise(warp, FaultKind::uninitialized, lane, "read of shared memory that nothing has written", bytes,
           offset);
-  if (cell.writer && cell.writeEpoch == epoch && cell.writer != thread + 1 &&
+  if (cell.writer && cell.writeEpoch == epoch && cell.writer != thread + 1 && !(atomic && cell.atomic) &&
       (!sameWarp(cell.writer - 1, thread) || cell.writeWarpEpoch == warp.epoch))
     raise(warp, FaultKind::sharedRace, lane,
           "read of shared memory that " + threadText(warp, cell.writer - 1) +
               " wrote, without a barrier between",
           bytes, offset);
+  if (atomic) // which atomic writes may follow
+    return;
   if (cell.readEpoch != epoch || !cell.reader) {
     cell.manyOfWarp = cell.manyOfBlock = false;
   } else if (cell.reader != thread + 1) {
@@ -80,8 +82,8 @@ void Shadow::touch(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t by
     if (access == Access::atomic && !cell.written)
       raise(warp, FaultKind::uninitialized, lane, "atomic on shared memory that nothing has written", bytes,
             offset);
-    if (access == Access::read)
-      read(warp, lane, offset, bytes, cell);
+    if (isRead(access))
+      read(warp, lane, offset, bytes, cell, access == Access::atomicRead);
     else
       write(warp, lane, offset, bytes, cell, access == Access::atomic);
   }
@@ -115,13 +117,16 @@ GlobalShadow::Page &GlobalShadow::page(uint64_t number) {
 
 void GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
                          Cell &cell) {
-  bool ordered = !cell.writer || cell.writer == current || acquired.count(cell.writer) ||
-                 (access == Access::atomic && cell.atomic);
+  bool isAtomic = access == Access::atomic || access == Access::atomicRead;
+  bool ordered =
+      !cell.writer || cell.writer == current || acquired.count(cell.writer) || (isAtomic && cell.atomic);
   if (!ordered)
     raise(warp, FaultKind::globalRace, lane,
-          std::string(access == Access::read ? "read of" : "write to") + " global memory that block " +
+          std::string(isRead(access) ? "read of" : "write to") + " global memory that block " +
               std::to_string(cell.writer - 1) + " wrote, without a fence and an atomic between",
           bytes, address);
+  if (access == Access::atomicRead) // which atomic writes may follow
+    return;
   if (access == Access::read) {
     if (cell.reader != current)
       cell.reader = cell.reader && !acquired.count(cell.reader) ? many : current;
@@ -147,7 +152,7 @@ void GlobalShadow::synchronize(Warp &warp, uint64_t address) {
 }
 
 void GlobalShadow::touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
-  if (access == Access::atomic)
+  if (access == Access::atomic || access == Access::atomicRead)
     synchronize(warp, address);
   Page &here = page(address / pageBytes);
   // Most accesses are of whole words. A page that has others has a cell for each byte, from then on.

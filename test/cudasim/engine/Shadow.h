@@ -21,7 +21,10 @@
 
 namespace weft::cudasim {
 
-enum class Access : uint8_t { read, write, atomic };
+/// `atomicRead`: a volatile, relaxed or acquire load, which races with writes that are not atomic.
+enum class Access : uint8_t { read, write, atomic, atomicRead };
+
+inline bool isRead(Access access) { return access == Access::read || access == Access::atomicRead; }
 
 struct Shadow {
   explicit Shadow(uint32_t bytes) : cells(bytes) {}
@@ -38,7 +41,7 @@ private:
     bool written = false, atomic = false, manyOfWarp = false, manyOfBlock = false;
     uint32_t writeEpoch = 0, readEpoch = 0, writeWarpEpoch = 0, readWarpEpoch = 0;
   };
-  void read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell);
+  void read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell, bool atomic);
   void write(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell, bool atomic);
   std::vector<Cell> cells;
 };

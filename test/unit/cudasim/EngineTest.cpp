@@ -173,6 +173,11 @@ TEST(EngineRaces, OfSharedMemory) {
   EXPECT_TRUE(run(one + "bar.sync 0;\n" + next, words, race).result.ok());
   EXPECT_TRUE(run(one + "bar.sync 0;\nred.shared.add.u32 [%r2], 1;", words, race).result.ok())
       << "atomics do not race";
+  // Nor do volatile loads with others; but one races with a plain write.
+  const std::string volatileLoads =
+      "@%p0 ld.volatile.shared.u32 %r4, [%r2];\n@!%p0 ld.shared.u32 %r4, [%r2];";
+  EXPECT_TRUE(run(one + "bar.sync 0;\nsetp.eq.u32 %p0, %r0, 0;\n" + volatileLoads, words, race).result.ok());
+  expectFault(run(one + "ld.volatile.shared.u32 %r4, [%r2];", words, race), FaultKind::sharedRace, "read");
 }
 
 TEST(EngineRaces, OfBlocks) {
@@ -184,6 +189,14 @@ TEST(EngineRaces, OfBlocks) {
                   words, options),
               FaultKind::globalRace, "block 0 read");
   EXPECT_TRUE(run("red.global.add.u32 [%a], 1;", words, options).result.ok());
+  EXPECT_TRUE(run("mov.u32 %r0, %ctaid.x;\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 ld.volatile.global.u32 %r1, [%a];\n"
+                  "@!%p0 ld.global.u32 %r1, [%a];",
+                  words, options)
+                  .result.ok());
+  expectFault(run("mov.u32 %r0, %ctaid.x;\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 st.global.u32 [%a], 1;\n"
+                  "@!%p0 ld.relaxed.gpu.global.u32 %r1, [%a];",
+                  words, options),
+              FaultKind::globalRace, "block 0 wrote");
   // Neighbouring bytes are no race.
   EXPECT_TRUE(
       run("mov.u32 %r0, %ctaid.x;\ncvt.u64.u32 %q0, %r0;\nadd.u64 %q0, %a, %q0;\nst.global.u8 [%q0], 1;",

@@ -17,6 +17,8 @@
 
 #include <functional>
 #include <new>
+#include <thread>
+#include <utility>
 
 using namespace weft;
 
@@ -224,7 +226,7 @@ TEST(TraceState, AnOptimiserMayEndInATrace) {
 // What is no value
 //===----------------------------------------------------------------------===//
 
-TEST(TraceState, WhetherATensorFromOutsideRequiresAGradientCannotChange) {
+TEST(TraceState, AFunctionSetsBackWhetherATensorRequiresAGradient) {
   Tensor w = ones({2}), v = ones({2}).requires_grad_();
   auto f = compile([&](Tensor x) {
     w.requires_grad_(false); // it does not
@@ -232,13 +234,67 @@ TEST(TraceState, WhetherATensorFromOutsideRequiresAGradientCannotChange) {
     return x.detach().requires_grad_() * 2;
   });
   EXPECT_EQ(f(ones({2})).to_vector<float>(), Floats(2, 2));
-  auto sets = compile([&](Tensor x) {
-    w.requires_grad_();
-    return x * w;
+  // As two networks that are trained against each other: the other one is frozen for a part of the step.
+  std::vector<bool> seen;
+  auto freezes = compile([&](Tensor x) {
+    v.requires_grad_(false);
+    Tensor frozen = x.detach().requires_grad_() * v;
+    std::thread([&] { seen.push_back(v.requires_grad()); }).join();
+    (frozen * frozen).sum().backward();
+    v.requires_grad_();
+    (x * v).sum().backward();
+    return frozen.detach();
   });
-  EXPECT_ERROR(sets(ones({2})), "requires_grad_() of a tensor that is older than the call inside a compiled "
+  for (int call = 1; call <= 3; ++call) {
+    EXPECT_EQ(freezes(full({2}, 3.0)).to_vector<float>(), Floats(2, 3));
+    EXPECT_EQ(v.grad().to_vector<float>(), Floats(2, 3.0F * static_cast<float>(call)));
+    EXPECT_EQ(v.to_vector<float>(), Floats(2, 1));
+  }
+  EXPECT_TRUE(v.requires_grad());
+  for (const bool requires_grad : {true, false}) {
+    Tensor &changed = requires_grad ? w : v;
+    auto leaves = compile([&](Tensor x) {
+      changed.requires_grad_(requires_grad);
+      return x * changed;
+    });
+    EXPECT_ERROR(leaves(ones({2})), "leaves a tensor from outside with requires_grad");
+    EXPECT_EQ(changed.requires_grad(), !requires_grad);
+  }
+}
+
+TEST(TraceState, WhetherAViewFromOutsideRequiresAGradientCannotChange) {
+  Tensor w = ones({2}), view = w.slice(0, 0, 1);
+  auto sets = compile([&](Tensor x) {
+    view.requires_grad_();
+    return x * view;
+  });
+  EXPECT_ERROR(sets(ones({2})), "requires_grad_() of a view that is older than the call inside a compiled "
                                 "function would happen once");
-  EXPECT_FALSE(w.requires_grad());
+  EXPECT_FALSE(view.requires_grad());
+}
+
+TEST(TraceState, WhatAnotherThreadMakesForAnOptimizerStaysBesideATraceThatMakesNothing) {
+  Tensor p = ones({2}).requires_grad_(), q = ones({2}).requires_grad_(), s = ones({2}).requires_grad_();
+  optim::Adam adam({p, q}, {.lr = 0.5});
+  p.sum().backward();
+  adam.step(); // p alone has state
+  bool isFirst = true;
+  auto step = compile([&] {
+    p.set_grad({});
+    p.sum().backward();
+    adam.step();
+    if (std::exchange(isFirst, false))
+      std::thread([&] {
+        q.sum().backward();
+        s.sum().backward();
+        adam.add_param_group({s}, {.lr = 0.5});
+      }).join();
+  });
+  step();
+  adam.step();
+  synchronize();
+  EXPECT_LT(s.to_vector<float>()[0], 0.9F) << "the group that the other thread added is there";
+  EXPECT_LT(q.to_vector<float>()[0], 0.9F);
 }
 
 /// The type of a view that a trace cuts off is that of the view for everybody else.
