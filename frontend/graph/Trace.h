@@ -116,8 +116,8 @@ public:
     Ref gradValue;                   ///< the value of that gradient, if the trace made it
   };
   std::vector<Change> finish();
-  /// A slot from outside that requires a gradient in the trace, and none outside, or the other way round; null
-  /// if there is none. A call could not repeat that.
+  /// A slot from outside that requires a gradient in the trace, and none outside, or the other way round;
+  /// null if there is none. A call could not repeat that.
   const Slot *changedFlag() const;
   /// Whether the trace touched a slot from outside directly, and not through the tensor of an argument.
   bool touched(const Slot &slot) const { return index_.contains(&slot); }

@@ -154,3 +154,47 @@ weft.func @symbols(%x: tensor<9xf32, #cpu>, %k: tensor<?xf32, #n>) -> (tensor<2x
   }
   weft.return %0, %1, %2, %3 : tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>
 }
+
+// -----
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+
+// A place is a number also where the result has a size of the call.
+// CHECK-LABEL: weft.func @dynamic
+// CHECK-COUNT-4: weft.dynamic_slice %{{.*}}, starts(%{{.*}}, %{{.*}}), sizes = [1, 4] : tensor<8x4xf32, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
+weft.func @dynamic(%x: tensor<8x4xf32, #cpu>, %y: tensor<?x4xf32, #n>) -> (tensor<?x4xf32, #n>, tensor<?x4xf32, #n>, tensor<?x4xf32, #n>, tensor<?x4xf32, #n>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 256>]} {
+  %0 = weft.fusion loop (%x, %y) : (tensor<8x4xf32, #cpu>, tensor<?x4xf32, #n>) -> tensor<?x4xf32, #n> {
+  ^bb0(%a: tensor<8x4xf32, #cpu>, %b: tensor<?x4xf32, #n>):
+    %s = weft.slice %a, start = [0, 0], limit = [1, 4], step = [1, 1] : tensor<8x4xf32, #cpu>
+    %r = weft.reshape %s : tensor<1x4xf32, #cpu> -> tensor<4xf32, #cpu>
+    %u = weft.broadcast_in_dim %r, dims = [1] : tensor<4xf32, #cpu> -> tensor<?x4xf32, #n>
+    %v = weft.add %b, %u : tensor<?x4xf32, #n>
+    weft.yield %v : tensor<?x4xf32, #n>
+  }
+  %1 = weft.fusion loop (%x, %y) : (tensor<8x4xf32, #cpu>, tensor<?x4xf32, #n>) -> tensor<?x4xf32, #n> {
+  ^bb0(%a: tensor<8x4xf32, #cpu>, %b: tensor<?x4xf32, #n>):
+    %s = weft.slice %a, start = [1, 0], limit = [2, 4], step = [1, 1] : tensor<8x4xf32, #cpu>
+    %r = weft.reshape %s : tensor<1x4xf32, #cpu> -> tensor<4xf32, #cpu>
+    %u = weft.broadcast_in_dim %r, dims = [1] : tensor<4xf32, #cpu> -> tensor<?x4xf32, #n>
+    %v = weft.add %b, %u : tensor<?x4xf32, #n>
+    weft.yield %v : tensor<?x4xf32, #n>
+  }
+  %2 = weft.fusion loop (%x, %y) : (tensor<8x4xf32, #cpu>, tensor<?x4xf32, #n>) -> tensor<?x4xf32, #n> {
+  ^bb0(%a: tensor<8x4xf32, #cpu>, %b: tensor<?x4xf32, #n>):
+    %s = weft.slice %a, start = [2, 0], limit = [3, 4], step = [1, 1] : tensor<8x4xf32, #cpu>
+    %r = weft.reshape %s : tensor<1x4xf32, #cpu> -> tensor<4xf32, #cpu>
+    %u = weft.broadcast_in_dim %r, dims = [1] : tensor<4xf32, #cpu> -> tensor<?x4xf32, #n>
+    %v = weft.add %b, %u : tensor<?x4xf32, #n>
+    weft.yield %v : tensor<?x4xf32, #n>
+  }
+  %3 = weft.fusion loop (%x, %y) : (tensor<8x4xf32, #cpu>, tensor<?x4xf32, #n>) -> tensor<?x4xf32, #n> {
+  ^bb0(%a: tensor<8x4xf32, #cpu>, %b: tensor<?x4xf32, #n>):
+    %s = weft.slice %a, start = [3, 0], limit = [4, 4], step = [1, 1] : tensor<8x4xf32, #cpu>
+    %r = weft.reshape %s : tensor<1x4xf32, #cpu> -> tensor<4xf32, #cpu>
+    %u = weft.broadcast_in_dim %r, dims = [1] : tensor<4xf32, #cpu> -> tensor<?x4xf32, #n>
+    %v = weft.add %b, %u : tensor<?x4xf32, #n>
+    weft.yield %v : tensor<?x4xf32, #n>
+  }
+  weft.return %0, %1, %2, %3 : tensor<?x4xf32, #n>, tensor<?x4xf32, #n>, tensor<?x4xf32, #n>, tensor<?x4xf32, #n>
+}
