@@ -196,6 +196,11 @@ struct Executable::Impl {
                    std::span<LaunchRun> runs) const;
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
                  Queue &queue, bool serial, const CallOrigin *origin) const;
+  /// Tells those that wait for results of a call, and the next users of the state that it writes, that it
+  /// failed.
+  void note_failure(std::span<const std::shared_ptr<Buffer>> arguments,
+                    std::span<const std::shared_ptr<Buffer>> results,
+                    const std::shared_ptr<Failure> &failure) const;
   /// Issues a call that overlaps with others; `made` has its results.
   Status run_ahead(const std::shared_ptr<Executable> &self,
                    std::span<const std::shared_ptr<Buffer>> arguments,

@@ -142,6 +142,17 @@ Status Executable::Impl::in_call(const Status &status, uint64_t call,
   });
 }
 
+void Executable::Impl::note_failure(std::span<const std::shared_ptr<Buffer>> arguments,
+                                    std::span<const std::shared_ptr<Buffer>> results,
+                                    const std::shared_ptr<Failure> &failure) const {
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!signature.results[i].is_alias())
+      results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (signature.arguments[i].donated)
+      arguments[i]->note_failure(failure, /*permanent=*/false);
+}
+
 Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
                                    std::span<const std::shared_ptr<Buffer>> arguments,
                                    std::span<const std::shared_ptr<Buffer>> made, Queue &queue,
@@ -348,13 +359,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
         }
         queue->report(failure);
       }
-      const Signature &signature = executable->impl_->signature;
-      for (size_t i = 0; i < results.size(); ++i)
-        if (!signature.results[i].is_alias())
-          results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
-      for (size_t i = 0; i < arguments.size(); ++i)
-        if (signature.arguments[i].donated)
-          arguments[i]->note_failure(failure, /*permanent=*/false);
+      executable->impl_->note_failure(arguments, results, failure);
     }
   };
   const uint64_t bytes = impl.kept_bytes();

@@ -65,15 +65,8 @@ Status IssuedCall::issue_here(bool host_sees) {
   return status;
 }
 
-/// Tells those that wait for results, and the next users of state. What is issued later finds it here.
 void IssuedCall::fail(const std::shared_ptr<Failure> &failure) {
-  const Signature &signature = function->signature;
-  for (size_t i = 0; i < results.size(); ++i)
-    if (!signature.results[i].is_alias())
-      results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (signature.arguments[i].donated)
-      arguments[i]->note_failure(failure, /*permanent=*/false);
+  function->note_failure(arguments, results, failure);
   over_ = true;
 }
 
