@@ -35,7 +35,20 @@ struct Tile {
   bool add, relu; ///< to the chains before, which are in c
 };
 
-/// Rounds in the order of single ops: chains, bias, residual, relu, which leaves a NaN.
+/// What comes after the chains, rounded in the order of single ops: bias, residual, relu, which leaves a NaN.
+/// The bias is in a register if `has_bias`; a residual is read where `filled`, and null if there is none.
+inline __m512 finish(__m512 sum, bool has_bias, __m512 bias, const float *residual, __mmask16 filled,
+                     bool relu) {
+  const __m512 zero = _mm512_setzero_ps();
+  if (has_bias)
+    sum = _mm512_add_ps(sum, bias);
+  if (residual)
+    sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(filled, residual));
+  if (relu)
+    sum = _mm512_mask_mov_ps(sum, _mm512_cmp_ps_mask(sum, zero, _CMP_LT_OQ), zero);
+  return sum;
+}
+
 template <int rows, int registers> void store_tile(const Tile &t, const __m512 (&sums)[rows][registers]) {
   const __m512 zero = _mm512_setzero_ps();
 #pragma clang loop unroll(full)
@@ -48,12 +61,7 @@ template <int rows, int registers> void store_tile(const Tile &t, const __m512 (
       __m512 sum = sums[x][v];
       if (t.add)
         sum = _mm512_add_ps(_mm512_maskz_loadu_ps(filled, t.c + at), sum);
-      if (t.bias)
-        sum = _mm512_add_ps(sum, bias);
-      if (t.residual)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(filled, t.residual + at));
-      if (t.relu)
-        sum = _mm512_mask_mov_ps(sum, _mm512_cmp_ps_mask(sum, zero, _CMP_LT_OQ), zero);
+      sum = finish(sum, t.bias, bias, t.residual ? t.residual + at : nullptr, filled, t.relu);
       _mm512_mask_storeu_ps(t.c + at, filled, sum);
     }
   }
@@ -177,14 +185,9 @@ void store_transposed(const GemmChains &s, int64_t j, const float *transposed, i
       if (i + x >= s.m)
         break;
       const int64_t at = (i + x) * s.c_m + j;
-      __m512 sum = tile[x];
-      if (s.bias)
-        sum = _mm512_add_ps(sum, bias);
-      if (s.residual)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(filled, s.residual + at));
-      if (s.relu)
-        sum = _mm512_mask_mov_ps(sum, _mm512_cmp_ps_mask(sum, zero, _CMP_LT_OQ), zero);
-      _mm512_mask_storeu_ps(s.c + at, filled, sum);
+      _mm512_mask_storeu_ps(
+          s.c + at, filled,
+          finish(tile[x], s.bias, bias, s.residual ? s.residual + at : nullptr, filled, s.relu));
     }
   }
 }
