@@ -27,8 +27,8 @@ using namespace mlir;
 
 namespace weft::codegen {
 
-/// The version of the printer: increase it when the same kernel text gives other CUDA C++.
-static constexpr const char *printerVersion = "weft-cuda-1";
+/// The printer's version: a hash of the files that decide which CUDA C++ a kernel text gives.
+static constexpr const char *printerVersion = WEFT_PRINTER_HASH;
 
 //===----------------------------------------------------------------------===//
 // What a compilation gives
@@ -144,7 +144,8 @@ Expected<CudaCompiler> CudaCompiler::make(llvm::StringRef target) {
 }
 
 std::string CudaCompiler::identity() const {
-  return std::string(printerVersion) + ", nvrtc " + nvrtc->version() + ", " + llvm::join(options, " ");
+  return std::string("weft-cuda ") + printerVersion + ", nvrtc " + nvrtc->version() + " " + nvrtc->build() +
+         ", " + llvm::join(options, " ");
 }
 
 Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::StringRef name,
@@ -177,9 +178,9 @@ Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::St
 }
 
 Expected<std::string> disassemble(const std::string &cubin) {
-  Expected<std::string> tool = findCudaTool("nvdisasm");
-  if (!tool)
-    return tool.status();
+  Expected<std::vector<std::string>> tools = findCudaTools("nvdisasm");
+  if (!tools)
+    return tools.status();
   llvm::SmallString<128> input, output;
   int file;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("weft", "cubin", file, input))
@@ -198,15 +199,20 @@ Expected<std::string> disassemble(const std::string &cubin) {
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("weft", "sass", output))
     return Status::error("cannot make a temporary file for nvdisasm: " + error.message());
   llvm::FileRemover removeOutput(output);
-  std::string problem;
-  const llvm::StringRef arguments[] = {*tool, "--print-code", input};
   const std::optional<llvm::StringRef> redirects[] = {std::nullopt, output.str(), std::nullopt};
-  const int code = llvm::sys::ExecuteAndWait(*tool, arguments, std::nullopt, redirects, 0, 0, &problem);
-  auto text = llvm::MemoryBuffer::getFile(output);
-  if (code != 0 || !text)
-    return Status::error("'" + *tool + "' ended with code " + std::to_string(code) +
-                         (problem.empty() ? "" : ": " + problem));
-  return (*text)->getBuffer().str();
+  // A tool of an older CUDA does not know the newer architectures.
+  std::string failed;
+  for (const std::string &tool : *tools) {
+    std::string problem;
+    const llvm::StringRef arguments[] = {tool, "--print-code", input};
+    const int code = llvm::sys::ExecuteAndWait(tool, arguments, std::nullopt, redirects, 0, 0, &problem);
+    auto text = llvm::MemoryBuffer::getFile(output);
+    if (code == 0 && text)
+      return (*text)->getBuffer().str();
+    failed += (failed.empty() ? "'" : "; '") + tool + "' ended with code " + std::to_string(code) +
+              (problem.empty() ? "" : ": " + problem);
+  }
+  return Status::error(failed);
 }
 
 } // namespace weft::codegen

@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/Nvrtc.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -19,6 +22,8 @@
 #if WEFT_CUDA
 #include <cuda.h>
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <nvrtc.h>
 #endif
 
@@ -56,15 +61,17 @@ std::vector<std::string> cudaFolders() {
 
 } // namespace
 
-Expected<std::string> findCudaTool(const std::string &name) {
-  std::vector<std::string> folders = cudaFolders();
-  for (const std::string &folder : folders)
+Expected<std::vector<std::string>> findCudaTools(const std::string &name) {
+  std::vector<std::string> folders = cudaFolders(), found;
+  for (const std::string &folder : llvm::reverse(folders))
     for (const char *part : {"/bin/", "/"})
       if (llvm::sys::fs::can_execute(folder + part + name))
-        return folder + part + name;
+        found.push_back(folder + part + name);
   if (onlyFolder().empty())
-    if (auto found = llvm::sys::findProgramByName(name))
-      return *found;
+    if (auto inPath = llvm::sys::findProgramByName(name); inPath && !llvm::is_contained(found, *inPath))
+      found.push_back(*inPath);
+  if (!found.empty())
+    return found;
   return Status::error("'" + name + "' was not found in " + llvm::join(folders, ", ") +
                        (onlyFolder().empty() ? std::string(" or PATH")
                                              : std::string(", where WEFT_CUDA_PATH says that CUDA is")) +
@@ -112,6 +119,7 @@ public:
   static Expected<const Nvrtc *> load();
 
   std::string version() const override { return std::to_string(major) + "." + std::to_string(minor); }
+  std::string build() const override { return buildId; }
   std::string path() const override { return file; }
   Expected<CudaBinary> compile(const std::string &text, const std::string &name,
                                llvm::ArrayRef<std::string> options) const override;
@@ -120,9 +128,45 @@ private:
   static void *open(const std::string &file, std::string &problem);
 
   NvrtcTable table;
-  std::string file;
+  std::string file, buildId;
   int major = 0, minor = 0;
 };
+
+/// The build identifier of a shared object, from its note in memory; empty if it has none.
+std::string buildIdOf(void *library) {
+  link_map *map = nullptr;
+  if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+    return "";
+  struct Search {
+    ElfW(Addr) base;
+    std::string found;
+  } search{map->l_addr, ""};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info *object, size_t, void *data) {
+        auto &search = *static_cast<Search *>(data);
+        if (object->dlpi_addr != search.base)
+          return 0;
+        for (const ElfW(Phdr) & part : llvm::ArrayRef(object->dlpi_phdr, object->dlpi_phnum)) {
+          if (part.p_type != PT_NOTE)
+            continue;
+          llvm::StringRef notes(reinterpret_cast<const char *>(object->dlpi_addr + part.p_vaddr),
+                                part.p_memsz);
+          while (notes.size() >= sizeof(ElfW(Nhdr))) {
+            ElfW(Nhdr) note;
+            std::memcpy(&note, notes.data(), sizeof note);
+            const size_t name = llvm::alignTo(note.n_namesz, 4), bytes = llvm::alignTo(note.n_descsz, 4);
+            if (notes.size() - sizeof note < name + bytes)
+              break;
+            if (note.n_type == NT_GNU_BUILD_ID && notes.substr(sizeof note, 4) == llvm::StringRef("GNU", 4))
+              search.found = llvm::toHex(notes.substr(sizeof note + name, note.n_descsz), /*LowerCase=*/true);
+            notes = notes.drop_front(sizeof note + name + bytes);
+          }
+        }
+        return 1;
+      },
+      &search);
+  return search.found;
+}
 
 /// NVRTC opens its library of built-in functions by its name, and the wheel has no run path. So open that
 /// library first, where it lies beside.
@@ -176,6 +220,7 @@ Expected<const Nvrtc *> LoadedNvrtc::load() {
                          std::to_string(CUDA_VERSION / 1000) + "; install that version");
   if (made->table.nvrtcVersion(&made->major, &made->minor) != NVRTC_SUCCESS)
     return Status::error("'" + made->file + "' does not say its version: reinstall it");
+  made->buildId = buildIdOf(library);
   return made.release(); // for the rest of the process
 }
 

@@ -22,6 +22,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weft::codegen {
 
@@ -39,6 +40,10 @@ public:
 
   /// "13.0"
   virtual std::string version() const = 0;
+  /// What tells this library from others of its version: the identifier that the linker gave it, in
+  /// hexadecimal. nvrtcVersion() has no patch release, and patch releases generate other code. Empty if the
+  /// library has none.
+  virtual std::string build() const = 0;
   /// The file that was loaded.
   virtual std::string path() const = 0;
   /// Compiles CUDA C++. An error has the compiler's messages. Several threads may compile at once.
@@ -46,9 +51,10 @@ public:
                                        llvm::ArrayRef<std::string> options) const = 0;
 };
 
-/// A tool of the CUDA toolkit, as "nvdisasm", in the folders of programs that belong to the folders above, or
-/// in PATH. An error says how to get it.
-Expected<std::string> findCudaTool(const std::string &name);
+/// The files that a tool of the CUDA toolkit, as "nvdisasm", has in the folders of programs that belong to
+/// the folders above, and in PATH; those of Weft's own folder come first, because they are of NVRTC's
+/// version. An error if there are none, which says how to get one.
+Expected<std::vector<std::string>> findCudaTools(const std::string &name);
 
 } // namespace weft::codegen
 
