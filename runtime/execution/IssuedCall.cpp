@@ -42,11 +42,13 @@ void IssuedCall::issue() noexcept {
     failure = arguments[i]->blocking(sequence);
   if (failure)
     return fail(failure);
-  Status status = start();
+  Status status = start(/*host_is_told=*/false);
   if (status.ok())
     return;
+  failure = abandoned_;
   try {
-    failure = std::make_shared<Failure>(std::move(status));
+    if (!failure)
+      failure = std::make_shared<Failure>(std::move(status));
   } catch (...) {
     failure = no_memory;
   }
@@ -60,7 +62,7 @@ Status IssuedCall::issue_here(bool host_sees) {
     if (arguments[i]->tracked())
       status = arguments[i]->settle(host_sees);
   if (status.ok())
-    status = start();
+    status = start(/*host_is_told=*/true);
   over_ = !status;
   return status;
 }
@@ -79,6 +81,11 @@ void IssuedCall::clear_if_seen(Buffer &buffer, uint64_t *flag) {
   flags_.cleared.push_back(flag);
 }
 
+void IssuedCall::set_if_failed(Buffer &buffer, uint64_t *flag) {
+  flagged_of_.push_back(&buffer);
+  flags_.flagged.push_back(flag);
+}
+
 Status IssuedCall::collect_flags() {
   const Signature &signature = function->signature;
   Device &device = *function->devices[static_cast<size_t>(function->overlaps_on)].device;
@@ -90,7 +97,7 @@ Status IssuedCall::collect_flags() {
       const Expected<uint64_t *> flag = argument.make_flag();
       if (!flag)
         return flag.status();
-      flags_.flagged.push_back(*flag);
+      set_if_failed(argument, *flag);
     }
     if (uint64_t *const flag = argument.flag()) {
       clear_if_seen(argument, flag);
@@ -105,12 +112,12 @@ Status IssuedCall::collect_flags() {
     if (!flag)
       return flag.status();
     clear_if_seen(*results[i], *flag);
-    flags_.flagged.push_back(*flag);
+    set_if_failed(*results[i], *flag);
   }
   return {};
 }
 
-Status IssuedCall::start() noexcept {
+Status IssuedCall::start(bool host_is_told) noexcept {
   const ProfiledCall profile{function->signature.function, number, origin ? &*origin : nullptr};
   Status status;
   try {
@@ -118,14 +125,34 @@ Status IssuedCall::start() noexcept {
   } catch (...) {
     status = no_memory->status();
   }
-  if (status.ok())
-    return status;
+  if (!status)
+    abandon(status, host_is_told);
+  return status;
+}
+
+/// Ends what was issued of a call that could not be issued whole.
+void IssuedCall::abandon(const Status &status, bool host_is_told) noexcept {
   // The stream uses the call's memory until it is done.
   if (begun_)
     queue->end_stream(*function->devices[static_cast<size_t>(function->overlaps_on)].device);
   for (Buffer *buffer : cleared_of_)
     buffer->note_flag(buffer->flag_failure(), UINT64_MAX);
-  return status;
+  if (!begun_)
+    return;
+  // The last launches may have set flags, which the next call then has to clear. What earlier calls did to
+  // them has to be known first: theirs are not cleared before the host has seen those failures.
+  queue->finish_issued();
+  std::shared_ptr<Failure> failure = no_memory;
+  try {
+    failure = std::make_shared<Failure>(status);
+  } catch (...) { // NOLINT(bugprone-empty-catch): then it is the one that was made beforehand
+  }
+  if (host_is_told)
+    failure->mark_seen();
+  for (Buffer *buffer : flagged_of_)
+    if (!buffer->is_flagged())
+      buffer->note_flag(failure, UINT64_MAX);
+  abandoned_ = std::move(failure);
 }
 
 Status IssuedCall::bind_and_issue() {

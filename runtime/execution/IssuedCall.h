@@ -46,10 +46,12 @@ public:
   Status issue_here(bool host_sees);
 
 private:
-  Status start() noexcept;
+  Status start(bool host_is_told) noexcept;
+  void abandon(const Status &status, bool host_is_told) noexcept;
   Status bind_and_issue();
   Status issue_segments(DeviceStream &stream);
   Status collect_flags();
+  void set_if_failed(Buffer &buffer, uint64_t *flag);
   void clear_if_seen(Buffer &buffer, uint64_t *flag);
   Status outcome();
   std::shared_ptr<Failure> blocked_by() const;
@@ -58,12 +60,13 @@ private:
   CallPointers pointers_;
   std::array<LaunchRun, maxPlanDevices> runs_;
   CallFlags flags_;
-  std::vector<Buffer *> cleared_of_;
-  std::shared_ptr<Buffer> record_;  ///< the host's copy of the record, in pinned memory
-  std::shared_ptr<Buffer> scalars_; ///< the same of the block of scalars
+  std::vector<Buffer *> cleared_of_, flagged_of_; ///< whose flags those of flags_ are
+  std::shared_ptr<Buffer> record_;                ///< the host's copy of the record, in pinned memory
+  std::shared_ptr<Buffer> scalars_;               ///< the same of the block of scalars
   Point end_;
-  bool begun_ = false; ///< its stream has work of it
-  bool over_ = false;  ///< nothing is left to finish
+  std::shared_ptr<Failure> abandoned_; ///< of a call that was begun and could not be issued whole
+  bool begun_ = false;                 ///< its stream has work of it
+  bool over_ = false;                  ///< nothing is left to finish
 };
 
 } // namespace weft::runtime

@@ -79,6 +79,8 @@ private:
 class SeparateStream final : public runtime::DeviceStream {
 public:
   explicit SeparateStream(SeparateDevice &device) : device_(device) {}
+  // Points keep the worker, and may be kept for longer than the stream.
+  ~SeparateStream() override { worker_->wait(worker_->submit([] {})); }
 
   Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) override {
     submit([this, to, from, bytes, direction] {
@@ -132,6 +134,9 @@ public:
   }
 
   Expected<Point> record() override {
+    if (device_.recordsLeft <= 0)
+      return Status::error("'" + device_.name() + "' can record no point");
+    --device_.recordsLeft;
     return Point(std::make_shared<Passed>(device_, worker_, worker_->submit([] {}), failure_));
   }
 
@@ -219,6 +224,7 @@ SeparateDevice &SeparateDevice::get(size_t number) {
   device.copiesIn = device.copiesOut = device.copiesWithin = device.bytesIn = device.bytesOut = 0;
   device.regions = device.runs = device.launches = device.waits = device.stalls = 0;
   device.delayUs = 0;
+  device.recordsLeft = INT_MAX;
   return device;
 }
 

@@ -19,6 +19,7 @@
 #include "runtime/memory/CachingAllocator.h"
 
 #include <atomic>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -53,6 +54,8 @@ public:
   /// Microseconds that the device waits before each copy and run, so that a missing wait of the host is
   /// found.
   std::atomic<int> delayUs{0};
+  /// How many more points its streams can record; an error then.
+  std::atomic<int> recordsLeft{INT_MAX};
 
 private:
   struct Segment {

@@ -182,6 +182,53 @@ TEST(IssuedCall, NamesTheCheckThatFailed) {
   EXPECT_GE(executable->planned_memory().temporaries, 64u) << "the record is counted";
 }
 
+/// Calls of `step` on one queue, whose results are dropped.
+Status call(const std::shared_ptr<Executable> &executable, Queue &queue, const std::shared_ptr<Buffer> &x,
+            const std::shared_ptr<Buffer> &state, QueueMode mode = QueueMode::automatic) {
+  std::vector<std::shared_ptr<Buffer>> results(2);
+  return executable->run(std::vector{x, state}, results, {&queue, mode});
+}
+
+// A call that failed on the device, and then could not be issued whole, has set the flags of what it writes.
+TEST(IssuedCall, LeavesNoFlagsWhereTheDeviceEndsIt) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device);
+  for (QueueMode mode : {QueueMode::automatic, QueueMode::async}) {
+    Queue queue;
+    const auto wrong = on(device, -1), x = on(device, 1), state = on(device, 0);
+    ASSERT_TRUE(call(executable, queue, x, state, mode).ok());
+    ASSERT_TRUE(queue.synchronize().ok());
+    device.recordsLeft = 0;
+    Status status = call(executable, queue, wrong, state, mode);
+    if (mode == QueueMode::async)
+      status = queue.synchronize();
+    EXPECT_FAILS(status, "'separate:0' can record no point");
+    device.recordsLeft = INT_MAX;
+    status = call(executable, queue, x, state, mode);
+    EXPECT_TRUE(status.ok()) << status.message();
+    status = queue.synchronize();
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(read(*state), std::vector<float>(elements, 2));
+    // A failure that nobody has seen still stops what comes after such a call.
+    device.delayUs = 5000;
+    ASSERT_TRUE(call(executable, queue, wrong, state, mode).ok());
+    if (mode == QueueMode::automatic) {
+      device.recordsLeft = 0;
+      EXPECT_FAILS(call(executable, queue, x, state, mode), "'separate:0' can record no point");
+      device.recordsLeft = INT_MAX;
+    }
+    status = call(executable, queue, x, state, mode);
+    device.delayUs = 0;
+    if (status.ok())
+      status = queue.synchronize();
+    EXPECT_FAILS(status, "index -1 is out of bounds");
+    EXPECT_EQ(read(*state), std::vector<float>(elements, 2));
+    EXPECT_TRUE(call(executable, queue, x, state, mode).ok());
+    EXPECT_TRUE(queue.synchronize().ok());
+    EXPECT_EQ(read(*state), std::vector<float>(elements, 3));
+  }
+}
+
 // The device of another code carries out as many tasks as a grid has threads for.
 TEST(IssuedCall, GridsCoverTheTasksOfTheirKernels) {
   static SeparateDevice device("separate:grid", "cuda:sm_90");
