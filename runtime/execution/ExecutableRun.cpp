@@ -317,8 +317,10 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     bool entered = true;
     if (mode == QueueMode::inlined)
       queue.enter();
-    else
+    else {
+      queue.finish_passed();
       entered = static_cast<bool>(queue.try_enter());
+    }
     if (entered && !Queue::several())
       return run_here({});
     if (entered)
@@ -364,6 +366,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   };
   const uint64_t bytes = impl.kept_bytes();
   queue.await_room(bytes);
+  queue.finish_passed(); // not below, since it may run what frees the memory of others
   std::unique_lock order(order_mutex());
   std::vector<Ticket> foreign;
   const std::span<const std::shared_ptr<Buffer>> outputs = options.outputs;

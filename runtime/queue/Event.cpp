@@ -50,6 +50,7 @@ void Event::record(Queue &queue) {
     const std::lock_guard lock(state_->mutex);
     number = ++state_->recorded;
   }
+  queue.finish_passed();
   if (queue.try_enter()) {
     state_->pass(number);
     queue.leave();

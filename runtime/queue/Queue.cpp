@@ -652,8 +652,7 @@ Ticket Queue::try_enter() {
   Ticket place;
   if (state_->post || !state_->before.done())
     return place;
-  std::unique_lock lock(state_->mutex);
-  state_->finish_passed(lock);
+  const std::lock_guard lock(state_->mutex);
   if (state_->busy())
     return place;
   place.state_ = state_;

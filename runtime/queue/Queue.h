@@ -158,7 +158,8 @@ public:
   /// null ticket if other work has not been issued yet, or if the queue is external.
   Ticket try_begin_issue();
   void end_issue(const Ticket &place, std::shared_ptr<IssuedWork> work, uint64_t bytes = 0);
-  /// Finishes the issued work that has passed, without waiting.
+  /// Finishes the issued work that has passed, without waiting. That frees what only this work held, and so
+  /// runs what embedders do when their memory is free: no lock may be held that this could take.
   void finish_passed();
   /// Waits for all issued work, and finishes it: what it held is then free.
   void finish_issued();
@@ -177,7 +178,7 @@ public:
   void wait_for(Queue &other);
 
   /// Claims an idle queue for the calling thread: no work of it runs until leave(). Returns a null ticket if
-  /// the queue is busy or external.
+  /// the queue is busy or external. Issued work counts until finish_passed() or a wait has finished it.
   Ticket try_enter();
   /// Takes the next place in the queue for the calling thread, without waiting for it.
   Ticket reserve();

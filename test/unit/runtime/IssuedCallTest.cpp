@@ -229,6 +229,60 @@ TEST(IssuedCall, LeavesNoFlagsWhereTheDeviceEndsIt) {
   }
 }
 
+/// Waits until the device has carried out all work of a queue, which nobody finishes.
+void await_device(SeparateDevice &device, uint64_t runs) {
+  while (device.runs < runs)
+    std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+/// A function of the host: y = x + x.
+std::shared_ptr<Executable> on_the_host() {
+  PlanBuilder b("double");
+  b.argument("x", DType::f32, {elements});
+  b.result("y", DType::f32, {elements});
+  const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, 4 * elements),
+                 y = b.buffer(fb::Storage::result, 0, 0, 4 * elements);
+  b.kernel("check_and_double", {x, y}, 1, elements);
+  b.check(1 << 20, "double.cpp", 1, 1);
+  return Executable::load(b.package(), "double",
+                          Image::from_functions({{"check_and_double", check_and_double}}))
+      .value_or_throw();
+}
+
+// Memory that goes back to its owner may make the owner call functions, on any thread.
+TEST(IssuedCall, IsFinishedWhileOthersTakeTheirPlaces) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device), other = on_the_host();
+  Queue queue, another;
+  const auto run = [&](Queue &on_queue) {
+    auto x = on(host_device(), 1);
+    std::vector<std::shared_ptr<Buffer>> results(1);
+    return other->run(std::vector{x}, results, {&on_queue, QueueMode::automatic}).ok();
+  };
+  std::thread caller;
+  std::atomic<bool> called{false}, in_time{false};
+  const auto memory = on(device, 1), state = on(device, 0);
+  auto x = Buffer::wrap(
+      memory->data(), memory->bytes(),
+      [&](void *) {
+        caller = std::thread([&] { called = run(another); });
+        for (int i = 0; i < 200 && !called; ++i)
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        in_time = called.load();
+      },
+      device);
+  ASSERT_TRUE(call(executable, queue, x, state).ok());
+  x.reset();
+  await_device(device, 1);
+  EXPECT_TRUE(run(queue));
+  ASSERT_TRUE(caller.joinable()) << "the call of the device was finished";
+  caller.join();
+  EXPECT_TRUE(in_time);
+  EXPECT_TRUE(queue.synchronize().ok());
+  EXPECT_TRUE(another.synchronize().ok());
+}
+
 // The device of another code carries out as many tasks as a grid has threads for.
 TEST(IssuedCall, GridsCoverTheTasksOfTheirKernels) {
   static SeparateDevice device("separate:grid", "cuda:sm_90");
