@@ -73,7 +73,8 @@ uint32_t CachingAllocator::intern_label(const MemoryLabel &label) {
   return number;
 }
 
-Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, MemoryPlace place) {
+Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, MemoryPlace place,
+                                                 bool (*reclaim)()) {
   if (!config_status_.ok())
     return config_status_;
   if (bytes == 0)
@@ -86,16 +87,20 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, M
   Block *block = take();
   while (!block) {
     const uint64_t live = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
-    if (live > impl_->limit || bytes > impl_->limit - live)
-      break; // it does not fit, whatever passes
-    std::optional<Point> point = impl_->next_point();
-    if (!point)
-      break;
-    ++impl_->waits;
+    std::optional<Point> point;
+    if (live <= impl_->limit && bytes <= impl_->limit - live) // otherwise it does not fit, whatever passes
+      point = impl_->next_point();
+    impl_->waits += point.has_value();
     lock.unlock();
-    point->wait_passed();
+    bool again = point.has_value();
+    if (point)
+      point->wait_passed();
+    else
+      again = reclaim && reclaim();
     point.reset();
     lock.lock();
+    if (!again)
+      break;
     block = take();
   }
   if (!block) {

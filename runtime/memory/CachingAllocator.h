@@ -102,8 +102,11 @@ public:
   uint32_t intern_label(const MemoryLabel &label);
   /// Allocates uninitialised memory. For 0 bytes, the pointer is valid and must not be dereferenced. If there
   /// is no memory, it waits for points of freed memory, except for those that may wait for this thread, and
-  /// empties the cache. It fails with WEFT-M001 if the limit or the machine still does not allow the request.
-  Expected<MemoryBlock> allocate(size_t bytes, uint32_t label = 0, MemoryPlace place = {});
+  /// empties the cache. If that is not enough, it calls `reclaim`, if there is one, without holding a lock,
+  /// and tries again as long as that returns true. It fails with WEFT-M001 if the limit or the machine still
+  /// does not allow the request.
+  Expected<MemoryBlock> allocate(size_t bytes, uint32_t label = 0, MemoryPlace place = {},
+                                 bool (*reclaim)() = nullptr);
   /// Frees memory that streams use up to the points in `uses`. The stream that the memory was allocated for
   /// can get it again once the points of other streams have passed, and other streams once all points have.
   void free(const MemoryBlock &block, StreamPoints uses = {});

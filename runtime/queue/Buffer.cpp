@@ -13,7 +13,8 @@ namespace weft::runtime {
 
 Expected<std::shared_ptr<Buffer>> Buffer::from(CachingAllocator &allocator, size_t bytes, uint32_t label,
                                                Device &device, MemoryPlace place) {
-  Expected<MemoryBlock> block = allocator.allocate(bytes, label, place);
+  // Calls that have passed hold their buffers until somebody finishes them.
+  Expected<MemoryBlock> block = allocator.allocate(bytes, label, place, Queue::finish_passed_all);
   if (!block)
     return block.status();
   try {

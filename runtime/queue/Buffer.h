@@ -27,7 +27,8 @@ namespace weft::runtime {
 class WEFT_RUNTIME_API Buffer {
 public:
   /// Uninitialised memory from the device's caching allocator, aligned to 512 bytes. `label` is a number of
-  /// intern_label(). Memory for `stream` may be memory that earlier work of this stream still uses.
+  /// intern_label(). Memory for `stream` may be memory that earlier work of this stream still uses. If there
+  /// is no memory, finishes the calls that have passed (Queue::finish_passed), and tries once more.
   static Expected<std::shared_ptr<Buffer>> allocate(size_t bytes, uint32_t label = 0,
                                                     Device &device = host_device(),
                                                     StreamId stream = StreamId::none);

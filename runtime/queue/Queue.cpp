@@ -141,9 +141,12 @@ struct QueueState {
     changed.notify_all();
   }
   void finish_first(std::unique_lock<std::mutex> &lock);
-  void finish_passed(std::unique_lock<std::mutex> &lock) {
-    while (in_flight && !finishing && in_flight->passed())
+  /// Whether there was any.
+  bool finish_passed(std::unique_lock<std::mutex> &lock) {
+    bool any = false;
+    for (; in_flight && !finishing && in_flight->passed(); any = true)
       finish_first(lock);
+    return any;
   }
   /// Adds work that was issued for a place, with the lock held.
   void add_issued(std::shared_ptr<IssuedWork> added, uint64_t number, uint64_t kept) {
@@ -566,6 +569,15 @@ void Queue::finish_passed() {
   state_->finish_passed(lock);
 }
 
+bool Queue::finish_passed_all() {
+  bool any = false;
+  for (const std::shared_ptr<QueueState> &state : Registry::get().live()) {
+    std::unique_lock lock(state->mutex);
+    any |= state->finish_passed(lock);
+  }
+  return any;
+}
+
 void Queue::finish_issued() {
   std::unique_lock lock(state_->mutex);
   state_->wait_until(lock, [&] { return !state_->in_flight && !state_->finishing; });
@@ -715,7 +727,8 @@ Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
   if (bytes > lane.arena.bytes) {
     CachingAllocator &allocator = device.allocator();
     lane.release_arena();
-    Expected<MemoryBlock> block = allocator.allocate(bytes, allocator.intern_label({"arena of temporaries"}));
+    Expected<MemoryBlock> block =
+        allocator.allocate(bytes, allocator.intern_label({"arena of temporaries"}), {}, finish_passed_all);
     if (!block)
       return block.status();
     lane.arena = *block;
@@ -732,7 +745,7 @@ Expected<std::byte *> Queue::arena(size_t bytes) {
     static const uint32_t label = allocator.intern_label({"arena of temporaries"});
     if (state.arena.handle)
       state.release_arena();
-    Expected<MemoryBlock> block = allocator.allocate(bytes, label);
+    Expected<MemoryBlock> block = allocator.allocate(bytes, label, {}, finish_passed_all);
     if (!block)
       return block.status();
     state.arena = *block;

@@ -161,6 +161,8 @@ public:
   /// Finishes the issued work that has passed, without waiting. That frees what only this work held, and so
   /// runs what embedders do when their memory is free: no lock may be held that this could take.
   void finish_passed();
+  /// The same for all queues of the process. Returns whether there was any.
+  static bool finish_passed_all();
   /// Waits for all issued work, and finishes it: what it held is then free.
   void finish_issued();
   /// Waits while the queue has `maxWaiting` pieces of work that have not run, or more than `manyWaiting` that

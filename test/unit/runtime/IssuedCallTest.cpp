@@ -236,6 +236,35 @@ void await_device(SeparateDevice &device, uint64_t runs) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
+// Passed calls of a queue that nobody uses any more hold their results and arguments.
+TEST(IssuedCall, GivesItsMemoryBackToWhoeverNeedsIt) {
+  SeparateDevice &device = SeparateDevice::get(1);
+  const auto executable = load(step(), device);
+  Queue queue;
+  const auto state = on(device, 0);
+  ASSERT_TRUE(call(executable, queue, on(device, 1), state).ok());
+  ASSERT_TRUE(queue.synchronize().ok());
+  device.allocator().empty_cache();
+  device.allocator().set_limit(device.allocator().memory_reserved());
+  std::vector<std::shared_ptr<Buffer>> held;
+  while (auto more = Buffer::allocate(512, 0, device))
+    held.push_back(*more);
+  const int64_t ooms = device.allocator().stats().at("num_ooms");
+  held.resize(held.size() - 3); // an argument, a result, and one more
+  ASSERT_TRUE(call(executable, queue, on(device, 1), state).ok());
+  await_device(device, 2);
+  for (int i = 0; i < 3; ++i) {
+    auto more = Buffer::allocate(512, 0, device);
+    ASSERT_TRUE(more) << more.status().message();
+    held.push_back(*more);
+  }
+  EXPECT_EQ(device.allocator().stats().at("num_ooms"), ooms);
+  EXPECT_FALSE(Buffer::allocate(512, 0, device));
+  device.allocator().set_limit(UINT64_MAX);
+  EXPECT_TRUE(queue.synchronize().ok());
+  EXPECT_EQ(read(*state), std::vector<float>(elements, 2));
+}
+
 /// A function of the host: y = x + x.
 std::shared_ptr<Executable> on_the_host() {
   PlanBuilder b("double");
