@@ -303,6 +303,12 @@ Expected<std::vector<EmittedKernel>> emitKernels(ModuleOp module, const Target &
           !line.empty() && !llvm::is_contained(made.lines, line))
         made.lines.push_back(std::move(line));
   }
+  llvm::StringMap<EmittedKernel *> bySymbol;
+  for (EmittedKernel &kernel : emitted)
+    bySymbol[kernel.symbol] = &kernel;
+  for (auto function : module.getOps<FuncOp>())
+    for (auto fusion : function.getOps<FusionOp>())
+      bySymbol.lookup(kernels->symbols.lookup(fusion))->fusions.push_back(fusion);
   return emitted;
 }
 

@@ -48,7 +48,8 @@ struct EmittedKernel {
   std::string symbol;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   unsigned launches = 0;
-  std::vector<std::string> lines; ///< where the ops of its first fusion are from, each line once
+  std::vector<std::string> lines;         ///< where the ops of its first fusion are from, each line once
+  std::vector<mlir::Operation *> fusions; ///< that launch it
 };
 
 /// The kernels of a module after runPipeline() for this target, as kernel IR.

@@ -93,22 +93,28 @@ Expected<SmallVector<ir::Literal>> runCompiledFor(const std::string &target, Mod
   if (!executable)
     return executable.status().context("loading: ");
 
-  if (!(*executable)->signature().symbols.empty()) {
-    std::vector<std::vector<int64_t>> shapes((*executable)->signature().arguments.size());
+  return callOnce(*executable, inputs, seed, resultCount);
+}
+
+Expected<SmallVector<ir::Literal>> callOnce(std::shared_ptr<runtime::Executable> executable,
+                                            ArrayRef<ir::Literal> inputs, uint64_t seed, size_t resultCount) {
+  if (!executable->signature().symbols.empty()) {
+    std::vector<std::vector<int64_t>> shapes(executable->signature().arguments.size());
     for (auto [i, input] : llvm::enumerate(inputs))
       shapes[i] = input.shape;
-    auto sizes = (*executable)->bind(shapes);
+    auto sizes = executable->bind(shapes);
     if (!sizes)
       return sizes.status().context("sizes: ");
-    executable = (*executable)->at(*sizes);
-    if (!executable)
-      return executable.status().context("plan for these sizes: ");
+    auto sized = executable->at(*sizes);
+    if (!sized)
+      return sized.status().context("plan for these sizes: ");
+    executable = *std::move(sized);
   }
-  const runtime::Signature &signature = (*executable)->signature();
+  const runtime::Signature &signature = executable->signature();
   ir::GeneratorState state = makeGenerators(seed).generators[kGenerator];
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, results(signature.results.size());
   for (auto [i, info] : llvm::enumerate(signature.arguments)) {
-    auto buffer = runtime::Buffer::allocate(info.type.bytes);
+    auto buffer = runtime::Buffer::allocate(info.type.bytes, 0, executable->argument_device(i));
     if (!buffer)
       return buffer.status();
     if (i < inputs.size()) {
@@ -131,15 +137,19 @@ Expected<SmallVector<ir::Literal>> runCompiledFor(const std::string &target, Mod
     return status.context(where);
   };
   const PeakMemory peak;
-  if (Status status = (*executable)->run(arguments, results); !status)
+  if (Status status = executable->run(arguments, results); !status)
     return failed(status, "call: ");
 
   SmallVector<ir::Literal> literals;
   for (const std::shared_ptr<runtime::Buffer> &result : results)
     if (Status status = result->wait(); !status)
       return failed(status, "result: ");
-  if (Status status = peak.compare(**executable); !status)
-    return status.context("memory: ");
+  const bool onHost =
+      llvm::all_of(signature.arguments, [](const auto &info) { return info.type.device == "cpu"; }) &&
+      llvm::all_of(signature.results, [](const auto &info) { return info.type.device == "cpu"; });
+  if (onHost)
+    if (Status status = peak.compare(*executable); !status)
+      return status.context("memory: ");
   for (size_t i = 0; i < std::min(results.size(), resultCount); ++i) {
     const runtime::TensorInfo &type = signature.results[i].type;
     literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, results[i]->data()));

@@ -9,6 +9,8 @@
 
 #include "Check.h"
 
+#include "runtime/execution/Executable.h"
+
 namespace weft::randomtest {
 
 /// Compiles for this processor, or for x86-64-v3 for one seed in four, loads the package and calls it once.
@@ -19,6 +21,12 @@ Expected<llvm::SmallVector<ir::Literal>> runCompiled(mlir::ModuleOp module,
 /// The same for a given target of the host, for example "cpu:64".
 Expected<llvm::SmallVector<ir::Literal>> runCompiledFor(const std::string &target, mlir::ModuleOp module,
                                                         llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
+
+/// Calls a loaded function of a program once, as runCompiled() does. The host can read the memory of all its
+/// devices; how much memory the call takes is compared with the plan where all of it is the host's own.
+Expected<llvm::SmallVector<ir::Literal>> callOnce(std::shared_ptr<runtime::Executable> executable,
+                                                  llvm::ArrayRef<ir::Literal> inputs, uint64_t seed,
+                                                  size_t resultCount);
 
 } // namespace weft::randomtest
 

@@ -1,0 +1,131 @@
+//===- CheckKernels.cpp - Whether kernels on the engine are right ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "CheckKernels.h"
+
+#include "EngineDevice.h"
+
+#include "ir/FunctionAttributes.h"
+#include "ir/Specialize.h"
+#include "runtime/execution/Executable.h"
+#include "test/random/Backend.h"
+#include "test/random/Generator.h"
+#include "test/random/Inputs.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include <algorithm>
+
+using namespace mlir;
+namespace weft::cudasim {
+
+using randomtest::Failure;
+
+/// Whether two failed calls say the same; an empty text if they do.
+static std::string differenceOf(const FailureInfo &found, const FailureInfo &expected) {
+  const bool sameValue = !found.value_known || !expected.value_known || found.value == expected.value;
+  if (found.check == expected.check && found.position == expected.position && sameValue &&
+      found.dimension == expected.dimension && found.size == expected.size &&
+      found.location == expected.location && found.subject == expected.subject)
+    return {};
+  return "on the engine the call fails with '" + found.str() + "' at element " +
+         std::to_string(found.position) + ", on the CPU with '" + expected.str() + "' at element " +
+         std::to_string(expected.position);
+}
+
+Status KernelChecker::compare(const CudaProgram &program, ArrayRef<ir::Literal> found,
+                              ArrayRef<ir::Literal> expected) {
+  for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+    if (!program.exact[i]) {
+      ++counted.boundedResults;
+      continue;
+    }
+    ++counted.exactResults;
+    if (auto difference = randomtest::findDifference(expected[i], found[i]))
+      return Status::error("result " + std::to_string(i) + " has not the bits of the CPU: " + *difference);
+  }
+  return {};
+}
+
+Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<ir::Literal> inputs,
+                                                      uint64_t seed) {
+  const size_t resultCount = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry).getNumResults();
+  OwningOpRef<ModuleOp> copy(module.clone());
+  CudaOptions cuda = options.cuda;
+  cuda.memoryLimit = seed % 2 ? 0 : -1;
+  auto program = compileForCuda(module, cuda);
+  if (!program)
+    return program.status().context("for the engine: ");
+  counted.kernels += (*program)->kernels.size();
+  counted.fallbacks += (*program)->fallbacks;
+  counted.compiled += (*program)->compiled;
+  RunStyle style;
+  style.race = options.raceEvery && counted.calls % options.raceEvery == 0;
+  style.seed = seed;
+  style.spoil = options.spoil;
+  ++counted.calls;
+  EngineDevice &device = EngineDevice::get();
+  device.use(**program, style, options.spoilt);
+  auto executable = runtime::Executable::load((*program)->package, randomtest::kEntry.str(), nullptr,
+                                              {{"cuda:0", &device}});
+  if (!executable)
+    return executable.status().context("loading for the engine: ");
+  auto found = randomtest::callOnce(*executable, inputs, seed, resultCount);
+  if (!found && found.status().info()->check == FailedCheck::none)
+    return found.status().context("on the engine: ");
+  auto expected = randomtest::runCompiled(*copy, inputs, seed);
+  if (found.ok() != expected.ok())
+    return Status::error(found ? "on the CPU: " + expected.status().message()
+                               : "on the engine: " + found.status().message() + ", and not on the CPU");
+  if (!found) {
+    ++counted.failing;
+    const std::string difference = differenceOf(*found.status().info(), *expected.status().info());
+    return difference.empty() ? found.status() : Status::error(difference);
+  }
+  if (Status status = compare(**program, *found, *expected); !status)
+    return status;
+  return found;
+}
+
+std::optional<Failure> KernelChecker::checkStatic(ModuleOp module, uint64_t seed) {
+  randomtest::CheckOptions check;
+  check.backend = [this](ModuleOp copy, ArrayRef<ir::Literal> inputs, uint64_t number) {
+    return run(copy, inputs, number);
+  };
+  return randomtest::checkProgram(module, seed, check);
+}
+
+std::optional<Failure> KernelChecker::check(ModuleOp module, uint64_t seed) {
+  auto symbols =
+      module.lookupSymbol<ir::FuncOp>(randomtest::kEntry)->getAttrOfType<ArrayAttr>(ir::attr::symbols);
+  if (!symbols || symbols.empty())
+    return checkStatic(module, seed);
+  for (int64_t size : {1, 2, 7, 33}) {
+    std::map<std::string, int64_t> values;
+    for (auto symbol : symbols.getAsRange<ir::SymbolAttr>())
+      values[symbol.getName().str()] = std::clamp<int64_t>(size, symbol.getMin(), symbol.getMax());
+    const std::string stage = "with sizes " + std::to_string(size);
+    OwningOpRef<ModuleOp> twin(module.clone()), copy(module.clone());
+    if (failed(ir::specialize(*twin, values)) || failed(verify(*twin)))
+      return Failure{stage, "the program with these sizes does not verify"};
+    if (auto failure = checkStatic(*twin, seed))
+      return Failure{failure->stage + ", " + stage, failure->message};
+    const auto inputs = randomtest::makeInputs(twin->lookupSymbol<ir::FuncOp>(randomtest::kEntry), seed);
+    OwningOpRef<ModuleOp> again(twin->clone());
+    auto found = run(*copy, inputs, seed), expected = run(*again, inputs, seed);
+    if (found.ok() != expected.ok())
+      return Failure{stage, found ? expected.status().message() : found.status().message()};
+    if (!found)
+      continue;
+    for (size_t i = 0; i < expected->size(); ++i)
+      if (auto difference = randomtest::findDifference((*expected)[i], (*found)[i]))
+        return Failure{stage, "result " + std::to_string(i) +
+                                  " differs from that of numbers as sizes: " + *difference};
+  }
+  return std::nullopt;
+}
+
+} // namespace weft::cudasim

@@ -1,0 +1,204 @@
+//===- CompileForCuda.cpp - Programs with kernels for the engine ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "CompileForCuda.h"
+
+#include "ExactResults.h"
+
+#include "codegen/Compile.h"
+#include "codegen/HostLibrary.h"
+#include "codegen/PlanWriter.h"
+#include "codegen/cpu/LinkImage.h"
+#include "codegen/cpu/LowerKernel.h"
+#include "codegen/cuda/CudaCompiler.h"
+#include "codegen/cuda/skeletons/CudaMapping.h"
+#include "codegen/kernel/KernelCache.h"
+#include "codegen/kernel/KernelIR.h"
+#include "ir/Schedule.h"
+#include "runtime/plan/Image.h"
+#include "runtime/plan/KernelSignature.h"
+#include "test/random/Generator.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+namespace weft::cudasim {
+
+namespace {
+
+using codegen::EmittedKernel;
+
+std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
+
+bool isOnHost(const EmittedKernel &kernel) {
+  auto fusion = cast<ir::FusionOp>(kernel.fusions.front());
+  return ir::deviceOf(fusion.getResultTypes().front()).isCpu();
+}
+
+/// The kernels of the host, and a function that nobody calls under the names of the others.
+Expected<std::vector<std::byte>> makeImage(ArrayRef<EmittedKernel> kernels,
+                                           std::span<const std::byte> signatures) {
+  constexpr char nothing[] = {'\xC3'}; // ret
+  std::vector<ModuleOp> modules;
+  std::vector<codegen::LinkInput> inputs;
+  const bool isV4 = runtime::cpu_level() == runtime::CpuLevel::v4;
+  const codegen::CpuCompiler compiler({isV4 ? codegen::CpuTarget::v4 : codegen::CpuTarget::v3});
+  for (const EmittedKernel &kernel : kernels)
+    if (isOnHost(kernel)) {
+      auto object = codegen::KernelCache::global().get(*kernel.module, compiler);
+      if (!object)
+        return object.status();
+      inputs.push_back({kernel.symbol, *object});
+    }
+  runtime::ImageLayout layout;
+  layout.level = isV4 ? runtime::CpuLevel::v4 : runtime::CpuLevel::v3;
+  codegen::LinkedImage linked;
+  if (inputs.empty()) {
+    linked.text.assign(nothing, nothing + 1);
+    linked.rodataOffset = linked.dataOffset = codegen::LinkedImage::pageSize;
+  } else {
+    auto made = codegen::linkImage(inputs);
+    if (!made)
+      return made.status();
+    linked = std::move(*made);
+  }
+  for (const auto &[name, address] : linked.symbols)
+    layout.symbols.push_back({name, address - linked.textOffset});
+  const uint64_t any = layout.symbols.empty() ? 0 : layout.symbols.front().address;
+  for (const EmittedKernel &kernel : kernels)
+    if (!isOnHost(kernel))
+      layout.symbols.push_back({kernel.symbol, any});
+  layout.text = bytesOf(linked.text);
+  layout.rodata_address = linked.rodataOffset - linked.textOffset;
+  layout.rodata = bytesOf(linked.rodata);
+  layout.data_address = linked.dataOffset - linked.textOffset;
+  layout.data = bytesOf(linked.data);
+  layout.signatures = signatures;
+  return runtime::build_image(layout);
+}
+
+/// How many tasks a block has.
+int64_t blockTasks(ir::FusionOp fusion) {
+  return ir::isFallback(fusion.getSchedule()->toSchedule()) ? codegen::ThreadMapping::threads : 1;
+}
+
+Expected<DeviceKernel> readKernel(const EmittedKernel &emitted, const std::vector<char> &object) {
+  auto compiled = codegen::CudaKernel::deserialize(object);
+  if (!compiled)
+    return compiled.status();
+  DeviceKernel kernel;
+  kernel.symbol = emitted.symbol;
+  kernel.ptx = std::move(compiled->ptx);
+  kernel.threads = compiled->threads;
+  kernel.usesTable = compiled->usesTable;
+  kernel.usesChecks = compiled->usesChecks;
+  ModuleOp module = *emitted.module;
+  auto function = module.lookupSymbol<func::FuncOp>(*codegen::kernelSymbol(module));
+  llvm::append_range(kernel.slots, function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());
+  constexpr unsigned ownArguments = 4; // of a kernel of a CPU
+  kernel.sizeCount = function.getNumArguments() - static_cast<unsigned>(kernel.slots.size()) - ownArguments;
+  kernel.blockTasks = blockTasks(cast<ir::FusionOp>(emitted.fusions.front()));
+  ParseResult parsed = Module::parse(kernel.ptx);
+  if (!parsed)
+    return Status::error("kernel '" + kernel.symbol + "': " + parsed.error.str());
+  kernel.module = std::move(parsed.module);
+  return kernel;
+}
+
+Status addKernels(CudaProgram &program, ArrayRef<EmittedKernel> kernels, const CudaOptions &options,
+                  const std::string &architecture) {
+  auto compiler = codegen::CudaCompiler::make(architecture);
+  if (!compiler)
+    return compiler.status();
+  std::vector<ModuleOp> modules;
+  std::vector<const EmittedKernel *> emitted;
+  for (const EmittedKernel &kernel : kernels)
+    if (!isOnHost(kernel)) {
+      modules.push_back(*kernel.module);
+      emitted.push_back(&kernel);
+    }
+  const auto before = codegen::KernelCache::global().counters().compiled;
+  auto objects = codegen::compileKernels(modules, *compiler, options.threads);
+  if (!objects)
+    return objects.status();
+  program.compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
+  for (size_t i = 0; i < emitted.size(); ++i) {
+    Expected<DeviceKernel> kernel = readKernel(*emitted[i], *(*objects)[i]);
+    if (!kernel)
+      return kernel.status();
+    program.fallbacks += kernel->blockTasks > 1;
+    program.kernels.emplace(kernel->symbol, std::move(*kernel));
+  }
+  return {};
+}
+
+/// The plans, under the name of a target of the host, so that the runtime takes them.
+Status writePackage(CudaProgram &program, ModuleOp module, ArrayRef<EmittedKernel> kernels) {
+  DenseMap<Operation *, std::string> symbols;
+  for (const EmittedKernel &kernel : kernels)
+    for (Operation *fusion : kernel.fusions)
+      symbols[fusion] = kernel.symbol;
+  runtime::PackageWriter writer;
+  runtime::KernelSigner signer;
+  for (auto function : module.getOps<ir::FuncOp>()) {
+    auto bytes = codegen::writePlan(function, "cpu", symbols, signer);
+    if (!bytes)
+      return bytes.status();
+    const std::string suffix = "." + function.getName().str() + ".cpu";
+    const uint64_t seal = runtime::plan_seal(bytes->plan, 0);
+    writer.add("plan" + suffix, bytes->plan);
+    writer.add("seal" + suffix, std::as_bytes(std::span(&seal, 1)));
+    if (!bytes->constants.empty())
+      writer.add("constants" + suffix, bytes->constants);
+    if (function.getName() == randomtest::kEntry)
+      program.plan = std::move(bytes->plan);
+  }
+  const std::vector<std::byte> signatures = signer.bytes();
+  auto image = makeImage(kernels, signatures);
+  if (!image)
+    return image.status();
+  writer.add(std::string("image.cpu.") +
+                 (runtime::cpu_level() == runtime::CpuLevel::v4 ? "x86-64-v4" : "x86-64-v3"),
+             *image);
+  auto bytes = writer.finish();
+  if (!bytes)
+    return bytes.status();
+  auto package = runtime::Package::from_memory(std::move(*bytes));
+  if (!package)
+    return package.status();
+  program.package = *package;
+  return {};
+}
+
+} // namespace
+
+Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const CudaOptions &options) {
+  std::string problem;
+  const std::optional<ir::Target> target = ir::Target::parse(options.target, problem);
+  if (!target || !target->getCuda())
+    return Status::error(target ? "'" + options.target + "' is no target with a GPU" : problem);
+  ir::CompilerOptions pipeline;
+  pipeline.target = options.target;
+  pipeline.devices = "cuda:0";
+  pipeline.memoryLimit = options.memoryLimit;
+  pipeline.library = &codegen::hostLibrary(target->getHost());
+  if (Status status = codegen::runPipeline(module, pipeline); !status)
+    return status;
+  // There is no kernel of a GPU for products yet: the host computes them, with the library that it has.
+  module.walk([](ir::DotGeneralOp dot) { dot.removeLibraryAttr(); });
+  auto kernels = codegen::emitKernels(module, *target);
+  if (!kernels)
+    return kernels.status();
+  auto program = std::make_unique<CudaProgram>();
+  program->exact = exactResults(module.lookupSymbol<ir::FuncOp>(randomtest::kEntry));
+  if (Status status = addKernels(*program, *kernels, options, target->getCuda()->name.str()); !status)
+    return status;
+  if (Status status = writePackage(*program, module, *kernels); !status)
+    return status;
+  return program;
+}
+
+} // namespace weft::cudasim

@@ -1,0 +1,45 @@
+//===- CompileForCuda.h - Programs with kernels for the engine ---*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_CUDASIM_KERNELS_COMPILEFORCUDA_H
+#define WEFT_TEST_CUDASIM_KERNELS_COMPILEFORCUDA_H
+
+#include "KernelLaunch.h"
+
+#include "runtime/package/Package.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+
+namespace weft::cudasim {
+
+/// A program that was compiled for a GPU. Its package has the plan with the launch list of that GPU; the
+/// kernels of the GPU are beside it, and those of the host in its image.
+struct CudaProgram {
+  std::shared_ptr<const runtime::Package> package;
+  std::vector<std::byte> plan; ///< of the function `main`
+  std::map<std::string, DeviceKernel> kernels;
+  /// By result of `main`: whether it has to have the bits that the CPU gives. It has not if it depends on
+  /// a sum of floats, whose order is the target's own, on a product, or on a function of f64, which the
+  /// vendor's library computes.
+  std::vector<bool> exact;
+  unsigned compiled = 0; ///< kernels that no cache had
+  unsigned fallbacks = 0;
+};
+
+struct CudaOptions {
+  std::string target = "cuda:sm_90";
+  int64_t memoryLimit = -1;
+  unsigned threads = 2; ///< that compile kernels
+};
+
+/// Compiles a program of the host for `cuda:0`, and changes the module.
+Expected<std::unique_ptr<CudaProgram>> compileForCuda(mlir::ModuleOp module, const CudaOptions &options);
+
+} // namespace weft::cudasim
+
+#endif // WEFT_TEST_CUDASIM_KERNELS_COMPILEFORCUDA_H

@@ -1,0 +1,131 @@
+//===- EngineDevice.cpp - A device whose kernels run on the engine -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "EngineDevice.h"
+
+#include "runtime/execution/LaunchRun.h"
+#include "runtime/plan/plan_generated.h"
+
+#include <cstring>
+
+namespace weft::cudasim {
+
+using namespace weft::runtime;
+
+namespace {
+
+/// Carries out everything at once, so that every point has passed when it is recorded.
+class EngineStream final : public DeviceStream {
+public:
+  explicit EngineStream(EngineDevice &device) : device_(device) {}
+  Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) override {
+    return device_.copy_now(to, from, bytes, direction);
+  }
+  Status issue(const LaunchRun &run) override { return device_.issue(run); }
+  Status wait_for(const Point &point) override {
+    point.wait_passed();
+    return {};
+  }
+  Expected<Point> record() override { return Point(); }
+
+private:
+  EngineDevice &device_;
+};
+
+} // namespace
+
+EngineDevice &EngineDevice::get() {
+  static auto *const device = new EngineDevice;
+  return *device;
+}
+
+void EngineDevice::use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt) {
+  program_ = &program;
+  style_ = style;
+  spoilt_ = spoilt;
+  next_ = 0;
+}
+
+Expected<std::unique_ptr<DeviceStream>> EngineDevice::make_stream() {
+  return std::unique_ptr<DeviceStream>(std::make_unique<EngineStream>(*this));
+}
+
+Status EngineDevice::copy_now(void *to, const void *from, size_t bytes, CopyDirection) {
+  if (bytes)
+    std::memcpy(to, from, bytes);
+  return {};
+}
+
+/// The plan of a function whose sizes are numbers.
+static const fb::Plan *planOf(const Executable::Impl &function, const CudaProgram &program) {
+  return function.own_plan.empty() ? fb::GetPlan(program.plan.data()) : fb::GetPlan(function.own_plan.data());
+}
+
+Status EngineDevice::runOnEngine(const LaunchRun &run, size_t number) {
+  const Executable::Impl &function = *run.function;
+  const Launch &launch = function.launches[number];
+  const fb::Plan &plan = *planOf(function, *program_);
+  const fb::KernelLaunch &planned =
+      *plan.launches()->Get(static_cast<uint32_t>(number))->op_as_KernelLaunch();
+  const auto found = program_->kernels.find(planned.symbol()->str());
+  if (found == program_->kernels.end())
+    return Status::error("launch '" + launch.name + "' has no kernel of the device");
+  KernelCall call;
+  for (uint32_t i = 0; i < planned.buffers()->size(); ++i) {
+    const fb::Buffer &buffer = *plan.buffers()->Get(planned.buffers()->Get(i));
+    call.operands.push_back({static_cast<std::byte *>(run.pointers[launch.first_operand + i]), buffer.bytes(),
+                             i >= planned.first_result()});
+  }
+  call.sizes = launch.table;
+  if (launch.table.empty() && planned.sizes())
+    call.sizes = {planned.sizes()->data(), planned.sizes()->size()};
+  call.tasks = launch.tasks;
+  if (launch.may_fail) {
+    call.failure = run.failure;
+    call.launchKey = function.failure_key.pack({launch.failure_number, 0, 0});
+    call.firstCheck = launch.first_check + int64_t(1);
+    call.checkBits = function.failure_key.check_bits;
+  }
+  RunStyle style = style_;
+  if (next_++ != spoilt_)
+    style.spoil = Spoil::nothing;
+  ++counts_.kernelLaunches;
+  counts_.raceLaunches += style.race;
+  return runKernel(found->second, call, style, counts_.steps);
+}
+
+Status EngineDevice::issue(const LaunchRun &given) {
+  // What begins and ends a call is done around the launches, as the host does it.
+  LaunchRun run = given;
+  run.stops = false;
+  run.launches = {};
+  run.ends = false;
+  if (Status status = run_launches(run); !status)
+    return status;
+  run.begins = false;
+  run.foreign_keys = 0;
+  for (const Launch &launch : given.launches) {
+    const bool skipped = run.failure && launch.predicated && run.failure->failed();
+    Status status;
+    if (launch.kind != LaunchKind::kernel) {
+      ++(launch.kind == LaunchKind::contraction ? counts_.products
+         : launch.kind == LaunchKind::attention ? counts_.attentions
+         : launch.kind == LaunchKind::copy      ? counts_.copies
+                                                : counts_.others);
+      run.launches = {&launch, 1};
+      status = run_launches(run);
+    } else if (launch.tasks && !skipped) {
+      status = runOnEngine(run, static_cast<size_t>(&launch - given.function->launches.data()));
+    }
+    if (!status)
+      return status;
+  }
+  run.launches = {};
+  run.ends = given.ends;
+  return run_launches(run);
+}
+
+} // namespace weft::cudasim

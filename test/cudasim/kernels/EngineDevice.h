@@ -1,0 +1,60 @@
+//===- EngineDevice.h - A device whose kernels run on the engine ---*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The device `cuda:0` of a process without a GPU. Kernels run on the engine, and everything else (products,
+// attention, copies, prints) on the host, as code of the host. Its memory is ordinary memory of the host.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_CUDASIM_KERNELS_ENGINEDEVICE_H
+#define WEFT_TEST_CUDASIM_KERNELS_ENGINEDEVICE_H
+
+#include "CompileForCuda.h"
+#include "KernelLaunch.h"
+
+#include "runtime/device/Device.h"
+#include "runtime/memory/CachingAllocator.h"
+
+namespace weft::cudasim {
+
+/// What a device has done.
+struct DeviceCounts {
+  uint64_t kernelLaunches = 0, raceLaunches = 0;
+  uint64_t products = 0, attentions = 0, copies = 0, others = 0; ///< on the host
+  uint64_t steps = 0;                                            ///< of the engine
+};
+
+class EngineDevice final : public runtime::Device {
+public:
+  /// The only one of the process.
+  static EngineDevice &get();
+
+  /// The kernels of the calls from now on. `spoilt` is the number of the kernel launch, from 0, that
+  /// `style.spoil` is for.
+  void use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt = 0);
+  const DeviceCounts &counts() const { return counts_; }
+
+  std::string_view code() const override { return "cpu"; }
+  runtime::CachingAllocator &allocator() override { return allocator_; }
+  runtime::CachingAllocator &pinned_allocator() override { return runtime::CachingAllocator::get(); }
+  Expected<std::unique_ptr<runtime::DeviceStream>> make_stream() override;
+  Status copy_now(void *to, const void *from, size_t bytes, runtime::CopyDirection direction) override;
+  Status issue(const runtime::LaunchRun &run);
+
+private:
+  EngineDevice() : Device("cudasim:0") {}
+  Status runOnEngine(const runtime::LaunchRun &run, size_t number);
+
+  runtime::CachingAllocator allocator_{{}, true, "cudasim:0"};
+  const CudaProgram *program_ = nullptr;
+  RunStyle style_;
+  uint64_t spoilt_ = 0, next_ = 0;
+  DeviceCounts counts_;
+};
+
+} // namespace weft::cudasim
+
+#endif // WEFT_TEST_CUDASIM_KERNELS_ENGINEDEVICE_H

@@ -1,0 +1,77 @@
+//===- ExactResults.cpp - Which results have the bits of the CPU ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ExactResults.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+namespace weft::cudasim {
+
+namespace {
+
+bool isFloat(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
+
+/// Elementary functions, which are the vendor's for f64.
+bool isElementary(Operation *op) {
+  static const llvm::StringSet<> names = {"exp",   "expm1", "log",     "log1p", "sin",   "cos",
+                                          "tan",   "asin",  "acos",    "atan",  "log2",  "log10",
+                                          "exp2",  "sinh",  "cosh",    "tanh",  "asinh", "acosh",
+                                          "atanh", "erf",   "sigmoid", "pow",   "atan2", "rsqrt"};
+  return names.contains(op->getName().stripDialect());
+}
+
+bool isInexact(Operation *op) {
+  if (isa<ir::UndefOp, ir::AttentionOp>(op))
+    return true;
+  auto reads = [&](auto test) { return llvm::any_of(op->getOperands(), test); };
+  if (isa<ir::SumOp, ir::ProdOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp, ir::DotGeneralOp>(op))
+    return reads(isFloat);
+  return isElementary(op) && reads([](Value value) { return getElementTypeOrSelf(value.getType()).isF64(); });
+}
+
+class Marker {
+public:
+  void visit(Block &block) {
+    for (Operation &op : block) {
+      if (auto fusion = dyn_cast<ir::FusionOp>(op)) {
+        Block &body = fusion.getBody().front();
+        for (auto [argument, operand] : llvm::zip(body.getArguments(), fusion->getOperands()))
+          copy(operand, argument);
+        visit(body);
+        for (auto [result, yielded] : llvm::zip(fusion->getResults(), body.getTerminator()->getOperands()))
+          copy(yielded, result);
+        continue;
+      }
+      if (isInexact(&op) ||
+          llvm::any_of(op.getOperands(), [&](Value value) { return inexact.contains(value); }))
+        inexact.insert(op.result_begin(), op.result_end());
+    }
+  }
+  bool isExact(Value value) const { return !inexact.contains(value); }
+
+private:
+  void copy(Value from, Value to) {
+    if (inexact.contains(from))
+      inexact.insert(to);
+  }
+  llvm::DenseSet<Value> inexact;
+};
+
+} // namespace
+
+std::vector<bool> exactResults(ir::FuncOp function) {
+  Marker marker;
+  Block &body = function.getBody().front();
+  marker.visit(body);
+  std::vector<bool> exact;
+  for (Value value : body.getTerminator()->getOperands())
+    exact.push_back(marker.isExact(value));
+  return exact;
+}
+
+} // namespace weft::cudasim

@@ -1,0 +1,283 @@
+//===- KernelLaunch.cpp - One launch of a kernel on the engine -----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "KernelLaunch.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+
+namespace weft::cudasim {
+
+using runtime::FailureRecord;
+
+namespace {
+
+/// Operands that overlap, as one range of the host's memory, and where it is in the engine.
+struct Region {
+  std::byte *data = nullptr;
+  uint64_t bytes = 0;
+  bool read = false, written = false;
+  uint64_t shift = 0;   ///< bytes before it, for its alignment
+  uint64_t address = 0; ///< in the engine
+};
+
+/// What a kernel sees of a failure record (weft_failures of its text).
+constexpr uint64_t recordBytes = offsetof(FailureRecord, foreign);
+
+/// The last parameter of a kernel with checks (weft_checks of its text).
+struct ChecksParameter {
+  uint64_t record, launch;
+  int64_t first;
+  uint32_t checkBits, unused;
+};
+
+struct Outcome {
+  std::vector<std::vector<std::byte>> regions;
+  FailureRecord record;
+};
+
+class Run {
+public:
+  Run(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style)
+      : kernel(kernel), call(call), style(style) {
+    findRegions();
+  }
+  Status twice(uint64_t &steps);
+
+private:
+  void findRegions();
+  uint64_t addressOf(const Operand &operand) const;
+  uint64_t neededBytes() const;
+  Expected<Outcome> once(const LaunchOptions &options, std::byte fill, uint64_t &steps);
+  Expected<std::vector<std::byte>> parameters(Memory &memory, uint64_t record);
+  Status compare(const Outcome &first, const Outcome &second) const;
+  Status checkUnwritten(const Outcome &outcome) const;
+  Status problem(const std::string &what) const {
+    return Status::error("kernel '" + kernel.symbol + "': " + what);
+  }
+  std::string describe(size_t region, uint64_t byte) const;
+
+  const DeviceKernel &kernel;
+  const KernelCall &call;
+  const RunStyle &style;
+  std::vector<Region> regions;
+  std::vector<size_t> regionOf; ///< of each operand
+};
+
+void Run::findRegions() {
+  std::vector<size_t> order(call.operands.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(call.operands[a].data, a) < std::pair(call.operands[b].data, b);
+  });
+  regionOf.resize(order.size());
+  for (size_t i : order) {
+    const Operand &operand = call.operands[i];
+    const bool joins = operand.bytes && !regions.empty() && regions.back().bytes &&
+                       operand.data < regions.back().data + regions.back().bytes;
+    if (!joins)
+      regions.push_back({operand.data, 0});
+    Region &region = regions.back();
+    region.bytes = std::max<uint64_t>(region.bytes, operand.data + operand.bytes - region.data);
+    region.read |= !operand.written;
+    region.written |= operand.written;
+    region.shift = reinterpret_cast<uintptr_t>(region.data) % Memory::granule;
+    regionOf[i] = regions.size() - 1;
+  }
+}
+
+uint64_t Run::addressOf(const Operand &operand) const {
+  const Region &region = regions[regionOf[&operand - call.operands.data()]];
+  return region.address + (operand.data - region.data);
+}
+
+/// Of an engine's memory for the launch, with what allocations have between them.
+uint64_t Run::neededBytes() const {
+  uint64_t bytes = uint64_t(16) << 20;
+  for (const Region &region : regions)
+    bytes += region.bytes + 4 * Memory::granule;
+  return bytes + (call.operands.size() + call.sizes.size()) * sizeof(uint64_t);
+}
+
+std::string Run::describe(size_t region, uint64_t byte) const {
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const Operand &operand = call.operands[i];
+    const std::byte *at = regions[region].data + byte;
+    if (regionOf[i] == region && at >= operand.data && at < operand.data + operand.bytes)
+      return "byte " + std::to_string(at - operand.data) + " of operand " + std::to_string(i) + " (" +
+             std::to_string(operand.bytes) + " bytes)";
+  }
+  return "a byte of no operand";
+}
+
+Expected<std::vector<std::byte>> Run::parameters(Memory &memory, uint64_t record) {
+  const KernelInfo &info = kernel.module->kernels().front();
+  std::vector<std::byte> bytes(info.parameterBytes);
+  size_t next = 0;
+  bool fits = true;
+  auto add = [&](const void *value, size_t size) {
+    fits &= next < info.parameters.size() && info.parameters[next].size == size;
+    if (fits)
+      std::memcpy(bytes.data() + info.parameters[next].offset, value, size);
+    ++next;
+  };
+  auto addNumber = [&](uint64_t value) { add(&value, sizeof value); };
+  for (int64_t slot : kernel.slots)
+    addNumber(addressOf(call.operands.at(static_cast<size_t>(slot))));
+  for (uint32_t i = 0; i < kernel.sizeCount; ++i)
+    addNumber(static_cast<uint64_t>(call.sizes[i]));
+  if (kernel.usesTable) {
+    const uint64_t buffers = memory.allocate(call.operands.size() * sizeof(uint64_t)),
+                   sizes = memory.allocate(call.sizes.size_bytes());
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      const uint64_t address = addressOf(call.operands[i]);
+      std::memcpy(memory.host(buffers + i * sizeof address, sizeof address), &address, sizeof address);
+    }
+    if (!call.sizes.empty())
+      std::memcpy(memory.host(sizes, call.sizes.size_bytes()), call.sizes.data(), call.sizes.size_bytes());
+    addNumber(buffers);
+    addNumber(sizes);
+  }
+  if (kernel.usesChecks) {
+    const ChecksParameter checks = {record, call.launchKey, call.firstCheck, call.checkBits, 0};
+    add(&checks, sizeof checks);
+  }
+  if (!fits || next != info.parameters.size())
+    return problem("its text has other parameters than its launch");
+  return bytes;
+}
+
+/// Runs the launch with what it only writes filled with `fill`.
+Expected<Outcome> Run::once(const LaunchOptions &options, std::byte fill, uint64_t &steps) {
+  Memory memory(neededBytes());
+  if (!kernel.module->load(memory))
+    return problem("no memory for its variables");
+  uint64_t largest = 0;
+  for (const Region &region : regions)
+    largest = std::max(largest, region.bytes);
+  for (Region &region : regions) {
+    // The spoilt bound is that of one region.
+    const bool cut = style.spoil == Spoil::bound && largest && region.bytes == largest;
+    largest = cut ? 0 : largest;
+    const uint64_t bytes = region.bytes - cut, base = memory.allocate(region.shift + bytes);
+    if (!base)
+      return problem("no memory for " + std::to_string(bytes) + " bytes");
+    region.address = base + region.shift;
+    std::byte *at = memory.host(base, region.shift + bytes);
+    if (!bytes)
+      continue;
+    if (region.read)
+      std::memcpy(at + region.shift, region.data, bytes);
+    else
+      std::memset(at + region.shift, static_cast<int>(fill), bytes);
+  }
+  uint64_t record = 0;
+  if (kernel.usesChecks) {
+    if (!call.failure)
+      return problem("it has checks, and its call has no record of failures");
+    record = memory.allocate(recordBytes);
+    std::memcpy(memory.host(record, recordBytes), call.failure, recordBytes);
+  }
+  Expected<std::vector<std::byte>> bytes = parameters(memory, record);
+  if (!bytes)
+    return bytes.status();
+  const LaunchResult result =
+      launch(*kernel.module, kernel.module->kernels().front().name, memory, options, *bytes);
+  steps += result.steps;
+  if (result.fault)
+    return problem(result.fault->str());
+  Outcome outcome;
+  for (const Region &region : regions) {
+    // The bytes before a region are compared too: nothing may write there.
+    const uint64_t cut = memory.host(region.address - region.shift, region.shift + region.bytes) ? 0 : 1;
+    const std::byte *from = memory.host(region.address - region.shift, region.shift + region.bytes - cut);
+    outcome.regions.emplace_back(from, from + (from ? region.shift + region.bytes - cut : 0));
+    outcome.regions.back().resize(region.shift + region.bytes);
+  }
+  if (record)
+    std::memcpy(static_cast<void *>(&outcome.record), memory.host(record, recordBytes), recordBytes);
+  return outcome;
+}
+
+/// Whether memory that the launch does not write has its bytes.
+Status Run::checkUnwritten(const Outcome &outcome) const {
+  for (size_t i = 0; i < regions.size(); ++i) {
+    const Region &region = regions[i];
+    const std::vector<std::byte> &bytes = outcome.regions[i];
+    const auto before = bytes.begin() + static_cast<ptrdiff_t>(region.shift);
+    if (std::any_of(bytes.begin(), before, [](std::byte each) { return each != std::byte(0xFF); }))
+      return problem("it writes before " + describe(i, 0));
+    for (uint64_t byte = 0; !region.written && byte < region.bytes; ++byte)
+      if (before[static_cast<ptrdiff_t>(byte)] != region.data[byte])
+        return problem("it changes " + describe(i, byte) + ", which it only reads");
+  }
+  return {};
+}
+
+Status Run::compare(const Outcome &first, const Outcome &second) const {
+  for (size_t i = 0; i < regions.size(); ++i) {
+    const auto [a, b] =
+        std::mismatch(first.regions[i].begin(), first.regions[i].end(), second.regions[i].begin());
+    if (a != first.regions[i].end())
+      return problem("two orders of warps and blocks differ in " +
+                     describe(i, static_cast<uint64_t>(a - first.regions[i].begin()) - regions[i].shift) +
+                     ", or nothing writes it");
+  }
+  if (first.record.key != second.record.key)
+    return problem("two orders of warps and blocks report different failures");
+  return {};
+}
+
+Status Run::twice(uint64_t &steps) {
+  LaunchOptions options;
+  options.grid.x = static_cast<uint32_t>((call.tasks + kernel.blockTasks - 1) / kernel.blockTasks);
+  options.block.x = kernel.threads;
+  options.race = style.race;
+  Expected<Outcome> first = once(options, std::byte(0xFF), steps);
+  if (!first)
+    return first.status();
+  options.order = style.seed % 2 ? Order::shuffled : Order::reverse;
+  options.seed = style.seed;
+  Expected<Outcome> second = once(options, std::byte(0), steps);
+  if (!second)
+    return second.status();
+  if (style.spoil == Spoil::bit)
+    for (size_t i = 0; i < regions.size(); ++i)
+      if (regions[i].written && regions[i].bytes) {
+        for (Outcome *outcome : {&*first, &*second})
+          outcome->regions[i][regions[i].shift + regions[i].bytes / 2] ^= std::byte(1);
+        break;
+      }
+  // A failed call's results are not used, and what is then written may depend on the order.
+  const bool failed = kernel.usesChecks && first->record.key != FailureRecord::noKey;
+  if (Status status = checkUnwritten(*first); !status)
+    return status;
+  if (Status status = failed ? Status() : compare(*first, *second); !status)
+    return status;
+  if (failed && first->record.key != second->record.key)
+    return problem("two orders of warps and blocks report different failures");
+  for (size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].written && regions[i].bytes)
+      std::memcpy(regions[i].data, first->regions[i].data() + regions[i].shift, regions[i].bytes);
+  if (!failed)
+    return {};
+  // The value of the first violation is in a log that may be full.
+  std::optional<int64_t> value = first->record.value_of(first->record.key);
+  if (!value)
+    value = second->record.value_of(second->record.key);
+  call.failure->note(first->record.key, value.value_or(0));
+  return {};
+}
+
+} // namespace
+
+Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style, uint64_t &steps) {
+  return Run(kernel, call, style).twice(steps);
+}
+
+} // namespace weft::cudasim

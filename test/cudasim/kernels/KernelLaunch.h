@@ -1,0 +1,77 @@
+//===- KernelLaunch.h - One launch of a kernel on the engine ----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each memory that a launch refers to is an allocation of its own in the engine, as long as the plan says and
+// with the address's own alignment, so that an access one byte outside of a buffer is found even if it would
+// hit another buffer of the plan. Buffers that overlap in the plan are one allocation.
+//
+// A launch runs twice, in two orders of warps and blocks, which have to leave the same bytes. Memory that the
+// kernel only writes has ones before the first run and zeros before the second, so that an element that no
+// thread writes differs. Memory that it only reads has to stay as it was.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_CUDASIM_KERNELS_KERNELLAUNCH_H
+#define WEFT_TEST_CUDASIM_KERNELS_KERNELLAUNCH_H
+
+#include "runtime/execution/FailureRecord.h"
+#include "test/cudasim/engine/Engine.h"
+#include "weft/status.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::cudasim {
+
+/// A compiled kernel that the engine has read.
+struct DeviceKernel {
+  std::string symbol, ptx;
+  std::shared_ptr<Module> module;
+  std::vector<int64_t> slots; ///< the launch's buffer that each pointer among the parameters is
+  uint32_t sizeCount = 0;     ///< parameters that are sizes of the launch
+  uint32_t threads = 0;       ///< of a block
+  int64_t blockTasks = 1;     ///< tasks of a block
+  bool usesTable = false, usesChecks = false;
+};
+
+struct Operand {
+  std::byte *data = nullptr; ///< memory of the host that stands for the device's
+  uint64_t bytes = 0;
+  bool written = false;
+};
+
+struct KernelCall {
+  std::vector<Operand> operands;  ///< in the launch's order
+  std::span<const int64_t> sizes; ///< of the launch, or its table
+  int64_t tasks = 0;
+  runtime::FailureRecord *failure = nullptr; ///< null if nothing of the function may fail
+  uint64_t launchKey = 0;                    ///< the launch, in its bits of a key
+  int64_t firstCheck = 0;
+  uint32_t checkBits = 0;
+};
+
+/// What is changed on purpose in one launch, so that a test shows that it is found.
+enum class Spoil {
+  nothing,
+  bit,  ///< a bit of what it wrote
+  bound ///< the last byte of its largest operand is outside of memory
+};
+
+struct RunStyle {
+  bool race = false;
+  uint64_t seed = 0; ///< of the second order
+  Spoil spoil = Spoil::nothing;
+};
+
+/// Runs a launch; what it wrote is then in the operands, and a violation in the record. An error is a fault
+/// of the engine, or a difference between the two orders. Adds the steps of both runs to `steps`.
+Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style, uint64_t &steps);
+
+} // namespace weft::cudasim
+
+#endif // WEFT_TEST_CUDASIM_KERNELS_KERNELLAUNCH_H

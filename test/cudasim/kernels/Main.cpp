@@ -1,0 +1,234 @@
+//===- Main.cpp - weft-cuda-kernels ---------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "CheckKernels.h"
+#include "EngineDevice.h"
+
+#include "codegen/cuda/Nvrtc.h"
+#include "ir/Parse.h"
+#include "test/random/Generator.h"
+#include "test/random/Lift.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::cudasim;
+
+namespace {
+
+constexpr const char *kUsage = R"(usage: weft-cuda-kernels [options] [FILE.mlir...]
+
+Compiles programs for a GPU, runs their kernels on the engine of docs/cudasim.md, and compares the results with the
+interpreter and with the CPU.
+
+  FILE.mlir         programs, each of one function; random programs if there is none
+  --count=N         random programs to try (50)
+  --seed=N          seed of the first program; the next ones count up (1)
+  --target=NAME     what they are compiled for (cuda:sm_90)
+  --race=N          look for races in one of N calls; 0 for none (10)
+  --threads=N       threads that compile kernels (2)
+  --spoil=FORM,N    negative control: change launch N of each call, a bit of what it wrote (bit), or the end of its
+                    largest buffer (bound); every program with so many launches has to fail then
+  --max-failures=N  stop after N failures (10)
+  --verbose         print a line for each program
+)";
+
+struct Arguments {
+  uint64_t count = 50, seed = 1, maxFailures = 10;
+  bool verbose = false;
+  CheckOptions check;
+  std::vector<std::string> files;
+};
+
+/// Reads "bit,3".
+bool parseSpoil(StringRef text, CheckOptions &check) {
+  auto [form, number] = text.split(',');
+  check.spoil = form == "bit" ? Spoil::bit : form == "bound" ? Spoil::bound : Spoil::nothing;
+  return check.spoil != Spoil::nothing && !number.getAsInteger(10, check.spoilt);
+}
+
+/// Reads the command line. On an error, prints a message and returns false.
+bool parseArguments(int argc, char **argv, Arguments &arguments) {
+  for (int i = 1; i < argc; ++i) {
+    StringRef text = argv[i];
+    auto [name, value] = text.split('=');
+    uint64_t number = 0;
+    const bool isNumber = !value.getAsInteger(10, number);
+    if (!text.starts_with("--"))
+      arguments.files.push_back(text.str());
+    else if (name == "--count" && isNumber)
+      arguments.count = number;
+    else if (name == "--seed" && isNumber)
+      arguments.seed = number;
+    else if (name == "--max-failures" && isNumber)
+      arguments.maxFailures = number;
+    else if (name == "--race" && isNumber)
+      arguments.check.raceEvery = number;
+    else if (name == "--threads" && isNumber && number)
+      arguments.check.cuda.threads = static_cast<unsigned>(number);
+    else if (name == "--target" && !value.empty())
+      arguments.check.cuda.target = value.str();
+    else if (name == "--spoil" && parseSpoil(value, arguments.check))
+      continue;
+    else if (text == "--verbose")
+      arguments.verbose = true;
+    else {
+      llvm::errs() << "weft-cuda-kernels: cannot read '" << text << "'\n\n" << kUsage;
+      return false;
+    }
+  }
+  return true;
+}
+
+class Run {
+public:
+  Run(MLIRContext &context, const Arguments &arguments)
+      : context(context), arguments(arguments), checker(arguments.check) {}
+  int files();
+  int random();
+
+private:
+  void check(ModuleOp module, uint64_t seed, const std::string &name);
+  OwningOpRef<ModuleOp> read(const std::string &path);
+  int finish();
+
+  MLIRContext &context;
+  const Arguments &arguments;
+  KernelChecker checker;
+  uint64_t passed = 0, failed = 0;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+void Run::check(ModuleOp module, uint64_t seed, const std::string &name) {
+  const std::string place = "checking " + name;
+  llvm::PrettyStackTraceString trace(place.c_str());
+  const uint64_t before = EngineDevice::get().counts().kernelLaunches;
+  auto failure = checker.check(module, seed);
+  const uint64_t launches = EngineDevice::get().counts().kernelLaunches - before;
+  const CheckOptions &check = arguments.check;
+  if (check.spoil != Spoil::nothing) {
+    // A launch that was changed has to be noticed.
+    const bool spoilt = launches > check.spoilt;
+    if (spoilt && !failure)
+      failure = randomtest::Failure{"negative control", "the change was not noticed"};
+    else
+      failure.reset();
+    if (!spoilt)
+      return;
+  }
+  if (failure)
+    llvm::outs() << name << ", " << failure->stage << ": " << failure->message << "\n";
+  else if (arguments.verbose)
+    llvm::outs() << name << ": " << launches << " launches\n";
+  ++(failure ? failed : passed);
+}
+
+OwningOpRef<ModuleOp> Run::read(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    llvm::outs() << path << ": " << buffer.getError().message() << "\n";
+    return {};
+  }
+  auto module = ir::parseModule(context, (*buffer)->getBuffer(), path);
+  if (!module) {
+    llvm::outs() << module.status().message() << "\n";
+    return {};
+  }
+  if ((*module)->lookupSymbol<ir::FuncOp>(randomtest::kEntry))
+    return std::move(*module);
+  auto functions = (*module)->getOps<ir::FuncOp>();
+  if (!llvm::hasSingleElement(functions)) {
+    llvm::outs() << path << ": has several functions, and none is @" << randomtest::kEntry << "\n";
+    return {};
+  }
+  SymbolTable::setSymbolName(*functions.begin(), randomtest::kEntry);
+  return std::move(*module);
+}
+
+int Run::files() {
+  for (const std::string &path : arguments.files) {
+    OwningOpRef<ModuleOp> module = read(path);
+    if (module)
+      check(*module, arguments.seed, path);
+    else
+      ++failed;
+    if (failed >= arguments.maxFailures)
+      break;
+  }
+  return finish();
+}
+
+int Run::random() {
+  auto catalog = randomtest::OpCatalog::discover(context);
+  if (!catalog) {
+    llvm::errs() << "weft-cuda-kernels: " << catalog.status().message() << "\n";
+    return 2;
+  }
+  for (uint64_t i = 0; i < arguments.count && failed < arguments.maxFailures; ++i) {
+    const uint64_t seed = arguments.seed + i;
+    const std::string name = "seed " + std::to_string(seed);
+    OwningOpRef<ModuleOp> module = randomtest::generateProgram(context, *catalog, seed);
+    check(*module, seed, name);
+    if (seed % 10 != 5 || failed >= arguments.maxFailures)
+      continue;
+    const bool last = seed / 10 % 2;
+    OwningOpRef<ModuleOp> lifted = randomtest::liftProgram(*module, last);
+    if (!lifted)
+      lifted = randomtest::liftProgram(*module, !last);
+    if (lifted)
+      check(*lifted, seed, name + " with a dynamic dimension");
+  }
+  return finish();
+}
+
+int Run::finish() {
+  const CheckCounts &counts = checker.counts();
+  const DeviceCounts &device = EngineDevice::get().counts();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  llvm::outs() << counts.calls << " calls, " << counts.failing << " of them fail as on the CPU\n"
+               << counts.kernels << " kernels, " << counts.fallbacks << " of them fallbacks; NVRTC compiled "
+               << counts.compiled << "\n"
+               << device.kernelLaunches << " launches of kernels, each in two orders, " << device.raceLaunches
+               << " of them in race mode, " << device.steps << " steps\n"
+               << device.products << " products, " << device.attentions << " attentions, " << device.copies
+               << " copies and " << device.others << " other launches by the host\n"
+               << counts.exactResults << " results with the bits of the CPU, " << counts.boundedResults
+               << " within bounds\n"
+               << llvm::format("%.1f", seconds) << " seconds\n"
+               << passed << " passed, " << failed << " failed\n";
+  return failed ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::sys::PrintStackTraceOnErrorSignal(argv[0]);
+  llvm::EnablePrettyStackTrace();
+  Arguments arguments;
+  if (!parseArguments(argc, argv, arguments))
+    return 2;
+  if (!processorSuffices()) {
+    llvm::errs() << "weft-cuda-kernels: the engine needs a processor with AVX2\n";
+    return 2;
+  }
+  if (auto nvrtc = codegen::Nvrtc::get(); !nvrtc) {
+    llvm::outs() << "skipped: " << nvrtc.status().message() << "\n";
+    return 77;
+  }
+  DialectRegistry registry;
+  ir::registerDialect(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  Run run(context, arguments);
+  return arguments.files.empty() ? run.random() : run.files();
+}
