@@ -111,6 +111,14 @@ template <class A, class B> struct Dot4 {
     return c;
   }
 };
+/// The lower (First = 0) or upper two bytes of b with the two halves of a.
+template <class A, class B, int First> struct Dot2 {
+  static uint32_t run(uint32_t a, uint32_t b, uint32_t c) {
+    for (int k = 0; k < 2; ++k)
+      c += uint32_t(int32_t(A(a >> 16 * k)) * int32_t(B(b >> 8 * (First + k))));
+    return c;
+  }
+};
 
 bool isInteger(Type type) { return type >= Type::u16 && type <= Type::s64 && type != Type::s8; }
 
@@ -286,12 +294,41 @@ void decodeDot4(Decoder &decoder) {
   emitUniform(decoder, handlers[isSigned(a)][isSigned(b)], Type::b32, 3);
 }
 
+template <class A, class B> Handler dot2(bool upper) {
+  return upper ? ternaryLanes<Dot2<A, B, 2>, uint32_t, uint32_t>
+               : ternaryLanes<Dot2<A, B, 0>, uint32_t, uint32_t>;
+}
+
+void decodeDot2(Decoder &decoder) {
+  const int part = decoder.takeOneOf({"lo", "hi"});
+  Type a = decoder.takeType(), b = decoder.takeType();
+  if (part < 0)
+    decoder.fail("needs .lo or .hi");
+  if (sizeOf(a) != 4 || sizeOf(b) != 4 || isFloat(a) || isFloat(b))
+    decoder.failType(a);
+  const bool upper = part == 1;
+  Handler handlers[2][2] = {{dot2<uint16_t, uint8_t>(upper), dot2<uint16_t, int8_t>(upper)},
+                            {dot2<int16_t, uint8_t>(upper), dot2<int16_t, int8_t>(upper)}};
+  emitUniform(decoder, handlers[isSigned(a)][isSigned(b)], Type::b32, 3);
+}
+
 constexpr OpcodeRow rows[] = {
-    {"add", decodeAddSubtract},       {"sub", decodeAddSubtract},      {"addc", decodeAddCarry},
-    {"subc", decodeSubtractCarry},    {"mul", decodeMultiply},         {"mad", decodeMultiply},
-    {"madc", decodeMultiply},         {"div", decodeQuotient<Divide>}, {"rem", decodeQuotient<Remainder>},
-    {"abs", decodeSign<Absolute>},    {"neg", decodeSign<Negate>},     {"min", decodeExtremum<Minimum>},
-    {"max", decodeExtremum<Maximum>}, {"sad", decodeDifference},       {"dp4a", decodeDot4},
+    {"add", decodeAddSubtract},
+    {"sub", decodeAddSubtract},
+    {"addc", decodeAddCarry},
+    {"subc", decodeSubtractCarry},
+    {"mul", decodeMultiply},
+    {"mad", decodeMultiply},
+    {"madc", decodeMultiply},
+    {"div", decodeQuotient<Divide>},
+    {"rem", decodeQuotient<Remainder>},
+    {"abs", decodeSign<Absolute>},
+    {"neg", decodeSign<Negate>},
+    {"min", decodeExtremum<Minimum>},
+    {"max", decodeExtremum<Maximum>},
+    {"sad", decodeDifference},
+    {"dp4a", decodeDot4},
+    {"dp2a", decodeDot2},
 };
 
 } // namespace

@@ -44,6 +44,20 @@ Result run(const std::string &body, uint32_t a = 0, uint32_t b = 0, std::vector<
 
 constexpr uint32_t bits(float value) { return std::bit_cast<uint32_t>(value); }
 
+TEST(Opcodes, TwoWayDotProducts) {
+  // 16-bit halves 0x0003 and 0xFFFE (-2 as signed) with bytes 0xFF (-1), 0x05, 0x80 (-128), 0x07, from the
+  // lowest.
+  auto dot = [](const std::string &form) {
+    return run("mov.u32 %r3, 100;\ndp2a." + form + " %r0, %r1, %r2, %r3;", 0xFFFE0003, 0x078005FF).word;
+  };
+  EXPECT_EQ(dot("lo.u32.u32"), 100u + 3 * 255 + 0xFFFE * 5);
+  EXPECT_EQ(dot("hi.u32.u32"), 100u + 3 * 128 + 0xFFFE * 7);
+  EXPECT_EQ(dot("lo.s32.s32"), uint32_t(100 - 3 - 2 * 5));
+  EXPECT_EQ(dot("hi.s32.s32"), uint32_t(100 - 3 * 128 - 2 * 7));
+  EXPECT_EQ(dot("lo.s32.u32"), uint32_t(100 + 3 * 255 - 2 * 5));
+  EXPECT_EQ(dot("hi.u32.s32"), uint32_t(100 - 3 * 128 + 0xFFFE * 7));
+}
+
 TEST(Opcodes, EightBitFloats) {
   // e4m3: 1 sign, 4 exponent (bias 7), 3 fraction; 448 is the largest, there is no infinity.
   const std::string to = "mov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\ncvt.rn.satfinite.e4m3x2.f32 %h0, %f1, "
