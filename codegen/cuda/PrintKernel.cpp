@@ -12,7 +12,10 @@
 #include "codegen/kernel/KernelIR.h"
 #include "codegen/math/ExpandMath.h"
 
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/FoldUtils.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -33,16 +36,13 @@ static Status simplify(ModuleOp module, bool expandFunctions) {
                                                        "Weft: please report it with the program");
 }
 
-/// Prints the device function of an elementary function: the arithmetic of codegen/math/ on one scalar.
-static Status printElementary(const std::string &name, Operation *op, CudaPrinter &printer) {
+/// An elementary function as a function of its operands' types: the arithmetic of codegen/math/.
+static Expected<OwningOpRef<ModuleOp>> expandElementary(Operation *op, TypeRange inputs, Type result,
+                                                        const std::string &name) {
   OpBuilder builder(op->getContext());
   Location loc = builder.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
-  SmallVector<Type> inputs;
-  for (Type type : op->getOperandTypes())
-    inputs.push_back(getElementTypeOrSelf(type));
-  Type result = getElementTypeOrSelf(op->getResult(0).getType());
   auto function = builder.create<func::FuncOp>(loc, name, builder.getFunctionType(inputs, result));
   builder.setInsertionPointToEnd(function.addEntryBlock());
   OperationState state(loc, op->getName());
@@ -51,8 +51,49 @@ static Status printElementary(const std::string &name, Operation *op, CudaPrinte
   builder.create<func::ReturnOp>(loc, builder.create(state)->getResults());
   if (Status status = simplify(*module, /*expandFunctions=*/true); !status)
     return status;
-  function = module->lookupSymbol<func::FuncOp>(name);
-  return printer.printHelper(function);
+  return module;
+}
+
+/// Prints the device function of an elementary function of scalars.
+static Status printElementary(const std::string &name, Operation *op, CudaPrinter &printer) {
+  SmallVector<Type> inputs;
+  for (Type type : op->getOperandTypes())
+    inputs.push_back(getElementTypeOrSelf(type));
+  auto module = expandElementary(op, inputs, getElementTypeOrSelf(op->getResult(0).getType()), name);
+  if (!module)
+    return module.status();
+  return printer.printHelper((*module)->lookupSymbol<func::FuncOp>(name));
+}
+
+/// Puts the arithmetic in place of elementary functions of constants. The canonicalizer would compute these
+/// with the C library of the compiling machine, which gives other bits.
+static Status expandFunctionsOfConstants(ModuleOp module) {
+  SmallVector<Operation *> all;
+  module.walk([&](Operation *op) { all.push_back(op); });
+  OperationFolder folder(module.getContext());
+  for (Operation *op : all) {
+    if (op->getNumOperands() == 0 || op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+        !llvm::all_of(op->getOperands(), [](Value value) { return matchPattern(value, m_Constant()); }))
+      continue;
+    if (!isElementary(op)) {
+      (void)folder.tryToFold(op); // what it computes may be an operand of a function
+      continue;
+    }
+    if (!getElementTypeOrSelf(op->getOperand(0).getType()).isF32())
+      continue;
+    auto expanded = expandElementary(op, op->getOperandTypes(), op->getResult(0).getType(), "expanded");
+    if (!expanded)
+      return expanded.status();
+    Block &body = (*expanded)->lookupSymbol<func::FuncOp>("expanded").getBody().front();
+    IRMapping mapping;
+    mapping.map(body.getArguments(), op->getOperands());
+    OpBuilder builder(op);
+    for (Operation &each : body.without_terminator())
+      builder.clone(each, mapping);
+    op->getResult(0).replaceAllUsesWith(mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+    op->erase();
+  }
+  return {};
 }
 
 /// Whether `text` uses the function or type `name`.
@@ -78,6 +119,8 @@ Expected<CudaText> printCuda(ModuleOp module) {
   widenHalfArithmetic(module);
   expandHalfConversions(module);
   storeBf16AsBits(module);
+  if (Status status = expandFunctionsOfConstants(module); !status)
+    return status;
   if (Status status = simplify(module, /*expandFunctions=*/false); !status)
     return status;
 

@@ -255,8 +255,11 @@ std::string CudaPrinter::convert(Operation *op, const std::string &lane) {
   const std::string type = "(" + typeOf(to) + ")";
   const bool fromBit = from.isInteger(1);
   return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case(
-          [&](arith::IndexCastOp) { return fromBit ? type + "(-(int)" + x + ")" : type + toSigned(from, x); })
+      .Case([&](arith::IndexCastOp) {
+        if (to.isInteger(1)) // a conversion to bool would compare with 0
+          return "((" + x + " & 1) != 0)";
+        return fromBit ? type + "(-(int)" + x + ")" : type + toSigned(from, x);
+      })
       .Case([&](arith::ExtSIOp) { return fromBit ? type + "(-(int)" + x + ")" : type + toSigned(from, x); })
       .Case<arith::ExtUIOp, arith::UIToFPOp>([&](auto) { return type + x; })
       .Case([&](arith::TruncIOp) { return to.isInteger(1) ? "((" + x + " & 1) != 0)" : type + x; })
