@@ -16,6 +16,7 @@
 #include "test/random/Inputs.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
 
@@ -90,6 +91,16 @@ Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<
   return found;
 }
 
+/// Whether an index that is out of range may do anything at all.
+static bool assumesIndices(ModuleOp module) {
+  bool assumes = false;
+  module.walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op).Case<ir::GatherOp, ir::ScatterOp, ir::IndexUpdateOp>(
+        [&](auto each) { assumes |= each.getMode() == ir::IndexMode::assume; });
+  });
+  return assumes;
+}
+
 std::optional<Failure> KernelChecker::checkStatic(ModuleOp module, uint64_t seed) {
   randomtest::CheckOptions check;
   check.backend = [this](ModuleOp copy, ArrayRef<ir::Literal> inputs, uint64_t number) {
@@ -111,6 +122,9 @@ std::optional<Failure> KernelChecker::check(ModuleOp module, uint64_t seed) {
     OwningOpRef<ModuleOp> twin(module.clone()), copy(module.clone());
     if (failed(ir::specialize(*twin, values)) || failed(verify(*twin)))
       return Failure{stage, "the program with these sizes does not verify"};
+    // With these sizes an index may be out of range.
+    if (assumesIndices(*twin))
+      continue;
     if (auto failure = checkStatic(*twin, seed))
       return Failure{failure->stage + ", " + stage, failure->message};
     const auto inputs = randomtest::makeInputs(twin->lookupSymbol<ir::FuncOp>(randomtest::kEntry), seed);

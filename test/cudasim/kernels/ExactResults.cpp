@@ -29,6 +29,8 @@ bool isInexact(Operation *op) {
   if (isa<ir::UndefOp, ir::AttentionOp>(op))
     return true;
   auto reads = [&](auto test) { return llvm::any_of(op->getOperands(), test); };
+  if (isa<ir::CopysignOp, ir::BitcastOp>(op)) // the sign and the payload of a NaN
+    return reads(isFloat);
   if (isa<ir::SumOp, ir::ProdOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp, ir::DotGeneralOp>(op))
     return reads(isFloat);
   return isElementary(op) && reads([](Value value) { return getElementTypeOrSelf(value.getType()).isF64(); });

@@ -8,6 +8,7 @@
 #include "EngineDevice.h"
 
 #include "codegen/cuda/Nvrtc.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/Parse.h"
 #include "test/random/Generator.h"
 #include "test/random/Lift.h"
@@ -36,6 +37,7 @@ interpreter and with the CPU.
   --count=N         random programs to try (50)
   --seed=N          seed of the first program; the next ones count up (1)
   --target=NAME     what they are compiled for (cuda:sm_90)
+  --most-elements=N leave out files with a larger tensor (1048576)
   --race=N          look for races in one of N calls; 0 for none (10)
   --threads=N       threads that compile kernels (2)
   --spoil=FORM,N    negative control: change launch N of each call, a bit of what it wrote (bit), or the end of its
@@ -45,7 +47,7 @@ interpreter and with the CPU.
 )";
 
 struct Arguments {
-  uint64_t count = 50, seed = 1, maxFailures = 10;
+  uint64_t count = 50, seed = 1, maxFailures = 10, mostElements = uint64_t(1) << 20;
   bool verbose = false;
   CheckOptions check;
   std::vector<std::string> files;
@@ -73,6 +75,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.seed = number;
     else if (name == "--max-failures" && isNumber)
       arguments.maxFailures = number;
+    else if (name == "--most-elements" && isNumber)
+      arguments.mostElements = number;
     else if (name == "--race" && isNumber)
       arguments.check.raceEvery = number;
     else if (name == "--threads" && isNumber && number)
@@ -106,7 +110,7 @@ private:
   MLIRContext &context;
   const Arguments &arguments;
   KernelChecker checker;
-  uint64_t passed = 0, failed = 0;
+  uint64_t passed = 0, failed = 0, leftOut = 0;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
@@ -156,13 +160,50 @@ OwningOpRef<ModuleOp> Run::read(const std::string &path) {
   return std::move(*module);
 }
 
+/// Gives arguments names by which makeInputs() chooses values: whole numbers are small, as indices have to
+/// be, and reals of every second program are sometimes special.
+static void nameArguments(ModuleOp module, bool special) {
+  auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto given = function.getArgAttrOfType<StringAttr>(i, ir::attr::name);
+    if (ir::roleOf(function, i) == ir::ArgumentRole::random || (given && given.getValue().contains(':')))
+      continue;
+    const bool isReal = isa<FloatType>(getElementTypeOrSelf(function.getArgumentTypes()[i]));
+    const std::string kind = isReal ? (special ? "special:" : "plain:") : "index:";
+    function.setArgAttr(
+        i, ir::attr::name,
+        StringAttr::get(module.getContext(), kind + std::to_string(i) + (isReal ? "" : ":2")));
+  }
+}
+
+/// The elements of the largest tensor; symbols count as 1.
+static uint64_t mostElements(ModuleOp module) {
+  uint64_t most = 0;
+  module.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+        uint64_t count = 1;
+        for (ir::Size size : ir::sizesOf(tensor))
+          count *= static_cast<uint64_t>(size.number().value_or(1));
+        most = std::max(most, count);
+      }
+  });
+  return most;
+}
+
 int Run::files() {
   for (const std::string &path : arguments.files) {
     OwningOpRef<ModuleOp> module = read(path);
-    if (module)
+    if (module && mostElements(*module) > arguments.mostElements) {
+      ++leftOut;
+      continue;
+    }
+    if (module) {
+      nameArguments(*module, (passed + failed) % 2);
       check(*module, arguments.seed, path);
-    else
+    } else {
       ++failed;
+    }
     if (failed >= arguments.maxFailures)
       break;
   }
@@ -196,6 +237,8 @@ int Run::finish() {
   const CheckCounts &counts = checker.counts();
   const DeviceCounts &device = EngineDevice::get().counts();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (leftOut)
+    llvm::outs() << leftOut << " programs left out, for their size\n";
   llvm::outs() << counts.calls << " calls, " << counts.failing << " of them fail as on the CPU\n"
                << counts.kernels << " kernels, " << counts.fallbacks << " of them fallbacks; NVRTC compiled "
                << counts.compiled << "\n"
