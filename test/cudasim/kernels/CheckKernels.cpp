@@ -25,6 +25,20 @@ namespace weft::cudasim {
 
 using randomtest::Failure;
 
+void nameArguments(ModuleOp module, bool special) {
+  auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto given = function.getArgAttrOfType<StringAttr>(i, ir::attr::name);
+    if (ir::roleOf(function, i) == ir::ArgumentRole::random || (given && given.getValue().contains(':')))
+      continue;
+    const bool isReal = isa<FloatType>(getElementTypeOrSelf(function.getArgumentTypes()[i]));
+    const std::string kind = isReal ? (special ? "special:" : "plain:") : "index:";
+    function.setArgAttr(
+        i, ir::attr::name,
+        StringAttr::get(module.getContext(), kind + std::to_string(i) + (isReal ? "" : ":2")));
+  }
+}
+
 /// Whether two failed calls say the same; an empty text if they do.
 static std::string differenceOf(const FailureInfo &found, const FailureInfo &expected) {
   const bool sameValue = !found.value_known || !expected.value_known || found.value == expected.value;

@@ -15,6 +15,10 @@
 
 namespace weft::cudasim {
 
+/// Gives the arguments of a program names by which makeInputs() chooses values, if they have none: whole
+/// numbers are small, as indices have to be, and reals are sometimes NaN, infinite or subnormal if `special`.
+void nameArguments(mlir::ModuleOp module, bool special);
+
 struct CheckOptions {
   CudaOptions cuda;
   /// Of how many calls one looks for races: 1 for every call, 0 for none.

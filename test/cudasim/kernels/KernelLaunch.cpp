@@ -193,11 +193,15 @@ Expected<Outcome> Run::once(const LaunchOptions &options, std::byte fill, uint64
     return problem(result.fault->str());
   Outcome outcome;
   for (const Region &region : regions) {
-    // The bytes before a region are compared too: nothing may write there.
-    const uint64_t cut = memory.host(region.address - region.shift, region.shift + region.bytes) ? 0 : 1;
-    const std::byte *from = memory.host(region.address - region.shift, region.shift + region.bytes - cut);
-    outcome.regions.emplace_back(from, from + (from ? region.shift + region.bytes - cut : 0));
-    outcome.regions.back().resize(region.shift + region.bytes);
+    // The bytes before a region are compared too: nothing may write there. A spoilt bound has lost its last
+    // byte.
+    const uint64_t bytes = region.shift + region.bytes, base = region.address - region.shift;
+    std::vector<std::byte> &kept = outcome.regions.emplace_back(bytes);
+    for (uint64_t length : {bytes, bytes - std::min<uint64_t>(bytes, 1)})
+      if (const std::byte *from = memory.host(base, length)) {
+        std::copy_n(from, length, kept.begin());
+        break;
+      }
   }
   if (record)
     std::memcpy(static_cast<void *>(&outcome.record), memory.host(record, recordBytes), recordBytes);
@@ -246,13 +250,11 @@ Status Run::twice(uint64_t &steps) {
   Expected<Outcome> second = once(options, std::byte(0), steps);
   if (!second)
     return second.status();
-  if (style.spoil == Spoil::bit)
-    for (size_t i = 0; i < regions.size(); ++i)
-      if (regions[i].written && regions[i].bytes) {
-        for (Outcome *outcome : {&*first, &*second})
-          outcome->regions[i][regions[i].shift + regions[i].bytes / 2] ^= std::byte(1);
-        break;
-      }
+  const auto spoilt = std::find_if(regions.begin(), regions.end(),
+                                   [](const Region &region) { return region.written && region.bytes; });
+  if (style.spoil == Spoil::bit && spoilt != regions.end())
+    for (Outcome *outcome : {&*first, &*second})
+      outcome->regions[static_cast<size_t>(spoilt - regions.begin())].back() ^= std::byte(1);
   // A failed call's results are not used, and what is then written may depend on the order.
   const bool failed = kernel.usesChecks && first->record.key != FailureRecord::noKey;
   if (Status status = checkUnwritten(*first); !status)

@@ -58,7 +58,7 @@ struct KernelCall {
 /// What is changed on purpose in one launch, so that a test shows that it is found.
 enum class Spoil {
   nothing,
-  bit,  ///< a bit of what it wrote
+  bit,  ///< the lowest bit of the last byte that it wrote
   bound ///< the last byte of its largest operand is outside of memory
 };
 

@@ -8,7 +8,6 @@
 #include "EngineDevice.h"
 
 #include "codegen/cuda/Nvrtc.h"
-#include "ir/FunctionAttributes.h"
 #include "ir/Parse.h"
 #include "test/random/Generator.h"
 #include "test/random/Lift.h"
@@ -158,22 +157,6 @@ OwningOpRef<ModuleOp> Run::read(const std::string &path) {
   }
   SymbolTable::setSymbolName(*functions.begin(), randomtest::kEntry);
   return std::move(*module);
-}
-
-/// Gives arguments names by which makeInputs() chooses values: whole numbers are small, as indices have to
-/// be, and reals of every second program are sometimes special.
-static void nameArguments(ModuleOp module, bool special) {
-  auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto given = function.getArgAttrOfType<StringAttr>(i, ir::attr::name);
-    if (ir::roleOf(function, i) == ir::ArgumentRole::random || (given && given.getValue().contains(':')))
-      continue;
-    const bool isReal = isa<FloatType>(getElementTypeOrSelf(function.getArgumentTypes()[i]));
-    const std::string kind = isReal ? (special ? "special:" : "plain:") : "index:";
-    function.setArgAttr(
-        i, ir::attr::name,
-        StringAttr::get(module.getContext(), kind + std::to_string(i) + (isReal ? "" : ":2")));
-  }
 }
 
 /// The elements of the largest tensor; symbols count as 1.

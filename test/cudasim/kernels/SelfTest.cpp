@@ -1,0 +1,179 @@
+//===- SelfTest.cpp - That wrong kernels are found ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fusions of every kind run on the engine, in race mode, and agree with the CPU; and what is wrong with a
+// launch is found: a bit, a bound, an element that nothing writes, an order of blocks that matters, a write
+// to what is only read.
+//
+//===----------------------------------------------------------------------===//
+#include "CheckKernels.h"
+#include "EngineDevice.h"
+
+#include "codegen/cuda/Nvrtc.h"
+#include "ir/Parse.h"
+#include "test/random/Generator.h"
+#include "test/unit/codegen/FusionCases.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir;
+namespace weft::cudasim {
+namespace {
+
+const std::string aliases = "#cpu = #weft.device<cpu>\n#n = #weft.device<cpu, [n]>\n";
+
+class Kernels : public ::testing::TestWithParam<testing::FusionCase> {
+protected:
+  Kernels() : context(dialects(), MLIRContext::Threading::DISABLED) {}
+  void SetUp() override {
+    if (auto nvrtc = codegen::Nvrtc::get(); !nvrtc)
+      GTEST_SKIP() << nvrtc.status().message();
+  }
+  static DialectRegistry dialects() {
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    return registry;
+  }
+  OwningOpRef<ModuleOp> parse(const std::string &text, bool special = false) {
+    auto module = ir::parseModule(context, aliases + text, "case");
+    EXPECT_TRUE(module) << module.status().message();
+    if (!module)
+      return {};
+    nameArguments(**module, special);
+    return std::move(*module);
+  }
+
+  MLIRContext context;
+};
+
+std::string textOf(const std::optional<randomtest::Failure> &failure) {
+  return failure ? failure->stage + ": " + failure->message : std::string();
+}
+
+} // namespace
+
+TEST_P(Kernels, AgreeWithTheCpu) {
+  for (bool special : {false, true}) {
+    OwningOpRef<ModuleOp> module = parse(GetParam().text, special);
+    ASSERT_TRUE(module);
+    CheckOptions options;
+    options.raceEvery = 1;
+    KernelChecker checker(options);
+    EXPECT_EQ(textOf(checker.check(*module, 3 + special)), "");
+    EXPECT_EQ(checker.counts().calls, 1u);
+    EXPECT_EQ(checker.counts().failing, 0u);
+  }
+}
+
+TEST_P(Kernels, SpoiltLaunchesAreFound) {
+  for (Spoil spoil : {Spoil::bit, Spoil::bound}) {
+    OwningOpRef<ModuleOp> module = parse(GetParam().text);
+    ASSERT_TRUE(module);
+    CheckOptions options;
+    options.raceEvery = 0;
+    options.spoil = spoil;
+    KernelChecker checker(options);
+    const std::string found = textOf(checker.check(*module, 3));
+    EXPECT_NE(found, "") << (spoil == Spoil::bit ? "bit" : "bound");
+    if (spoil == Spoil::bound)
+      EXPECT_NE(found.find("out of bounds"), std::string::npos) << found;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Kernels,
+                         ::testing::ValuesIn(testing::fusionCases().begin(), testing::fusionCases().end()),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+namespace {
+class KernelPrograms : public Kernels {};
+} // namespace
+
+TEST_F(KernelPrograms, FailuresAreThoseOfTheCpu) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<300x7xf32, #cpu>, %i: tensor<900xi64, #cpu> {weft.name = "outside:1:300"}) -> tensor<900x7xf32, #cpu> {
+      %0 = weft.gather %x, %i, dim = 0, kind = points : tensor<300x7xf32, #cpu>, tensor<900xi64, #cpu>
+      weft.return %0 : tensor<900x7xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(checker.counts().failing, 1u);
+}
+
+TEST_F(KernelPrograms, SizesOfTheCallAreTried) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<?x5xf32, #n>) -> tensor<?x5xf32, #n>
+        attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+      %0 = weft.neg %x : tensor<?x5xf32, #n>
+      weft.return %0 : tensor<?x5xf32, #n>
+    })");
+  ASSERT_TRUE(module);
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(checker.counts().calls, 12u) << "by numbers twice, and by symbols, for each of four sizes";
+}
+
+//===----------------------------------------------------------------------===//
+// Single launches of kernels that are wrong
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A kernel `k(.u64 in, .u64 out)` of 4 blocks of 32 threads over 100 words; %a is in, %b is out, and %r3 the
+/// thread's number.
+Status runText(const std::string &body) {
+  DeviceKernel kernel;
+  kernel.symbol = "k";
+  ParseResult parsed = Module::parse(
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q)\n{\n"
+      ".reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %q<16>;\n.reg .b64 %a;\n.reg .b64 %b;\n"
+      "ld.param.u64 %a, [p];\nld.param.u64 %b, [q];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\n"
+      "mad.lo.u32 %r3, %r1, 32, %r2;\nmul.wide.u32 %q1, %r3, 4;\nadd.u64 %q2, %a, %q1;\nadd.u64 %q3, %b, "
+      "%q1;\n" +
+      body + "\nret;\n}\n");
+  EXPECT_TRUE(bool(parsed)) << parsed.error.str();
+  if (!parsed)
+    return Status::error("no module");
+  kernel.module = std::move(parsed.module);
+  kernel.slots = {0, 1};
+  kernel.threads = kernel.blockTasks = 32;
+  alignas(256) uint32_t in[100] = {}, out[100] = {};
+  KernelCall call;
+  call.operands = {{reinterpret_cast<std::byte *>(in), sizeof in, false},
+                   {reinterpret_cast<std::byte *>(out), sizeof out, true}};
+  call.tasks = 100;
+  uint64_t steps = 0;
+  return runKernel(kernel, call, {}, steps);
+}
+
+constexpr const char *guard = "setp.ge.u32 %p1, %r3, 100;\n@%p1 exit;\n";
+
+} // namespace
+
+TEST(KernelLaunches, RightOnesPass) {
+  const Status status = runText(guard + std::string("ld.global.u32 %r4, [%q2];\nst.global.u32 [%q3], %r4;"));
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(KernelLaunches, WrongOnesAreFound) {
+  const std::pair<std::string, const char *> wrong[] = {
+      {"st.global.u32 [%q3], %r3;",
+       "out of bounds: global write (0 bytes behind an allocation of 400 bytes)"},
+      {std::string(guard) + "setp.eq.u32 %p2, %r3, 41;\n@%p2 exit;\nst.global.u32 [%q3], %r3;",
+       "differ in byte 164 of operand 1 (400 bytes), or nothing writes it"},
+      {std::string(guard) + "st.global.u32 [%q3], %r3;\nst.global.u32 [%b], %r1;",
+       "differ in byte 0 of operand 1"},
+      {std::string(guard) + "st.global.u32 [%q3], %r3;\nst.global.u32 [%q2], %r3;",
+       "it changes byte 4 of operand 0 (400 bytes), which it only reads"},
+  };
+  for (const auto &[body, message] : wrong) {
+    const Status status = runText(body);
+    EXPECT_NE(status.message().find(message), std::string::npos) << status.message() << "\n" << body;
+  }
+}
+
+} // namespace weft::cudasim
