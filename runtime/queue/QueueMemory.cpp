@@ -1,0 +1,91 @@
+//===- QueueMemory.cpp - Arenas and streams of a queue --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/queue/QueueState.h"
+
+namespace weft::runtime {
+
+Expected<DeviceStream *> Queue::stream(Device &device) {
+  DeviceLane &lane = state_->lane(device);
+  if (!lane.stream) {
+    Expected<std::unique_ptr<DeviceStream>> made = device.make_stream();
+    if (!made)
+      return made.status();
+    lane.stream = *std::move(made);
+  }
+  return lane.stream.get();
+}
+
+void Queue::end_stream(Device &device) { state_->lane(device).stream = nullptr; }
+
+Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
+  if (device.is_host())
+    return arena(bytes);
+  DeviceLane &lane = state_->lane(device);
+  if (bytes > lane.arena.bytes) {
+    CachingAllocator &allocator = device.allocator();
+    lane.release_arena();
+    Expected<MemoryBlock> block =
+        allocator.allocate(bytes, allocator.intern_label({"arena of temporaries"}), {}, finish_passed_all);
+    if (!block)
+      return block.status();
+    lane.arena = *block;
+    allocator.note_arena_bytes(static_cast<int64_t>(bytes));
+    state_->has_arenas.store(true, std::memory_order_relaxed);
+  }
+  return static_cast<std::byte *>(lane.arena.data);
+}
+
+Expected<std::byte *> Queue::arena(size_t bytes) {
+  QueueState &state = *state_;
+  if (bytes > state.arena.bytes) {
+    CachingAllocator &allocator = CachingAllocator::get();
+    static const uint32_t label = allocator.intern_label({"arena of temporaries"});
+    if (state.arena.handle)
+      state.release_arena();
+    Expected<MemoryBlock> block = allocator.allocate(bytes, label, {}, finish_passed_all);
+    if (!block)
+      return block.status();
+    state.arena = *block;
+    state.arena_bytes.store(bytes, std::memory_order_relaxed);
+    state.has_arenas.store(true, std::memory_order_relaxed);
+    allocator.note_arena_bytes(static_cast<int64_t>(bytes));
+  }
+  return static_cast<std::byte *>(state.arena.data);
+}
+
+size_t Queue::arena_bytes() const { return state_->arena_bytes.load(std::memory_order_relaxed); }
+
+void Queue::trim(const std::shared_ptr<QueueState> &state) {
+  if (!state->has_arenas.load(std::memory_order_relaxed))
+    return;
+  // The executor of an external queue may be the caller's thread, so do not wait for it.
+  if (state->post) {
+    std::unique_lock lock(state->mutex);
+    if (!state->busy()) { // nothing can begin while the lock is held
+      state->release_arenas();
+      return;
+    }
+    lock.unlock();
+    // The work must not own the state: the state owns its work, so neither would be freed. The posted piece
+    // owns the state.
+    submit(state, [raw = state.get()] {
+      raw->release_arenas();
+      CachingAllocator::get().empty_cache();
+    });
+    return;
+  }
+  await_turn(reserve(state));
+  queueThread.note_left();
+  state->release_arenas();
+  const std::lock_guard lock(state->mutex);
+  state->complete_locked();
+}
+
+void Queue::trim() { trim(state_); }
+
+} // namespace weft::runtime
