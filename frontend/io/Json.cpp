@@ -8,7 +8,7 @@
 
 #include "frontend/io/Message.h"
 
-#include <cstdio>
+#include "runtime/support/JsonText.h"
 
 namespace weft::io {
 
@@ -66,22 +66,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string json_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof(escaped), "\\u%04x", static_cast<unsigned>(c));
-      out += escaped;
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
+std::string json_quoted(std::string_view text) { return runtime::json_string(text); }
 
 Status JsonReader::error(std::string_view expected, std::string_view found) const {
   return failure(where_, " at byte ", position(), ": expected ", expected, ", found ", found,

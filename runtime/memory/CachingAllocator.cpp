@@ -8,6 +8,7 @@
 #include "runtime/memory/CachingAllocator.h"
 
 #include "runtime/memory/CachingAllocatorImpl.h"
+#include "runtime/support/JsonText.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,19 +18,6 @@
 namespace weft::runtime {
 using namespace allocator_blocks;
 namespace {
-
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      result += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20)
-      result += c;
-    else
-      result += ' ';
-  }
-  return result + "\"";
-}
 
 alignas(64) std::byte emptyAllocation[64];
 

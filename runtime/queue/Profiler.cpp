@@ -7,6 +7,8 @@
 
 #include "runtime/queue/Profiler.h"
 
+#include "runtime/support/JsonText.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,31 +19,12 @@
 #include <unistd.h>
 
 namespace weft::runtime {
-namespace {
-
-constexpr size_t maxEvents = 1'000'000;
-
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-      result += escape;
-      continue;
-    }
-    if (c == '"' || c == '\\')
-      result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
-} // namespace
 
 std::atomic<bool> Profiler::on_{false};
 
 namespace {
+
+constexpr size_t maxEvents = 1'000'000;
 
 enum class Kind : uint8_t { launch, call, compile, wait };
 constexpr const char *kindNames[] = {"launch", "call", "compile", "wait"};

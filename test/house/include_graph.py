@@ -75,7 +75,7 @@ RULES = {
     "frontend/files": [rooms("graph", "ops", "io", "files"), PUBLIC],
     "frontend/data": [rooms("graph", "lazy", "ops", "io", "files", "data"), PUBLIC],
     "frontend/program": [rooms("graph", "lazy", "ops", "io", "program"), PUBLIC],
-    "frontend/io": [r"frontend/io/.+", r"runtime/support/TemporaryFile\.h", r"weft/(status|dtype|limits|philox|export)\.hpp", r"zlib\.h"],
+    "frontend/io": [r"frontend/io/.+", r"runtime/support/(JsonText|TemporaryFile)\.h", r"weft/(status|dtype|limits|philox|export)\.hpp", r"zlib\.h"],
     "tools": [r"tools/.+", r"(ir|passes|codegen|frontend|runtime)/.+", PUBLIC, COMPILER_LIBRARIES],
     "examples": [PUBLIC, r"common/\w+\.h"],
     # The peers of a benchmark are whatever is installed; of Weft it sees what its users see.

@@ -134,6 +134,11 @@ TEST(CachingAllocator, ASnapshotHasTheLineOfALabel) {
             std::string::npos)
       << allocator.snapshot_json();
   allocator.free(unknown);
+  const MemoryBlock odd =
+      allocator.allocate(100, allocator.intern_label({"a\tb\x01 \"c\""})).value_or_throw();
+  EXPECT_NE(allocator.snapshot_json().find(R"("label": "a\u0009b\u0001 \"c\"")"), std::string::npos)
+      << allocator.snapshot_json();
+  allocator.free(odd);
 }
 
 // 100,000 random operations; every block is filled and read back, so that an overlap shows.

@@ -44,6 +44,19 @@ TEST(Profiler, SumsByNameAndLocation) {
   EXPECT_TRUE(profiler.rows().empty());
 }
 
+// JSON allows no control character in a string, and a name may have any.
+TEST(Profiler, ATraceEscapesControlCharacters) {
+  Profiler &profiler = Profiler::get();
+  profiler.clear();
+  profiler.start();
+  profiler.record("a\nb\x01\x1f\\", "tab\t.cpp:1:2", 0, 1000, 0, 0);
+  profiler.stop();
+  const std::string trace = profiler.chrome_trace();
+  EXPECT_NE(trace.find(R"("name": "a\u000ab\u0001\u001f\\")"), std::string::npos) << trace;
+  EXPECT_NE(trace.find(R"("location": "tab\u0009.cpp:1:2")"), std::string::npos) << trace;
+  profiler.clear();
+}
+
 // Times are those of the profiler's clock, so that they lie between start and stop.
 TEST(Profiler, SaysWhereTheWallClockWent) {
   Profiler &profiler = Profiler::get();
