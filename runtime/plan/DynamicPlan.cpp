@@ -82,6 +82,29 @@ std::string type_problem(const fb::Plan &plan, const fb::TensorType *type) {
   return "";
 }
 
+bool aligned_groups(const flatbuffers::Vector<flatbuffers::Offset<fb::StepGroup>> *groups) {
+  for (uint32_t i = 0; i < length(groups); ++i)
+    if (!aligned(groups->Get(i)->number_bytes()))
+      return false;
+  return true;
+}
+
+/// Whether all numbers of a launch may be read through pointers, as unpacking the plan reads them.
+bool aligned_numbers(const fb::Launch &launch) {
+  if (const auto *kernel = launch.op_as_KernelLaunch())
+    return aligned(kernel->sizes()) && aligned_groups(kernel->groups());
+  if (const auto *product = launch.op_as_ContractionLaunch())
+    return aligned(product->a_strides()) && aligned(product->b_strides()) && aligned(product->c_strides());
+  if (const auto *attention = launch.op_as_AttentionLaunch()) {
+    for (uint32_t i = 0; i < length(attention->places()); ++i)
+      if (!aligned(attention->places()->Get(i)->strides()))
+        return false;
+    return aligned(attention->batch());
+  }
+  const auto *host = launch.op_as_HostLaunch();
+  return !host || aligned(host->shape());
+}
+
 } // namespace
 
 int64_t value_of_expression(const fb::SizeExpression &expression, std::span<const int64_t> values,
@@ -135,6 +158,9 @@ Status verify_symbols(const fb::Plan &plan) {
   for (uint32_t i = 0; i < length(plan.results()); ++i)
     if (const std::string problem = type_problem(plan, plan.results()->Get(i)->type()); !problem.empty())
       return fail("result " + std::to_string(i) + " " + problem);
+  for (uint32_t i = 0; i < length(plan.launches()); ++i)
+    if (const fb::Launch &launch = *plan.launches()->Get(i); !aligned_numbers(launch))
+      return fail("launch " + std::to_string(i) + " '" + text(launch.name()) + "' has misaligned numbers");
   return {};
 }
 

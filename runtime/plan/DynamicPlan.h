@@ -34,7 +34,9 @@ inline bool is_expression(int64_t size) {
 }
 
 /// Checks that symbols have names and ranges, that expressions refer to symbols of the plan, and that the
-/// types of arguments and results are known and refer to expressions of the plan. Code WEFT-L008.
+/// types of arguments and results are known and refer to expressions of the plan. Also checks that the
+/// numbers of arguments, results and launches are aligned, because plan_of_numbers() reads them before
+/// verify_plan() sees the plan that it makes. Code WEFT-L008.
 WEFT_RUNTIME_API Status verify_symbols(const fb::Plan &plan);
 
 /// A size of a verified plan as text with the names of its symbols, for example "784 * batch + 1".
@@ -44,8 +46,8 @@ WEFT_RUNTIME_API std::string expression_text(const fb::Plan &plan, int64_t size)
 WEFT_RUNTIME_API Expected<std::vector<int64_t>>
 bind_symbols(const fb::Plan &plan, std::span<const std::vector<int64_t>> argument_shapes);
 
-/// The plan for these values of its symbols, serialized, without symbols. An error if a value is out of its
-/// range (WEFT-S001) or a size overflows (WEFT-L008).
+/// The plan, which verify_symbols() has accepted, for these values of its symbols, serialized, without
+/// symbols. An error if a value is out of its range (WEFT-S001) or a size overflows (WEFT-L008).
 WEFT_RUNTIME_API Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan,
                                                                  std::span<const int64_t> values);
 

@@ -11,6 +11,7 @@
 #include "runtime/plan/FailureKey.h"
 #include "runtime/plan/PlanVerifier.h"
 
+#include <cstring>
 #include <functional>
 
 using namespace weft;
@@ -372,6 +373,82 @@ TEST(DynamicPlan, RefusesWhatMakesNoSense) {
   huge.plan.sizes[0]->terms[0]->coefficient = INT64_MAX;
   const std::vector<std::byte> hugeBytes = huge.bytes();
   EXPECT_FAILS(plan_of_numbers(*unpacked(hugeBytes), std::vector<int64_t>{3}).status(), "a size overflows");
+}
+
+// Where the field of a table refers to its vector.
+template <typename Table> const uint8_t *reference(const Table &table, flatbuffers::voffset_t field) {
+  return reinterpret_cast<const flatbuffers::Table *>(&table)->GetAddressOf(field);
+}
+
+// Lets a field refer to 4 bytes behind the beginning of its vector. Then the low half of the first element
+// stands for the length, and the elements are misaligned.
+void misalign(std::vector<std::byte> &bytes, const uint8_t *field) {
+  std::byte *const at = bytes.data() + (reinterpret_cast<const std::byte *>(field) - bytes.data());
+  uint32_t offset = 0;
+  std::memcpy(&offset, at, sizeof offset);
+  offset += sizeof offset;
+  std::memcpy(at, &offset, sizeof offset);
+}
+
+// Unpacking a plan reads its numbers, so they have to be aligned before it is unpacked.
+TEST(DynamicPlan, RefusesMisalignedNumbers) {
+  const struct {
+    const char *part;
+    std::function<void(fb::LaunchT &)> make;
+    std::function<const uint8_t *(const fb::Launch &)> numbers;
+  } cases[] = {
+      {"kernel", [](fb::LaunchT &launch) { launch.op.AsKernelLaunch()->sizes = {1, 1}; },
+       [](const fb::Launch &launch) {
+         return reference(*launch.op_as_KernelLaunch(), fb::KernelLaunch::VT_SIZES);
+       }},
+      {"table",
+       [](fb::LaunchT &launch) {
+         auto group = std::make_unique<fb::StepGroupT>();
+         group->number_bytes = {1, 1};
+         launch.op.AsKernelLaunch()->groups.push_back(std::move(group));
+       },
+       [](const fb::Launch &launch) {
+         return reference(*launch.op_as_KernelLaunch()->groups()->Get(0), fb::StepGroup::VT_NUMBER_BYTES);
+       }},
+      {"product",
+       [](fb::LaunchT &launch) {
+         fb::ContractionLaunchT product;
+         product.a_strides = product.b_strides = product.c_strides = {1, 1, 1};
+         launch.op.Set(std::move(product));
+       },
+       [](const fb::Launch &launch) {
+         return reference(*launch.op_as_ContractionLaunch(), fb::ContractionLaunch::VT_C_STRIDES);
+       }},
+      {"attention",
+       [](fb::LaunchT &launch) {
+         fb::AttentionLaunchT attention;
+         attention.places.push_back(std::make_unique<fb::MatrixPlaceT>());
+         attention.places[0]->strides = {1, 1, 1};
+         launch.op.Set(std::move(attention));
+       },
+       [](const fb::Launch &launch) {
+         return reference(*launch.op_as_AttentionLaunch()->places()->Get(0), fb::MatrixPlace::VT_STRIDES);
+       }},
+      {"print",
+       [](fb::LaunchT &launch) {
+         fb::HostLaunchT host;
+         host.shape = {1, 1};
+         launch.op.Set(std::move(host));
+       },
+       [](const fb::Launch &launch) {
+         return reference(*launch.op_as_HostLaunch(), fb::HostLaunch::VT_SHAPE);
+       }},
+  };
+  for (const auto &c : cases) {
+    PlanBuilder b = rows();
+    c.make(*b.plan.launches[0]);
+    std::vector<std::byte> bytes = b.bytes();
+    EXPECT_TRUE(verify_symbols(*unpacked(bytes)).ok()) << c.part;
+    misalign(bytes, c.numbers(*unpacked(bytes)->launches()->Get(0)));
+    const auto plan = read_plan(bytes);
+    ASSERT_TRUE(plan.ok()) << c.part << ": " << plan.status().message();
+    EXPECT_FAILS(verify_symbols(**plan), "launch 0 'guard' has misaligned numbers");
+  }
 }
 
 // A print of x and a check of a condition of four truth values after it.
