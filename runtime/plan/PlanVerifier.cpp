@@ -36,6 +36,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr uint64_t maxBytes = uint64_t(1) << 47; // the address space of a process
+constexpr uint64_t maxSum = uint64_t(1) << 62;   // of the bytes of tensors that may share memory
 constexpr uint64_t maxScratchBytes = uint64_t(1) << 32;
 
 // Checks one plan; members hold what several checks share.
@@ -138,6 +139,10 @@ private:
       if (Status status = check_strides(*argument, i); !status)
         return status;
     }
+    // Arguments may share memory, so that their sum may be more than a process can address; but callers add
+    // it to that of the results and of the temporaries.
+    if (!sums_to_at_most(argument_bytes_, maxSum))
+      return too_large("all arguments");
     std::vector<bool> tied(argument_bytes_.size());
     for (uint32_t i = 0; i < length(plan_.results()); ++i) {
       const fb::Result *result = plan_.results()->Get(i);
@@ -164,7 +169,21 @@ private:
         return fail(what + "is tied to argument " + number(to) + ", as another result is");
       tied[to] = true;
     }
-    return {};
+    std::vector<uint64_t> fresh;
+    for (uint32_t i = 0; i < length(plan_.results()); ++i)
+      if (const fb::Result &result = *plan_.results()->Get(i);
+          result.tied_to() == -1 && result.alias_argument() == -1 && result.alias_result() == -1)
+        fresh.push_back(result_bytes_[i]);
+    return sums_to_at_most(fresh, maxBytes) ? Status() : too_large("all results");
+  }
+
+  // Each is at most `maxBytes`.
+  static bool sums_to_at_most(std::span<const uint64_t> all_bytes, uint64_t most) {
+    uint64_t sum = 0;
+    for (const uint64_t bytes : all_bytes)
+      if ((sum += bytes) > most)
+        return false;
+    return true;
   }
 
   // Strides step forward through memory that nothing writes; they make the argument's bytes what they reach.

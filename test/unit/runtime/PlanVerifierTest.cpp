@@ -77,6 +77,18 @@ TEST(PlanVerifier, NamesEveryBrokenRule) {
       {"arena of", [](PlanBuilder &b) { b.plan.arena_bytes = 1ull << 60; }, "WEFT-M001"},
       {"more bytes than a process can address for argument 0 'x'",
        [](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {int64_t{1} << 50}; }, "WEFT-M001"},
+      {"more bytes than a process can address for all results",
+       [](PlanBuilder &b) { // 2^17 results of 2^47 bytes, whose sum as a 64-bit number is that of the others
+         for (int i = 0; i < 1 << 17; ++i)
+           b.result("", DType::f32, {int64_t{1} << 45});
+       },
+       "WEFT-M001"},
+      {"more bytes than a process can address for all arguments",
+       [](PlanBuilder &b) {
+         for (int i = 0; i < 1 << 17; ++i)
+           b.argument("", DType::f32, {int64_t{1} << 45});
+       },
+       "WEFT-M001"},
       {"argument 0 'x' has no type", [](PlanBuilder &b) { b.plan.arguments[0]->type = nullptr; }},
       {"unknown element type 77", [](PlanBuilder &b) { b.plan.arguments[0]->type->dtype = 77; }},
       {"negative extent -4", [](PlanBuilder &b) { b.plan.results[0]->type->shape[0] = -4; }},
