@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/KernelBuilder.h"
+#include "codegen/emit/LoopBody.h"
 
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
@@ -25,95 +26,9 @@ namespace weft::codegen {
 
 namespace {
 
-/// A range of rows and columns of the domain, whose first `outerDims` dimensions are the rows: `rows` rows
-/// from `row` on, and `columns` columns from `column` on.
-struct Box {
-  unsigned outerDims = 0;
-  ir::Size row = 0, rows = 1, column = 0, columns = 1;
-};
-
-/// The body over a box, once for vectors and once for scalars.
-struct LoopBody {
-  LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole = true)
-      : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    SmallVector<ir::Size> domain = fusion.getDomain();
-    auto rank = static_cast<unsigned>(domain.size());
-    ir::Size outer = ir::productOf(ArrayRef(domain).take_front(box.outerDims));
-    ir::Size inner = ir::productOf(ArrayRef(domain).drop_front(box.outerDims));
-    space.lanes = lanes;
-    row = space.addLoop(box.rows - 1);
-    column =
-        space.addLoop(box.columns - 1, whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1);
-    TensorIndex index;
-    if (box.outerDims)
-      index.groups.push_back({box.outerDims, outer,
-                              box.rows == 1 ? IndexExpr(box.row) : add(space.expr(row), IndexExpr(box.row))});
-    IndexExpr at = add(space.expr(column), IndexExpr(box.column));
-    at.lane = lanes > 1 ? 1 : 0;
-    if (rank > box.outerDims)
-      index.groups.push_back({rank - box.outerDims, inner, at});
-    address = linearIndex(space, index);
-    if (Operation *update = ir::updateIn(fusion)) {
-      auto base = cast<RankedTensorType>(update->getOperand(0).getType());
-      address =
-          linearIndex(space, graph.windowIndex(update, ir::sizesOf(base), domain, /*firstStart=*/2, index));
-      for (auto [id, coefficient] : address.terms)
-        if (space.var(id).kind == IndexVar::gathered)
-          starts.push_back(space.var(id).node);
-      roots.push_back(graph.request(ir::updateOf(update), index));
-    } else {
-      for (Value value : fusion.getBody().front().getTerminator()->getOperands())
-        roots.push_back(graph.request(value, index));
-    }
-    status = graph.expand();
-  }
-
-  IndexSpace space;
-  BodyGraph graph;
-  VarId row, column;
-  IndexExpr address;
-  SmallVector<int> roots;
-  SmallVector<int> starts; ///< nodes on which the address of a window depends
-  Status status;
-};
-
 /// Whether there are fewer elements than lanes. A dynamic number counts as large, because its loop over
 /// vectors is followed by one over single elements.
 bool isShort(ir::Size count, int64_t lanes) { return count.number().value_or(lanes) < lanes; }
-
-/// The concat whose parts divide the domain, or null.
-ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<ir::Size> domain) {
-  for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>())
-    if (ir::sizesOf(concat.getType()) == domain)
-      return concat;
-  return {};
-}
-
-/// The boundaries between the parts of all concats along the dimension of `first` that have its shape.
-/// Symbolic sizes can only be ordered within one concat. If there are any, the boundaries are those of
-/// `first`, and the parts of other concats are selected by bounds.
-SmallVector<ir::Size> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
-  auto sizeOf = [&](Value part) { return ir::sizesOf(part.getType())[first.getDim()]; };
-  SmallVector<ir::Size> ordered{0};
-  for (Value part : first.getParts())
-    if (sizeOf(part) != 0)
-      ordered.push_back(ordered.back() + sizeOf(part));
-  if (!ir::numbersOf(ordered))
-    return ordered;
-  SmallVector<int64_t> cuts{0};
-  for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>()) {
-    auto isNumber = [&](Value part) { return sizeOf(part).isNumber(); };
-    if (concat.getDim() != first.getDim() || ir::sizesOf(concat.getType()) != ir::sizesOf(first.getType()) ||
-        !llvm::all_of(concat.getParts(), isNumber))
-      continue;
-    int64_t end = 0;
-    for (Value part : concat.getParts())
-      cuts.push_back(end += sizeOf(part).asNumber());
-  }
-  llvm::sort(cuts);
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  return ir::toSizes(cuts);
-}
 
 class LoopEmitter {
 public:
