@@ -9,6 +9,7 @@
 #include "codegen/cpu/skeletons/CpuMapping.h"
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
 #include "codegen/cuda/skeletons/CudaMapping.h"
+#include "codegen/cuda/skeletons/CudaSkeletons.h"
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/KernelBuilder.h"
 #include "ir/Updates.h"
@@ -24,6 +25,7 @@ static const std::array<KernelTarget, 2> &table() {
   using namespace detail;
   static constexpr std::array<Skeleton, numKernelForms> cpu = {/*pointwise=*/emitLoop,
                                                                /*transposed=*/emitTransposed,
+                                                               /*plane=*/nullptr,
                                                                /*row=*/emitRow,
                                                                /*column=*/emitColumn,
                                                                /*scan=*/emitScan,
@@ -39,7 +41,15 @@ static const std::array<KernelTarget, 2> &table() {
        [](ir::ScheduleAttr schedule) {
          return std::make_unique<ElementMapping>(schedule.number(ir::ScheduleField::threads));
        },
-       {/*pointwise=*/emitLoop},
+       {/*pointwise=*/emitLoop,
+        /*transposed=*/nullptr,
+        /*plane=*/emitPlane,
+        /*row=*/nullptr,
+        /*column=*/nullptr,
+        /*scan=*/nullptr,
+        /*window=*/emitLoop,
+        /*indexedWrite=*/emitUpdate,
+        /*multiTensor=*/emitMultiTensor},
        &oneThread},
   }};
   return rows;

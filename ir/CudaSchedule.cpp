@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop whose operands all have the domain's order in memory is cut in chunks of one vector a thread. The
-// threads of all blocks together then have as many bytes in flight as the memory needs at full bandwidth: on
-// an H100 2,048 threads of a multiprocessor with 16 bytes each.
+// Loops are in CudaLoops.cpp. A thread has one vector of them, or a few: the threads of all blocks together
+// have as many bytes in flight as the memory needs at full bandwidth: on an H100 2,048 threads of a
+// multiprocessor with 16 bytes each.
 //
 // The schedule of a fusion for which there is no better one: each thread carries out whole tasks, as a thread
 // of a CPU does (`threads = 1`). It is correct for every fusion. Tasks are as small as their kind allows, so
@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/CudaSchedule.h"
 
+#include "ir/CudaLoops.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -35,18 +36,6 @@ static int64_t accessWidth(FusionOp fusion, const TargetDescription &target) {
                                                llvm::to_vector<4>(fusion.getResults())))
     widest = std::max(widest, elementBytes(value.getType()));
   return std::max<int64_t>(target.vectorBytes / widest, 1);
-}
-
-/// Whether each operand is read at the index of the domain, or is one element.
-static bool isContiguous(FusionOp fusion) {
-  if (fusion.getKind() != FusionKind::loop)
-    return false;
-  const SmallVector<Size> domain = fusion.getDomain();
-  return llvm::all_of(fusion.getBody().front().without_terminator(), [&](Operation &op) {
-    if (op.hasTrait<OpTrait::ConstantLike>() || isa<ElementwiseOp, ReshapeOp>(op))
-      return true;
-    return isa<BroadcastInDimOp>(op) && elementsOf(op.getOperand(0).getType()) == 1;
-  });
 }
 
 /// Cuts writes by index so that one task does all writes that may go to one element, in order: a task has the
@@ -105,18 +94,26 @@ ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &ta
   return ScheduleAttr::get(fusion.getContext(), schedule);
 }
 
+/// Writes all numbers of a schedule but the tasks, or returns false if there is none for this fusion.
+static bool chooseNumbers(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
+  switch (fusion.getKind()) {
+  case FusionKind::loop:
+    chooseCudaLoop(fusion, target, schedule);
+    return true;
+  case FusionKind::update:
+    return chooseCudaUpdate(fusion, target, schedule);
+  case FusionKind::multi_tensor:
+    chooseCudaSteps(fusion, target, schedule);
+    return true;
+  default:
+    return false;
+  }
+}
+
 ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target) {
-  if (!isContiguous(fusion))
-    return chooseFallbackSchedule(fusion, target);
-  constexpr int64_t threads = 128;
-  static_assert(threads % leastChunk == 0, "a chunk of any vector is one that the verifier accepts");
   Schedule schedule(fusion.getKind());
-  const int64_t vector = accessWidth(fusion, target);
-  schedule[ScheduleField::threads] = threads;
-  schedule[ScheduleField::vector] = vector;
-  schedule[ScheduleField::chunk] = threads * vector;
-  schedule[ScheduleField::grain] = 1;
-  schedule[ScheduleField::scratch] = 0;
+  if (!chooseNumbers(fusion, target, schedule))
+    return chooseFallbackSchedule(fusion, target);
   schedule.tasks = tasksOf(fusion, schedule);
   if (!schedule.tasks.isExpressible())
     return chooseFallbackSchedule(fusion, target); // which says what is wrong

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
+#include "ir/CudaLoops.h"
 #include "ir/CudaSchedule.h"
 #include "ir/OpFacts.h"
 #include "ir/Updates.h"
@@ -365,6 +366,8 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
   int64_t chunk = schedule[ScheduleField::chunk], block = schedule[ScheduleField::block];
   switch (fusion.getKind()) {
   case FusionKind::loop:
+    if (isPlane(schedule))
+      return planeTasks(planeOf(fusion, schedule), schedule);
     return schedule.has(ScheduleField::chunk) ? ceilDiv(productOf(domain), chunk)
                                               : tileTasks(fusion, schedule);
   case FusionKind::row:
@@ -374,6 +377,8 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
   case FusionKind::scan:
     return scanTasks(scanShape(fusion), block == noNumber ? 1 : block);
   case FusionKind::update: {
+    if (isPlane(schedule))
+      return planeTasks(planeOf(fusion, schedule), schedule);
     if (schedule.has(ScheduleField::chunk))
       return ceilDiv(productOf(domain), chunk);
     UpdateTiles tiles = updateTiles(updateIn(fusion), block, schedule[ScheduleField::range]);

@@ -20,8 +20,8 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
   using enum FusionKind;
   static constexpr FusionKind all[] = {loop, row, column, multi_tensor, scan, update};
   static constexpr FusionKind chunks[] = {loop, multi_tensor, update}, loops[] = {loop},
-                              lines[] = {row, scan}, rows[] = {row}, columns[] = {column},
-                              blocks[] = {column, scan, update}, updates[] = {update},
+                              tiles[] = {loop, update}, lines[] = {row, scan}, rows[] = {row},
+                              columns[] = {column}, blocks[] = {column, scan, update}, updates[] = {update},
                               streams[] = {loop, row, column};
   // The bounds keep arithmetic far from overflow, and limit the size of kernels and scratch: a kernel has
   // code for each square, and code and registers for each lane.
@@ -31,9 +31,9 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
       {ScheduleField::threads, optional, "threads", all, 1, 1024},
       {ScheduleField::vector, required, "vector", all, 1, 64},
       {ScheduleField::chunk, optional, "chunk", chunks, 1, elements},
-      {ScheduleField::tileRows, optional, "tile_rows", loops, 1, tile},
-      {ScheduleField::tileColumns, optional, "tile_columns", loops, 1, tile},
-      {ScheduleField::tileDim, optional, "tile_dim", loops, 0, 63},
+      {ScheduleField::tileRows, optional, "tile_rows", tiles, 1, tile},
+      {ScheduleField::tileColumns, optional, "tile_columns", tiles, 1, tile},
+      {ScheduleField::tileDim, optional, "tile_dim", tiles, 0, 63},
       {ScheduleField::squares, optional, "squares", loops, 0, 64},
       {ScheduleField::lanes, required, "lanes", lines, 1, 64},
       {ScheduleField::partials, required, "partials", rows, 1, 1024},

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
+#include "ir/CudaLoops.h"
 #include "ir/Updates.h"
 
 using namespace mlir;
@@ -49,6 +50,9 @@ private:
                                     << " in its schedule, which it cannot have: " << why;
     return success();
   }
+  static constexpr Field tileFields[] = {Field::tileRows, Field::tileColumns, Field::tileDim};
+  /// Whether the threads of a block share a task: those of a fallback have tasks of their own.
+  bool sharesTiles() const { return has(Field::threads) && !isFallback(schedule); }
   LogicalResult isExactly(Field field, int64_t expected, const Twine &why) {
     return (*this)[field] == expected ? success() : wrong(field, Twine(expected), why);
   }
@@ -58,6 +62,7 @@ private:
 
   LogicalResult verifyChunk();
   LogicalResult verifyTile();
+  LogicalResult verifyPlane();
   /// Verifies `keep`, for passes over `length` elements of rows, or rows of columns.
   LogicalResult verifyKeep(Size length, const char *what, const char *each);
   LogicalResult verifyRow();
@@ -101,6 +106,27 @@ LogicalResult Verifier::verifyTile() {
     if (failed(isMultiple(field, (*this)[Field::vector], "a tile holds whole squares of one vector a side")))
       return failure();
   return success();
+}
+
+/// The threads of a block take turns at the vectors of a tile, so that each row of it has a thread for each
+/// of its vectors.
+LogicalResult Verifier::verifyPlane() {
+  if (failed(needs({Field::tileRows, Field::tileColumns, Field::tileDim},
+                   "the threads of a block share a chunk, or a tile of rows and columns")))
+    return failure();
+  std::optional<unsigned> inner = innermostDim(domain);
+  if (!inner || *inner == 0)
+    return hasNo({Field::tileRows},
+                 "a tile needs two dimensions, and its domain is [" + Twine(sizesText(domain)) + "]");
+  if ((*this)[Field::tileDim] >= static_cast<int64_t>(*inner))
+    return wrong(Field::tileDim, "a dimension before " + Twine(*inner),
+                 "the columns of a tile lie along the dimensions after it");
+  if (failed(isMultiple(Field::tileColumns, (*this)[Field::vector], "a row of a tile is whole vectors")))
+    return failure();
+  const int64_t most = (*this)[Field::threads] * (*this)[Field::vector];
+  return (*this)[Field::tileColumns] <= most ? success()
+                                             : wrong(Field::tileColumns, "at most " + Twine(most),
+                                                     "each vector of a row has a thread of its own");
 }
 
 LogicalResult Verifier::verifyRow() {
@@ -175,12 +201,16 @@ LogicalResult Verifier::verifyScan() {
 
 LogicalResult Verifier::verifyUpdate() {
   Operation *update = updateIn(fusion);
-  if (isa<DynamicUpdateSliceOp>(update))
-    return failure(
-        failed(needs({Field::chunk}, "it writes a window, which is cut in chunks")) ||
-        failed(hasNo({Field::block, Field::range}, "it writes a window, which is cut in chunks")) ||
-        failed(verifyChunk()));
-  if (failed(hasNo({Field::chunk}, "it writes by index")))
+  if (isa<DynamicUpdateSliceOp>(update)) {
+    if (failed(hasNo({Field::block, Field::range}, "it writes a window, which is cut in chunks")))
+      return failure();
+    if (sharesTiles() && !has(Field::chunk))
+      return verifyPlane();
+    return failure(failed(needs({Field::chunk}, "it writes a window, which is cut in chunks")) ||
+                   failed(hasNo(tileFields, "its tasks are chunks")) || failed(verifyChunk()));
+  }
+  if (failed(
+          hasNo({Field::chunk, Field::tileRows, Field::tileColumns, Field::tileDim}, "it writes by index")))
     return failure();
   if (isa<ScatterOp>(update) && (*this)[Field::vector] != 1)
     return wrong(Field::vector, "1", "each element of a weft.scatter has an index of its own");
@@ -208,10 +238,9 @@ LogicalResult Verifier::verifyFields() {
   switch (fusion.getKind()) {
   case FusionKind::loop:
     if (has(Field::chunk))
-      return failure(failed(hasNo({Field::tileRows, Field::tileColumns, Field::tileDim, Field::squares},
-                                  "its tasks are chunks")) ||
-                     failed(verifyChunk()));
-    return verifyTile();
+      return failure(failed(hasNo(tileFields, "its tasks are chunks")) ||
+                     failed(hasNo({Field::squares}, "its tasks are chunks")) || failed(verifyChunk()));
+    return sharesTiles() && !has(Field::squares) ? verifyPlane() : verifyTile();
   case FusionKind::row:
     return verifyRow();
   case FusionKind::column:

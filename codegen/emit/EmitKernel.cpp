@@ -8,6 +8,7 @@
 
 #include "codegen/emit/KernelBuilder.h"
 #include "codegen/kernel/KernelIR.h"
+#include "ir/CudaLoops.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
@@ -28,10 +29,12 @@ static void allowContraction(ModuleOp kernel) {
 }
 
 KernelForm kernelForm(ir::FusionOp fusion) {
+  const bool isPlane = ir::isPlane(fusion.getSchedule()->toSchedule());
   switch (fusion.getKind()) {
   case ir::FusionKind::loop:
-    return fusion.getSchedule()->has(ir::ScheduleField::tileRows) ? KernelForm::transposed
-                                                                  : KernelForm::pointwise;
+    return isPlane                                                  ? KernelForm::plane
+           : fusion.getSchedule()->has(ir::ScheduleField::tileRows) ? KernelForm::transposed
+                                                                    : KernelForm::pointwise;
   case ir::FusionKind::row:
     return KernelForm::row;
   case ir::FusionKind::column:
@@ -41,15 +44,17 @@ KernelForm kernelForm(ir::FusionOp fusion) {
   case ir::FusionKind::multi_tensor:
     return KernelForm::multiTensor;
   case ir::FusionKind::update:
-    return isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? KernelForm::window
-                                                               : KernelForm::indexedWrite;
+    return isPlane                                               ? KernelForm::plane
+           : isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? KernelForm::window
+                                                                 : KernelForm::indexedWrite;
   }
   llvm_unreachable("every kind is handled");
 }
 
 StringRef nameOf(KernelForm form) {
-  static constexpr StringLiteral names[] = {
-      "loop", "transposed loop", "row", "column", "scan", "window update", "indexed update", "multi_tensor"};
+  static constexpr StringLiteral names[] = {"loop",          "transposed loop", "loop in tiles",
+                                            "row",           "column",          "scan",
+                                            "window update", "indexed update",  "multi_tensor"};
   static_assert(std::size(names) == numKernelForms);
   return names[static_cast<size_t>(form)];
 }

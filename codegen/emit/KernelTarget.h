@@ -21,7 +21,8 @@ namespace weft::codegen {
 /// have two forms.
 enum class KernelForm : unsigned {
   pointwise,  ///< loop, in chunks
-  transposed, ///< loop, in tiles
+  transposed, ///< loop, in tiles of two dimensions, some operands transposed
+  plane,      ///< loop or window, in tiles of rows and columns that threads share
   row,
   column,
   scan,

@@ -934,3 +934,107 @@ weft.func @tasks_inexpressible(%x: tensor<288230376151711744x1x?xf32, #m>, %k: t
   }
   weft.return
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_without_columns(%x: tensor<20x20xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op needs tile_columns in its schedule: the threads of a block share a chunk, or a tile of rows and columns}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 25, tile_dim = 0, tasks = 1, grain = 1, scratch = 0>} : (tensor<20x20xf32, #gpu>) -> tensor<20x20xf32, #gpu> {
+  ^bb0(%a: tensor<20x20xf32, #gpu>):
+    %1 = weft.neg %a : tensor<20x20xf32, #gpu>
+    weft.yield %1 : tensor<20x20xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_of_a_line(%x: tensor<400xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_rows = 1 in its schedule, which it cannot have: a tile needs two dimensions, and its domain is [400]}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 1, tile_columns = 512, tile_dim = 0, tasks = 1, grain = 1, scratch = 0>} : (tensor<400xf32, #gpu>) -> tensor<400xf32, #gpu> {
+  ^bb0(%a: tensor<400xf32, #gpu>):
+    %1 = weft.neg %a : tensor<400xf32, #gpu>
+    weft.yield %1 : tensor<400xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_dim(%x: tensor<20x20xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_dim = 1 in its schedule, expected a dimension before 1: the columns of a tile lie along the dimensions after it}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 25, tile_columns = 20, tile_dim = 1, tasks = 1, grain = 1, scratch = 0>} : (tensor<20x20xf32, #gpu>) -> tensor<20x20xf32, #gpu> {
+  ^bb0(%a: tensor<20x20xf32, #gpu>):
+    %1 = weft.neg %a : tensor<20x20xf32, #gpu>
+    weft.yield %1 : tensor<20x20xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_vectors(%x: tensor<20x20xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_columns = 18 in its schedule, expected a multiple of 4: a row of a tile is whole vectors}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 25, tile_columns = 18, tile_dim = 0, tasks = 1, grain = 1, scratch = 0>} : (tensor<20x20xf32, #gpu>) -> tensor<20x20xf32, #gpu> {
+  ^bb0(%a: tensor<20x20xf32, #gpu>):
+    %1 = weft.neg %a : tensor<20x20xf32, #gpu>
+    weft.yield %1 : tensor<20x20xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_threads(%x: tensor<20x20xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_columns = 40 in its schedule, expected at most 32: each vector of a row has a thread of its own}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 32, vector = 1, tile_rows = 1, tile_columns = 40, tile_dim = 0, tasks = 20, grain = 1, scratch = 0>} : (tensor<20x20xf32, #gpu>) -> tensor<20x20xf32, #gpu> {
+  ^bb0(%a: tensor<20x20xf32, #gpu>):
+    %1 = weft.neg %a : tensor<20x20xf32, #gpu>
+    weft.yield %1 : tensor<20x20xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_tasks(%x: tensor<20x20xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 7 in its schedule, expected 14: the domain [20, 20] is cut in tiles of 3 x 16}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 3, tile_columns = 16, tile_dim = 0, tasks = 7, grain = 1, scratch = 0>} : (tensor<20x20xf32, #gpu>) -> tensor<20x20xf32, #gpu> {
+  ^bb0(%a: tensor<20x20xf32, #gpu>):
+    %1 = weft.neg %a : tensor<20x20xf32, #gpu>
+    weft.yield %1 : tensor<20x20xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_of_one_thread(%x: tensor<20x20xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op needs squares in its schedule: a loop is cut in chunks, or in tiles}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 1, vector = 4, tile_rows = 1, tile_columns = 4, tile_dim = 0, tasks = 100, grain = 1, scratch = 0>} : (tensor<20x20xf32, #gpu>) -> tensor<20x20xf32, #gpu> {
+  ^bb0(%a: tensor<20x20xf32, #gpu>):
+    %1 = weft.neg %a : tensor<20x20xf32, #gpu>
+    weft.yield %1 : tensor<20x20xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @plane_of_a_chunk(%x: tensor<20x20xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_rows = 1 in its schedule, which it cannot have: its tasks are chunks}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 128, vector = 4, chunk = 512, tile_rows = 1, tasks = 1, grain = 1, scratch = 0>} : (tensor<20x20xf32, #gpu>) -> tensor<20x20xf32, #gpu> {
+  ^bb0(%a: tensor<20x20xf32, #gpu>):
+    %1 = weft.neg %a : tensor<20x20xf32, #gpu>
+    weft.yield %1 : tensor<20x20xf32, #gpu>
+  }
+  weft.return
+}

@@ -10,8 +10,6 @@
 // NOTE-NOT: WEFT-F009
 // NOTE-LABEL: weft.func @row
 // NOTE-SAME: code = "WEFT-F009"{{.*}}message = "one thread a task: there is no schedule of this kind for cuda:sm_90"
-// NOTE-LABEL: weft.func @transposed
-// NOTE-SAME: code = "WEFT-F009"
 
 // A device's schedule is none of the host's, and the other way around.
 // RUN: sed 's/cuda:0/cpu/' %t > %t.cpu
@@ -76,36 +74,25 @@ weft.func @scans(%x: tensor<9x30xf32, #gpu>) -> (tensor<9x30xf32, #gpu>, tensor<
 }
 
 // Writes that may meet stay in one thread's order: a task is one of the elements that share an index.
-// CHECK: schedule = #weft.schedule<update, threads = 1, vector = 2, block = 1, tasks = 1024, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 1, vector = 2, block = 1, tasks = 24, grain = 1, scratch = 0>
 // CHECK: schedule = #weft.schedule<update, threads = 1, vector = 1, tasks = 1, grain = 1, scratch = 0>
-weft.func @updates(%x: tensor<100x1024xf32, #gpu>, %rows: tensor<64x1024xf32, #gpu>, %which: tensor<64xi64, #gpu>,
+weft.func @updates(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64x24xf32, #gpu>, %which: tensor<64xi64, #gpu>,
                    %z: tensor<100xf32, #gpu>, %where: tensor<400xi64, #gpu>, %what: tensor<400xf32, #gpu>)
-    -> (tensor<100x1024xf32, #gpu>, tensor<100xf32, #gpu>) {
-  %0 = weft.fusion update (%x, %rows, %which) : (tensor<100x1024xf32, #gpu>, tensor<64x1024xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x1024xf32, #gpu> {
-  ^bb0(%a: tensor<100x1024xf32, #gpu>, %b: tensor<64x1024xf32, #gpu>, %i: tensor<64xi64, #gpu>):
-    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x1024xf32, #gpu>, tensor<64x1024xf32, #gpu>, tensor<64xi64, #gpu>
-    weft.yield %1 : tensor<100x1024xf32, #gpu>
+    -> (tensor<100x24xf32, #gpu>, tensor<100xf32, #gpu>) {
+  %0 = weft.fusion update (%x, %rows, %which) : (tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x24xf32, #gpu> {
+  ^bb0(%a: tensor<100x24xf32, #gpu>, %b: tensor<64x24xf32, #gpu>, %i: tensor<64xi64, #gpu>):
+    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>
+    weft.yield %1 : tensor<100x24xf32, #gpu>
   }
   %2 = weft.fusion update (%z, %where, %what) : (tensor<100xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400xf32, #gpu>) -> tensor<100xf32, #gpu> {
   ^bb0(%a: tensor<100xf32, #gpu>, %i: tensor<400xi64, #gpu>, %b: tensor<400xf32, #gpu>):
     %1 = weft.scatter %a, %i, %b, dim = 0, kind = add mode = clip : tensor<100xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400xf32, #gpu>
     weft.yield %1 : tensor<100xf32, #gpu>
   }
-  weft.return %0, %2 : tensor<100x1024xf32, #gpu>, tensor<100xf32, #gpu>
+  weft.return %0, %2 : tensor<100x24xf32, #gpu>, tensor<100xf32, #gpu>
 }
 
-// CHECK: schedule = #weft.schedule<multi_tensor, threads = 1, vector = 2, chunk = 64, tasks = 129, grain = 1, scratch = 0>
-weft.func @steps(%p: tensor<8193xf32, #gpu>, %step: tensor<i64, #gpu>, %lr: tensor<f64, #gpu>) -> tensor<8193xf32, #gpu> {
-  %r = weft.fusion multi_tensor (%p, %step, %lr) : (tensor<8193xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>) -> tensor<8193xf32, #gpu> {
-  ^bb0(%fp: tensor<8193xf32, #gpu>, %fs: tensor<i64, #gpu>, %fl: tensor<f64, #gpu>):
-    %a = weft.sgd_step (%fp, %fp, step %fs, lr %fl, momentum %fl, dampening %fl, decay %fl)
-       : tensor<8193xf32, #gpu>, tensor<8193xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>
-    weft.yield %a : tensor<8193xf32, #gpu>
-  }
-  weft.return %r : tensor<8193xf32, #gpu>
-}
-
-// One element for all of the domain, and reshapes, leave a loop contiguous; other broadcasts and transpositions do not.
+// One element for all of the domain, and reshapes, leave a loop contiguous. Others are in cuda-loops.mlir.
 // CHECK-LABEL: weft.func @contiguous
 // CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 2, chunk = 256, tasks = 4,
 weft.func @contiguous(%x: tensor<1000xf32, #gpu>, %s: tensor<f64, #gpu>) -> tensor<10x100xf64, #gpu> {
@@ -118,28 +105,4 @@ weft.func @contiguous(%x: tensor<1000xf32, #gpu>, %s: tensor<f64, #gpu>) -> tens
     weft.yield %4 : tensor<10x100xf64, #gpu>
   }
   weft.return %0 : tensor<10x100xf64, #gpu>
-}
-
-// CHECK-LABEL: weft.func @transposed
-// CHECK: schedule = #weft.schedule<loop, threads = 1, vector = 4, chunk = 64,
-weft.func @transposed(%x: tensor<10x100xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
-  %0 = weft.fusion loop (%x) : (tensor<10x100xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
-  ^bb0(%a: tensor<10x100xf32, #gpu>):
-    %1 = weft.transpose %a, perm = [1, 0] : tensor<10x100xf32, #gpu>
-    %2 = weft.neg %1 : tensor<100x10xf32, #gpu>
-    weft.yield %2 : tensor<100x10xf32, #gpu>
-  }
-  weft.return %0 : tensor<100x10xf32, #gpu>
-}
-
-// CHECK-LABEL: weft.func @rows
-// CHECK: schedule = #weft.schedule<loop, threads = 1, vector = 4, chunk = 64,
-weft.func @rows(%x: tensor<10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
-  %0 = weft.fusion loop (%x) : (tensor<10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
-  ^bb0(%a: tensor<10xf32, #gpu>):
-    %1 = weft.broadcast_in_dim %a, dims = [1] : tensor<10xf32, #gpu> -> tensor<100x10xf32, #gpu>
-    %2 = weft.neg %1 : tensor<100x10xf32, #gpu>
-    weft.yield %2 : tensor<100x10xf32, #gpu>
-  }
-  weft.return %0 : tensor<100x10xf32, #gpu>
 }

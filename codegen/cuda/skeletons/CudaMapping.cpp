@@ -14,7 +14,7 @@
 using namespace mlir;
 namespace weft::codegen {
 
-static Value threadOf(KernelBuilder &kernel, int64_t threads) {
+Value threadOf(KernelBuilder &kernel, int64_t threads) {
   auto thread = kernel.create<gpu::ThreadIdOp>(gpu::Dimension::x);
   thread.setUpperBoundAttr(kernel.builder.getIndexAttr(threads));
   return thread;

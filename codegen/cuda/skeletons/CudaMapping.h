@@ -11,6 +11,9 @@
 
 namespace weft::codegen {
 
+/// The number of the thread in its block of `threads`.
+mlir::Value threadOf(KernelBuilder &kernel, int64_t threads);
+
 /// The mapping of fallback schedules: a task is one thread's, which runs all iterations of its loops as a
 /// thread of a CPU does. So the skeletons of a CPU are right for it.
 class ThreadMapping : public CpuMapping {

@@ -62,6 +62,59 @@ static const FusionCase cases[] = {
       %1 = weft.reverse %0, dims = [1] : tensor<30x70xf32, #cpu>
       weft.return %1 : tensor<30x70xf32, #cpu>
     })"},
+    {"bias",
+     ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<3x50x512xf32, #cpu>, %b: tensor<512xf32, #cpu>, %r: tensor<3x50x1xf32, #cpu>)
+          -> (tensor<3x50x512xf32, #cpu>, tensor<3x50x512xi1, #cpu>) {
+      %0 = weft.broadcast_in_dim %b, dims = [2] : tensor<512xf32, #cpu> -> tensor<3x50x512xf32, #cpu>
+      %1 = weft.add %x, %0 : tensor<3x50x512xf32, #cpu>
+      %2 = weft.broadcast_in_dim %r, dims = [0, 1, 2] : tensor<3x50x1xf32, #cpu> -> tensor<3x50x512xf32, #cpu>
+      %3 = weft.mul %1, %2 : tensor<3x50x512xf32, #cpu>
+      %4 = weft.lt %3, %2 : tensor<3x50x512xf32, #cpu>
+      weft.return %3, %4 : tensor<3x50x512xf32, #cpu>, tensor<3x50x512xi1, #cpu>
+    })",
+     {0}},
+    {"long_rows", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<600x2100xf32, #cpu>, %b: tensor<2100xf32, #cpu>) -> tensor<600x2100xf32, #cpu> {
+      %0 = weft.broadcast_in_dim %b, dims = [1] : tensor<2100xf32, #cpu> -> tensor<600x2100xf32, #cpu>
+      %1 = weft.add %x, %0 : tensor<600x2100xf32, #cpu>
+      weft.return %1 : tensor<600x2100xf32, #cpu>
+    })"},
+    {"joined_vectors", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<9x32xf32, #cpu>, %y: tensor<9x64xf32, #cpu>, %z: tensor<4x96xf32, #cpu>)
+          -> (tensor<9x96xf32, #cpu>, tensor<9x96xf32, #cpu>) {
+      %0 = weft.concat(%x, %y), dim = 1 : tensor<9x32xf32, #cpu>, tensor<9x64xf32, #cpu>
+      %1 = weft.slice %0, start = [0, 0], limit = [5, 96], step = [1, 1] : tensor<9x96xf32, #cpu>
+      %2 = weft.concat(%z, %1), dim = 0 : tensor<4x96xf32, #cpu>, tensor<5x96xf32, #cpu>
+      %3 = weft.add %0, %2 : tensor<9x96xf32, #cpu>
+      weft.return %0, %3 : tensor<9x96xf32, #cpu>, tensor<9x96xf32, #cpu>
+    })"},
+    {"joined_middle", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<3x4x10xf32, #cpu>, %y: tensor<3x7x10xf32, #cpu>, %b: tensor<3x11x1xf32, #cpu>)
+          -> tensor<3x11x10xf32, #cpu> {
+      %0 = weft.concat(%x, %y), dim = 1 : tensor<3x4x10xf32, #cpu>, tensor<3x7x10xf32, #cpu>
+      %1 = weft.broadcast_in_dim %b, dims = [0, 1, 2] : tensor<3x11x1xf32, #cpu> -> tensor<3x11x10xf32, #cpu>
+      %2 = weft.mul %0, %1 : tensor<3x11x10xf32, #cpu>
+      weft.return %2 : tensor<3x11x10xf32, #cpu>
+    })"},
+    {"padded", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<20x30xf32, #cpu>, %y: tensor<44x72xf32, #cpu>) -> tensor<22x36xf32, #cpu> {
+      %0 = weft.pad %x, low = [1, 4], high = [1, 2], interior = [0, 0] : tensor<20x30xf32, #cpu>
+      %1 = weft.slice %y, start = [1, 0], limit = [44, 72], step = [2, 2] : tensor<44x72xf32, #cpu>
+      %2 = weft.add %0, %1 : tensor<22x36xf32, #cpu>
+      weft.return %2 : tensor<22x36xf32, #cpu>
+    })"},
+    {"selected", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<5x8x16xf16, #cpu>, %i: tensor<3x2xi64, #cpu>, %j: tensor<5x3x2x16xi64, #cpu>, %s: tensor<i64, #cpu>)
+          -> (tensor<5x3x2x16xf16, #cpu>, tensor<5x3x2x16xf16, #cpu>) {
+      %0 = weft.gather %x, %i, dim = 1, kind = points : tensor<5x8x16xf16, #cpu>, tensor<3x2xi64, #cpu>
+      %1 = weft.reshape %x : tensor<5x8x16xf16, #cpu> -> tensor<5x4x2x16xf16, #cpu>
+      %2 = weft.dynamic_slice %1, starts(%s, %s, %s, %s), sizes = [5, 3, 2, 16] : tensor<5x4x2x16xf16, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
+      %3 = weft.gather %x, %s, dim = 1, kind = points : tensor<5x8x16xf16, #cpu>, tensor<i64, #cpu>
+      %4 = weft.broadcast_in_dim %3, dims = [0, 3] : tensor<5x16xf16, #cpu> -> tensor<5x3x2x16xf16, #cpu>
+      %5 = weft.add %2, %4 : tensor<5x3x2x16xf16, #cpu>
+      weft.return %0, %5 : tensor<5x3x2x16xf16, #cpu>, tensor<5x3x2x16xf16, #cpu>
+    })"},
     {"softmax",
      ir::FusionKind::row,
      R"(weft.func @main(%x: tensor<9x217xf32, #cpu>) -> tensor<9x217xf32, #cpu> {
@@ -175,6 +228,28 @@ static const FusionCase cases[] = {
       %0 = weft.exp %u : tensor<21x70xf32, #cpu>
       %1 = weft.dynamic_update_slice %x, %0, starts(%i, %i) : tensor<40x90xf32, #cpu>, tensor<21x70xf32, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
       weft.return %1 : tensor<40x90xf32, #cpu>
+    })",
+     {0}},
+    {"wide_rows_by_index",
+     ir::FusionKind::update,
+     R"(weft.func @main(%x: tensor<70x640xf32, #cpu>, %u: tensor<90x640xf32, #cpu>, %i: tensor<90xi64, #cpu>) -> tensor<70x640xf32, #cpu> {
+      %0 = weft.index_update %x, %u, %i, dim = 0 accumulate mode = assume : tensor<70x640xf32, #cpu>, tensor<90x640xf32, #cpu>, tensor<90xi64, #cpu>
+      weft.return %0 : tensor<70x640xf32, #cpu>
+    })",
+     {0}},
+    {"scattered_rows",
+     ir::FusionKind::update,
+     R"(weft.func @main(%x: tensor<8x200xf32, #cpu>, %i: tensor<33x200xi64, #cpu>, %u: tensor<33x200xf32, #cpu>) -> tensor<8x200xf32, #cpu> {
+      %0 = weft.scatter %x, %i, %u, dim = 0, kind = add mode = assume : tensor<8x200xf32, #cpu>, tensor<33x200xi64, #cpu>, tensor<33x200xf32, #cpu>
+      weft.return %0 : tensor<8x200xf32, #cpu>
+    })",
+     {0}},
+    {"row_window",
+     ir::FusionKind::update,
+     R"(weft.func @main(%x: tensor<40x64xf32, #cpu>, %u: tensor<21x64xf32, #cpu>, %i: tensor<i64, #cpu>) -> tensor<40x64xf32, #cpu> {
+      %0 = weft.exp %u : tensor<21x64xf32, #cpu>
+      %1 = weft.dynamic_update_slice %x, %0, starts(%i, %i) : tensor<40x64xf32, #cpu>, tensor<21x64xf32, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
+      weft.return %1 : tensor<40x64xf32, #cpu>
     })",
      {0}},
     {"steps",

@@ -1,0 +1,27 @@
+//===- CudaSkeletons.h - Skeletons of GPUs ---------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The skeletons of a GPU, in addition to those that all targets share (codegen/emit/EmitKernel.h). The
+// threads of a block share its task.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_CUDA_SKELETONS_CUDASKELETONS_H
+#define WEFT_CODEGEN_CUDA_SKELETONS_CUDASKELETONS_H
+
+#include "weft/status.hpp"
+
+namespace weft::codegen {
+
+class KernelBuilder;
+namespace detail {
+/// Loops and windows in tiles of rows and columns.
+Status emitPlane(KernelBuilder &kernel);
+} // namespace detail
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_CUDA_SKELETONS_CUDASKELETONS_H

@@ -1,0 +1,84 @@
+//===- CudaUpdates.cpp - Schedules of steps and updates on GPUs -----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block has a chunk of one tensor of an optimiser step, or the writes by index to a block of the inner
+// dimensions and a range of the indexed one. Its threads lie along the chunk, or along the inner dimensions:
+// each element is written by one thread, in the order of the writes.
+//
+//===----------------------------------------------------------------------===//
+#include "ir/CudaLoops.h"
+#include "ir/Schedule.h"
+#include "ir/Updates.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::ir {
+
+void chooseCudaSteps(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
+  // Each thread computes the numbers of its step (powers in f64) once. So a chunk is as long as leaves every
+  // multiprocessor two turns of blocks, up to 16 vectors a thread, whose memory traffic takes longer than
+  // them.
+  constexpr int64_t threads = 256, mostVectors = 16;
+  const int64_t vector = std::max<int64_t>(target.vectorBytes / 4, 1); // of f32; of f64 half as many
+  const SymbolRanges ranges = rangesOf(fusion);
+  int64_t elements = 0;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    elements = saturatedSum(elements, ranges.largest(elementsOf(op.getOperand(0).getType())));
+  const int64_t share = elements / (2 * blocksOfTurn(target, threads)) / (threads * vector);
+  const auto vectors = llvm::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(share, 1, mostVectors)));
+  schedule[ScheduleField::threads] = threads;
+  schedule[ScheduleField::vector] = vector;
+  schedule[ScheduleField::chunk] = threads * vector * static_cast<int64_t>(vectors);
+  schedule[ScheduleField::grain] = 1;
+  schedule[ScheduleField::scratch] = 0;
+}
+
+bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
+  Operation *update = updateIn(fusion);
+  if (isa<DynamicUpdateSliceOp>(update)) {
+    chooseCudaLoop(fusion, target, schedule);
+    return true;
+  }
+  const SymbolRanges ranges = rangesOf(fusion);
+  UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
+  const int64_t inner = ranges.largest(tiles.inner), warp = target.warpThreads;
+  if (inner < warp)
+    return false;
+  constexpr int64_t mostThreads = 128;
+  int64_t vector = 1;
+  if (!isa<ScatterOp>(update)) // whose elements have indices of their own
+    for (vector = std::max<int64_t>(target.vectorBytes / elementBytes(fusion.getResult(0).getType()), 1);
+         vector > 1 && !isMultipleOf(tiles.inner, vector);)
+      vector /= 2;
+  int64_t threads = mostThreads, blocks = 1;
+  if (tiles.inner.isNumber()) {
+    const int64_t vectors = llvm::divideCeil(inner, vector);
+    blocks = llvm::divideCeil(vectors, mostThreads);
+    threads = static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(vectors, blocks), warp));
+    if (blocks > 1) {
+      schedule[ScheduleField::block] = threads * vector;
+      blocks = llvm::divideCeil(inner, threads * vector);
+    }
+  }
+  // Each task reads all indices, so there are no more ranges than give every multiprocessor two tasks.
+  const int64_t parts = std::max<int64_t>(ranges.largest(tiles.outer), 1), enough = 2 * target.cores;
+  if (const int64_t places = tiles.size.number().value_or(0); places > 1 && parts < enough) {
+    const int64_t wanted = std::min<int64_t>(llvm::divideCeil(enough, parts * blocks), places);
+    if (wanted > 1)
+      schedule[ScheduleField::range] = llvm::divideCeil(places, wanted);
+  }
+  schedule[ScheduleField::threads] = threads;
+  schedule[ScheduleField::vector] = vector;
+  schedule[ScheduleField::grain] = 1;
+  schedule[ScheduleField::scratch] = 0;
+  return true;
+}
+
+} // namespace weft::ir

@@ -1,0 +1,178 @@
+// Loops, windows, optimiser steps and writes by index of a device: what a block and its threads do.
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_90 -o %t
+// RUN: FileCheck %s < %t
+// RUN: weft-opt %t --weft-choose-schedules=target=sm_80 | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules='target=sm_90 report=true' | FileCheck %s --check-prefix=NOTE
+// NOTE-LABEL: weft.func @few
+// NOTE-SAME: code = "WEFT-F009"
+// NOTE-NOT: WEFT-F009
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+#wide = #weft.device<cuda:0, [n]>
+
+// Few elements share an index: a thread has the writes of one of them.
+weft.func @few(%x: tensor<100x10xf32, #gpu>, %i: tensor<400xi64, #gpu>, %u: tensor<400x10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
+  %0 = weft.fusion update (%x, %i, %u) : (tensor<100x10xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400x10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
+  ^bb0(%a: tensor<100x10xf32, #gpu>, %j: tensor<400xi64, #gpu>, %b: tensor<400x10xf32, #gpu>):
+    %1 = weft.index_update %a, %b, %j, dim = 0 accumulate mode = clip : tensor<100x10xf32, #gpu>, tensor<400x10xf32, #gpu>, tensor<400xi64, #gpu>
+    weft.yield %1 : tensor<100x10xf32, #gpu>
+  }
+  weft.return %0 : tensor<100x10xf32, #gpu>
+}
+
+// A bias of columns: 192 vectors are 192 threads. With few rows, each block has one.
+// CHECK-LABEL: weft.func @bias
+// CHECK: schedule = #weft.schedule<loop, threads = 192, vector = 4, tile_rows = 1, tile_columns = 768, tile_dim = 0, tasks = 128, grain = 1, scratch = 0>
+weft.func @bias(%x: tensor<128x768xf32, #gpu>, %b: tensor<768xf32, #gpu>) -> tensor<128x768xf32, #gpu> {
+  %0 = weft.fusion loop (%x, %b) : (tensor<128x768xf32, #gpu>, tensor<768xf32, #gpu>) -> tensor<128x768xf32, #gpu> {
+  ^bb0(%a: tensor<128x768xf32, #gpu>, %c: tensor<768xf32, #gpu>):
+    %1 = weft.broadcast_in_dim %c, dims = [1] : tensor<768xf32, #gpu> -> tensor<128x768xf32, #gpu>
+    %2 = weft.add %a, %1 : tensor<128x768xf32, #gpu>
+    weft.yield %2 : tensor<128x768xf32, #gpu>
+  }
+  weft.return %0 : tensor<128x768xf32, #gpu>
+}
+
+// With many, eight, for which it reads the bias once. Longer rows are divided evenly among blocks.
+// CHECK-LABEL: weft.func @many
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 4, tile_rows = 8, tile_columns = 1024, tile_dim = 0, tasks = 24576, grain = 1, scratch = 0>
+weft.func @many(%x: tensor<65536x3072xf32, #gpu>, %b: tensor<3072xf32, #gpu>) -> tensor<65536x3072xf32, #gpu> {
+  %0 = weft.fusion loop (%x, %b) : (tensor<65536x3072xf32, #gpu>, tensor<3072xf32, #gpu>) -> tensor<65536x3072xf32, #gpu> {
+  ^bb0(%a: tensor<65536x3072xf32, #gpu>, %c: tensor<3072xf32, #gpu>):
+    %1 = weft.broadcast_in_dim %c, dims = [1] : tensor<3072xf32, #gpu> -> tensor<65536x3072xf32, #gpu>
+    %2 = weft.add %a, %1 : tensor<65536x3072xf32, #gpu>
+    weft.yield %2 : tensor<65536x3072xf32, #gpu>
+  }
+  weft.return %0 : tensor<65536x3072xf32, #gpu>
+}
+
+// The rows are [batch, channel]: the bias of a channel is one number for a row. 49 columns are no whole vectors.
+// CHECK-LABEL: weft.func @channels
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 5, tile_columns = 49, tile_dim = 1, tasks = 410, grain = 1, scratch = 0>
+weft.func @channels(%x: tensor<32x64x7x7xf32, #gpu>, %b: tensor<64xf32, #gpu>) -> tensor<32x64x7x7xf32, #gpu> {
+  %0 = weft.fusion loop (%x, %b) : (tensor<32x64x7x7xf32, #gpu>, tensor<64xf32, #gpu>) -> tensor<32x64x7x7xf32, #gpu> {
+  ^bb0(%a: tensor<32x64x7x7xf32, #gpu>, %c: tensor<64xf32, #gpu>):
+    %1 = weft.broadcast_in_dim %c, dims = [1] : tensor<64xf32, #gpu> -> tensor<32x64x7x7xf32, #gpu>
+    %2 = weft.add %a, %1 : tensor<32x64x7x7xf32, #gpu>
+    weft.yield %2 : tensor<32x64x7x7xf32, #gpu>
+  }
+  weft.return %0 : tensor<32x64x7x7xf32, #gpu>
+}
+
+// A number of columns that is not known is divided among warps; a number of rows is no matter.
+// CHECK-LABEL: weft.func @dynamic
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 20, tile_columns = 100, tile_dim = 0, tasks = ceildiv(n, 20), grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 4, tile_columns = 128, tile_dim = 0, tasks = ceildiv(25 * n + 3175, 128), grain = 1, scratch = 0>
+weft.func @dynamic(%x: tensor<?x100xf32, #n>, %b: tensor<100xf32, #gpu>, %y: tensor<100x?xf32, #wide>, %r: tensor<100xf32, #gpu>) -> (tensor<?x100xf32, #n>, tensor<100x?xf32, #wide>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 100000>]} {
+  %0 = weft.fusion loop (%x, %b) : (tensor<?x100xf32, #n>, tensor<100xf32, #gpu>) -> tensor<?x100xf32, #n> {
+  ^bb0(%a: tensor<?x100xf32, #n>, %c: tensor<100xf32, #gpu>):
+    %1 = weft.broadcast_in_dim %c, dims = [1] : tensor<100xf32, #gpu> -> tensor<?x100xf32, #n>
+    %2 = weft.add %a, %1 : tensor<?x100xf32, #n>
+    weft.yield %2 : tensor<?x100xf32, #n>
+  }
+  %3 = weft.fusion loop (%y, %r) : (tensor<100x?xf32, #wide>, tensor<100xf32, #gpu>) -> tensor<100x?xf32, #wide> {
+  ^bb0(%a: tensor<100x?xf32, #wide>, %c: tensor<100xf32, #gpu>):
+    %1 = weft.broadcast_in_dim %c, dims = [0] : tensor<100xf32, #gpu> -> tensor<100x?xf32, #wide>
+    %2 = weft.add %a, %1 : tensor<100x?xf32, #wide>
+    weft.yield %2 : tensor<100x?xf32, #wide>
+  }
+  weft.return %0, %3 : tensor<?x100xf32, #n>, tensor<100x?xf32, #wide>
+}
+
+// Whole rows of a table in vectors; elements with an index of their own, and every second one, singly.
+// CHECK-LABEL: weft.func @views
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 8, tile_columns = 64, tile_dim = 0, tasks = 50, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 1, tile_rows = 2, tile_columns = 64, tile_dim = 0, tasks = 200, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 1, tile_rows = 4, tile_columns = 32, tile_dim = 0, tasks = 250, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 4, tile_rows = 16, tile_columns = 32, tile_dim = 0, tasks = 63, grain = 1, scratch = 0>
+weft.func @views(%t: tensor<1000x64xf32, #gpu>, %i: tensor<400xi64, #gpu>, %j: tensor<400x64xi64, #gpu>) -> (tensor<400x64xf32, #gpu>, tensor<400x64xf32, #gpu>, tensor<1000x32xf32, #gpu>, tensor<1000x32xf32, #gpu>) {
+  %0 = weft.fusion loop (%t, %i) : (tensor<1000x64xf32, #gpu>, tensor<400xi64, #gpu>) -> tensor<400x64xf32, #gpu> {
+  ^bb0(%a: tensor<1000x64xf32, #gpu>, %b: tensor<400xi64, #gpu>):
+    %1 = weft.gather %a, %b, dim = 0, kind = points mode = clip : tensor<1000x64xf32, #gpu>, tensor<400xi64, #gpu>
+    weft.yield %1 : tensor<400x64xf32, #gpu>
+  }
+  %2 = weft.fusion loop (%t, %j) : (tensor<1000x64xf32, #gpu>, tensor<400x64xi64, #gpu>) -> tensor<400x64xf32, #gpu> {
+  ^bb0(%a: tensor<1000x64xf32, #gpu>, %b: tensor<400x64xi64, #gpu>):
+    %1 = weft.gather %a, %b, dim = 0, kind = along mode = clip : tensor<1000x64xf32, #gpu>, tensor<400x64xi64, #gpu>
+    weft.yield %1 : tensor<400x64xf32, #gpu>
+  }
+  %3 = weft.fusion loop (%t) : (tensor<1000x64xf32, #gpu>) -> tensor<1000x32xf32, #gpu> {
+  ^bb0(%a: tensor<1000x64xf32, #gpu>):
+    %1 = weft.slice %a, start = [0, 0], limit = [1000, 64], step = [1, 2] : tensor<1000x64xf32, #gpu>
+    weft.yield %1 : tensor<1000x32xf32, #gpu>
+  }
+  %4 = weft.fusion loop (%t) : (tensor<1000x64xf32, #gpu>) -> tensor<1000x32xf32, #gpu> {
+  ^bb0(%a: tensor<1000x64xf32, #gpu>):
+    %1 = weft.slice %a, start = [0, 32], limit = [1000, 64], step = [1, 1] : tensor<1000x64xf32, #gpu>
+    weft.yield %1 : tensor<1000x32xf32, #gpu>
+  }
+  weft.return %0, %2, %3, %4 : tensor<400x64xf32, #gpu>, tensor<400x64xf32, #gpu>, tensor<1000x32xf32, #gpu>, tensor<1000x32xf32, #gpu>
+}
+
+// Parts that begin at whole vectors, and parts that do not.
+// CHECK-LABEL: weft.func @joins
+// CHECK: schedule = #weft.schedule<loop, threads = 192, vector = 4, tile_rows = 8, tile_columns = 96, tile_dim = 0, tasks = 12, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<loop, threads = 224, vector = 1, tile_rows = 2, tile_columns = 97, tile_dim = 0, tasks = 45, grain = 1, scratch = 0>
+weft.func @joins(%x: tensor<90x32xf32, #gpu>, %y: tensor<90x64xf32, #gpu>, %z: tensor<90x33xf32, #gpu>) -> (tensor<90x96xf32, #gpu>, tensor<90x97xf32, #gpu>) {
+  %0 = weft.fusion loop (%x, %y) : (tensor<90x32xf32, #gpu>, tensor<90x64xf32, #gpu>) -> tensor<90x96xf32, #gpu> {
+  ^bb0(%a: tensor<90x32xf32, #gpu>, %b: tensor<90x64xf32, #gpu>):
+    %1 = weft.concat(%a, %b), dim = 1 : tensor<90x32xf32, #gpu>, tensor<90x64xf32, #gpu>
+    weft.yield %1 : tensor<90x96xf32, #gpu>
+  }
+  %2 = weft.fusion loop (%z, %y) : (tensor<90x33xf32, #gpu>, tensor<90x64xf32, #gpu>) -> tensor<90x97xf32, #gpu> {
+  ^bb0(%a: tensor<90x33xf32, #gpu>, %b: tensor<90x64xf32, #gpu>):
+    %1 = weft.concat(%a, %b), dim = 1 : tensor<90x33xf32, #gpu>, tensor<90x64xf32, #gpu>
+    weft.yield %1 : tensor<90x97xf32, #gpu>
+  }
+  weft.return %0, %2 : tensor<90x96xf32, #gpu>, tensor<90x97xf32, #gpu>
+}
+
+// A window at any place of a row is written singly; whole rows in vectors, as one line.
+// CHECK-LABEL: weft.func @windows
+// CHECK: schedule = #weft.schedule<update, threads = 224, vector = 1, tile_rows = 3, tile_columns = 70, tile_dim = 0, tasks = 7, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 2, chunk = 256, tasks = 8, grain = 1, scratch = 0>
+weft.func @windows(%x: tensor<40x90xf32, #gpu>, %u: tensor<21x70xf32, #gpu>, %v: tensor<21x90xf32, #gpu>, %i: tensor<i64, #gpu>) -> (tensor<40x90xf32, #gpu>, tensor<40x90xf32, #gpu>) {
+  %0 = weft.fusion update (%x, %u, %i) : (tensor<40x90xf32, #gpu>, tensor<21x70xf32, #gpu>, tensor<i64, #gpu>) -> tensor<40x90xf32, #gpu> {
+  ^bb0(%a: tensor<40x90xf32, #gpu>, %b: tensor<21x70xf32, #gpu>, %j: tensor<i64, #gpu>):
+    %1 = weft.dynamic_update_slice %a, %b, starts(%j, %j) : tensor<40x90xf32, #gpu>, tensor<21x70xf32, #gpu>, tensor<i64, #gpu>, tensor<i64, #gpu>
+    weft.yield %1 : tensor<40x90xf32, #gpu>
+  }
+  %2 = weft.fusion update (%x, %v, %i) : (tensor<40x90xf32, #gpu>, tensor<21x90xf32, #gpu>, tensor<i64, #gpu>) -> tensor<40x90xf32, #gpu> {
+  ^bb0(%a: tensor<40x90xf32, #gpu>, %b: tensor<21x90xf32, #gpu>, %j: tensor<i64, #gpu>):
+    %1 = weft.dynamic_update_slice %a, %b, starts(%j, %j) : tensor<40x90xf32, #gpu>, tensor<21x90xf32, #gpu>, tensor<i64, #gpu>, tensor<i64, #gpu>
+    weft.yield %1 : tensor<40x90xf32, #gpu>
+  }
+  weft.return %0, %2 : tensor<40x90xf32, #gpu>, tensor<40x90xf32, #gpu>
+}
+
+// The gradient of an embedding: the vectors of a row are a block's threads, and there are two tasks a multiprocessor.
+// CHECK-LABEL: weft.func @by_index
+// CHECK: schedule = #weft.schedule<update, threads = 96, vector = 4, block = 384, range = 382, tasks = 264, grain = 1, scratch = 0>
+weft.func @by_index(%x: tensor<50304x768xf32, #gpu>, %i: tensor<8192xi64, #gpu>, %u: tensor<8192x768xf32, #gpu>) -> tensor<50304x768xf32, #gpu> {
+  %0 = weft.fusion update (%x, %i, %u) : (tensor<50304x768xf32, #gpu>, tensor<8192xi64, #gpu>, tensor<8192x768xf32, #gpu>) -> tensor<50304x768xf32, #gpu> {
+  ^bb0(%a: tensor<50304x768xf32, #gpu>, %j: tensor<8192xi64, #gpu>, %b: tensor<8192x768xf32, #gpu>):
+    %1 = weft.index_update %a, %b, %j, dim = 0 accumulate mode = clip : tensor<50304x768xf32, #gpu>, tensor<8192x768xf32, #gpu>, tensor<8192xi64, #gpu>
+    weft.yield %1 : tensor<50304x768xf32, #gpu>
+  }
+  weft.return %0 : tensor<50304x768xf32, #gpu>
+}
+
+// Few elements are cut finely, so that all multiprocessors have some; many in chunks of 16 vectors a thread.
+// CHECK-LABEL: weft.func @steps
+// CHECK: schedule = #weft.schedule<multi_tensor, threads = 256, vector = 4, chunk = 1024, tasks = 9, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<multi_tensor, threads = 256, vector = 4, chunk = 16384, tasks = 2358, grain = 1, scratch = 0>
+weft.func @steps(%p: tensor<8193xf32, #gpu>, %q: tensor<50304x768xf32, #gpu>, %step: tensor<i64, #gpu>, %lr: tensor<f64, #gpu>) -> (tensor<8193xf32, #gpu>, tensor<50304x768xf32, #gpu>) {
+  %0 = weft.fusion multi_tensor (%p, %step, %lr) : (tensor<8193xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>) -> tensor<8193xf32, #gpu> {
+  ^bb0(%a: tensor<8193xf32, #gpu>, %s: tensor<i64, #gpu>, %l: tensor<f64, #gpu>):
+    %1 = weft.sgd_step (%a, %a, step %s, lr %l, momentum %l, dampening %l, decay %l) : tensor<8193xf32, #gpu>, tensor<8193xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>
+    weft.yield %1 : tensor<8193xf32, #gpu>
+  }
+  %2 = weft.fusion multi_tensor (%q, %step, %lr) : (tensor<50304x768xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>) -> tensor<50304x768xf32, #gpu> {
+  ^bb0(%a: tensor<50304x768xf32, #gpu>, %s: tensor<i64, #gpu>, %l: tensor<f64, #gpu>):
+    %1 = weft.sgd_step (%a, %a, step %s, lr %l, momentum %l, dampening %l, decay %l) : tensor<50304x768xf32, #gpu>, tensor<50304x768xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>
+    weft.yield %1 : tensor<50304x768xf32, #gpu>
+  }
+  weft.return %0, %2 : tensor<8193xf32, #gpu>, tensor<50304x768xf32, #gpu>
+}
