@@ -41,4 +41,20 @@ void ReductionBody::requestAll() {
   }
 }
 
+static unsigned keptDims(ir::FusionOp fusion) {
+  return static_cast<unsigned>(fusion.getDomain().size()) - fusion.getNumReducedDims();
+}
+
+RowBody::RowBody(ir::FusionOp fusion, int64_t lanes) : ReductionBody(fusion, 0, keptDims(fusion), lanes) {
+  IndexExpr rowExpr = rows != 1 && rows != 0 ? space.expr(row) : IndexExpr();
+  graph.setKeptIndex(rowExpr);
+  if (unsigned dims = keptDims(fusion))
+    kept.groups.push_back({dims, rows, rowExpr});
+  whole = kept;
+  whole.groups.push_back({fusion.getNumReducedDims(), columns, inRow});
+  address = linearIndex(space, whole);
+  keptAddress = rowExpr;
+  requestAll();
+}
+
 } // namespace weft::codegen

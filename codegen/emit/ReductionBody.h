@@ -42,6 +42,11 @@ protected:
   void requestAll();
 };
 
+/// The body of rows: the domain is [rows][columns], and the reductions run along the columns.
+struct RowBody : ReductionBody {
+  RowBody(ir::FusionOp fusion, int64_t lanes);
+};
+
 } // namespace weft::codegen
 
 #endif // WEFT_CODEGEN_EMIT_REDUCTIONBODY_H

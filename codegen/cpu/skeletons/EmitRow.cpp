@@ -31,24 +31,6 @@ namespace weft::codegen {
 
 namespace {
 
-struct RowBody : ReductionBody {
-  RowBody(ir::FusionOp fusion, int64_t lanes) : ReductionBody(fusion, 0, keptDims(fusion), lanes) {
-    IndexExpr rowExpr = rows != 1 && rows != 0 ? space.expr(row) : IndexExpr();
-    graph.setKeptIndex(rowExpr);
-    if (unsigned dims = keptDims(fusion))
-      kept.groups.push_back({dims, rows, rowExpr});
-    whole = kept;
-    whole.groups.push_back({fusion.getNumReducedDims(), columns, inRow});
-    address = linearIndex(space, whole);
-    keptAddress = rowExpr;
-    requestAll();
-  }
-
-  static unsigned keptDims(ir::FusionOp fusion) {
-    return static_cast<unsigned>(fusion.getDomain().size()) - fusion.getNumReducedDims();
-  }
-};
-
 class RowEmitter {
 public:
   RowEmitter(KernelBuilder &kernel, int64_t lanes)
