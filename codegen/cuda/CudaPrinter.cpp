@@ -315,6 +315,7 @@ Status CudaPrinter::operation(Operation *op) {
         line("__syncthreads();");
         return Status();
       })
+      .Case([&](gpu::ShuffleOp shuffle) { return exchange(shuffle); })
       .Case<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp, memref::ViewOp,
             memref::AllocaOp, memref::PrefetchOp>([&](auto) { return access(op); })
       .Case<vector::FromElementsOp, vector::ShuffleOp, vector::BitCastOp, vector::ReductionOp,
@@ -339,6 +340,12 @@ static std::string accessUnit(int64_t bytes, const std::string &element) {
          : bytes % 4 == 0 ? "unsigned"
          : bytes % 2 == 0 ? "unsigned short"
                           : element;
+}
+
+/// Whether it is memory that the threads of a block share.
+static bool isWorkgroup(MemRefType type) {
+  auto space = dyn_cast_if_present<gpu::AddressSpaceAttr>(type.getMemorySpace());
+  return space && space.getValue() == gpu::AddressSpace::Workgroup;
 }
 
 Status CudaPrinter::access(Operation *op) {
@@ -375,9 +382,10 @@ Status CudaPrinter::access(Operation *op) {
     MemRefType type = alloca.getType();
     if (!type.hasStaticShape() || type.getRank() != 1)
       return unknown(op, "its size is not known");
-    forms[alloca] = {fresh("scratch")};
-    line("__align__(16) " + typeOf(type.getElementType()) + " " + forms[alloca].name + "[" +
-         Twine(type.getDimSize(0)) + "];");
+    const bool isShared = isWorkgroup(type);
+    forms[alloca] = {fresh(isShared ? "shared" : "scratch")};
+    line(Twine(isShared ? "__shared__ " : "") + "__align__(16) " + typeOf(type.getElementType()) + " " +
+         forms[alloca].name + "[" + Twine(type.getDimSize(0)) + "];");
   } else if (auto view = dyn_cast<memref::ViewOp>(op)) {
     const std::string type = typeOf(view.getType().getElementType());
     if (isVector(view.getType().getElementType()))
@@ -426,6 +434,18 @@ Status CudaPrinter::moveLanes(Operation *op) {
         all.push_back("(unsigned)(" + read(cast_.getSource(), std::to_string(lane)) + half + ")");
   }
   line(declare(op->getResult(0), /*isConst=*/false) + " = {" + llvm::join(all, ", ") + "};");
+  return {};
+}
+
+/// Values that threads of a warp exchange.
+Status CudaPrinter::exchange(gpu::ShuffleOp op) {
+  const bool isDown = op.getMode() == gpu::ShuffleMode::DOWN;
+  if (!op.getValid().use_empty() || (!isDown && op.getMode() != gpu::ShuffleMode::IDX))
+    return unknown(op, "a value comes from a later thread of the group or from one of a number, and whether "
+                       "there is such a thread is not asked");
+  line(declare(op.getShuffleResult(), /*isConst=*/true) + " = " + (isDown ? "weft_later" : "weft_of") + "(" +
+       bare(read(op.getValue())) + ", " + bare(read(op.getOffset())) + ", " + bare(read(op.getWidth())) +
+       ");");
   return {};
 }
 

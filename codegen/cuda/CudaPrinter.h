@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -90,6 +91,7 @@ private:
   std::string mathExpression(mlir::Operation *op, const std::string &lane);
   std::string contracted(mlir::Operation *op, const std::string &lane);
   Status moveLanes(mlir::Operation *op);
+  Status exchange(mlir::gpu::ShuffleOp op);
   Status access(mlir::Operation *op);
   Status call(mlir::func::CallOp op);
   Status loop(mlir::scf::ForOp op);

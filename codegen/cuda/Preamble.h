@@ -98,6 +98,20 @@ __device__ __forceinline__ double weft_min(double a, double b) {
   return a < b || a != a ? a : b;
 }
 )"},
+    {"weft_later",
+     R"(// The value of the thread `by` places further, in a group of neighbouring threads of a warp, which all call it.
+template <typename T> __device__ __forceinline__ T weft_later(T v, unsigned by, unsigned group) {
+  const unsigned first = threadIdx.x % 32 / group * group;
+  return __shfl_down_sync(0xffffffffu >> (32 - group) << first, v, by, group);
+}
+)"},
+    {"weft_of",
+     R"(// The value of the group's thread with the number `thread`.
+template <typename T> __device__ __forceinline__ T weft_of(T v, unsigned thread, unsigned group) {
+  const unsigned first = threadIdx.x % 32 / group * group;
+  return __shfl_sync(0xffffffffu >> (32 - group) << first, v, thread, group);
+}
+)"},
     {"weft_checks",
      R"(// The first violation of a call is the one with the smallest key; its value is in the log.
 struct weft_failures {

@@ -21,10 +21,12 @@
 //   func.func private @weft.size(index) -> index
 //
 // `%begin` and `%end` are tasks. `%scratch` is the memory of a thread of a CPU, or of a block of threads.
-// Each thread of a block runs the function, and uses gpu.block_id, gpu.thread_id and gpu.barrier, which
-// kernels of a CPU do not have. The attribute `weft.threads` has the number of threads of a block. Such a
-// kernel computes its tasks from the block's number and does not use `%begin` and `%end`; a thread's scratch
-// is a memref.alloca; and a failed check, with its position and value, is a call of
+// Each thread of a block runs the function, and uses gpu.block_id, gpu.thread_id, gpu.barrier and
+// gpu.shuffle, which kernels of a CPU do not have; a group of gpu.shuffle is 2, 4, .. or 32 threads with
+// neighbouring numbers, from a multiple of as many on. The attribute `weft.threads` has the number of threads
+// of a block. Such a kernel computes its tasks from the block's number and does not use `%begin` and `%end`;
+// a thread's scratch is a memref.alloca, as is the scratch that a block shares, in the address space
+// workgroup; and a failed check, with its position and value, is a call of
 //
 //   func.func private @weft.fail(i64, i64, i64)
 //

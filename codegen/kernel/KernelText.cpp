@@ -54,7 +54,7 @@ bool isKernelOp(Operation *op) {
       "memref.extract_aligned_pointer_as_index",
       "vector.load", "vector.store", "vector.bitcast", "vector.broadcast", "vector.extract",
       "vector.extract_strided_slice", "vector.from_elements", "vector.shuffle",
-      "gpu.barrier", "gpu.block_id", "gpu.thread_id"};
+      "gpu.barrier", "gpu.block_id", "gpu.shuffle", "gpu.thread_id"};
   // clang-format on
   return known.contains(op->getName().getStringRef());
 }
