@@ -130,11 +130,18 @@ Expected<std::string> kernelTextToCuda(llvm::StringRef text, llvm::StringRef nam
   return std::move(printed->text);
 }
 
-CudaCompiler::CudaCompiler(const Nvrtc &nvrtc, llvm::StringRef target)
+CudaTextCompiler::CudaTextCompiler(const Nvrtc &nvrtc, llvm::StringRef target)
     : nvrtc(&nvrtc), architecture(target),
-      // What is contracted, kernel IR says. ptxas reports registers and spills with -v.
+      // What is contracted, the text says. ptxas reports registers and spills with -v.
       options{"--gpu-architecture=" + architecture, "--std=c++17", "-fmad=false", "-lineinfo",
               "--ptxas-options=-v"} {}
+
+Expected<CudaTextCompiler> CudaTextCompiler::make(llvm::StringRef target) {
+  Expected<const Nvrtc *> nvrtc = Nvrtc::get();
+  if (!nvrtc)
+    return nvrtc.status();
+  return CudaTextCompiler(**nvrtc, target);
+}
 
 Expected<CudaCompiler> CudaCompiler::make(llvm::StringRef target) {
   Expected<const Nvrtc *> nvrtc = Nvrtc::get();
@@ -143,9 +150,52 @@ Expected<CudaCompiler> CudaCompiler::make(llvm::StringRef target) {
   return CudaCompiler(**nvrtc, target);
 }
 
+std::string CudaTextCompiler::identity() const {
+  return "cuda text, nvrtc " + nvrtc->version() + ", " + llvm::join(options, " ");
+}
+
 std::string CudaCompiler::identity() const {
   return std::string("weft-cuda ") + printerVersion + ", nvrtc " + nvrtc->version() + " " + nvrtc->build() +
          ", " + llvm::join(options, " ");
+}
+
+Expected<CudaKernel> CudaTextCompiler::compileText(const std::string &text, const std::string &name) const {
+  Expected<CudaBinary> binary = nvrtc->compile(text, name, options);
+  if (!binary)
+    return binary.status();
+  Expected<CudaResources> resources = parseResources(binary->log);
+  if (!resources)
+    return resources.status().context("kernel '" + name + "': ");
+  CudaKernel kernel;
+  kernel.resources = *resources;
+  kernel.cubin = std::move(binary->cubin);
+  kernel.ptx = std::move(binary->ptx);
+  return kernel;
+}
+
+/// Serializes a kernel, and tells what that took since `start`.
+static std::vector<char> finish(const CudaKernel &kernel, std::chrono::steady_clock::time_point start,
+                                CompileStats *stats) {
+  std::vector<char> bytes = kernel.serialize();
+  if (stats) {
+    stats->generate = millisecondsSince(start);
+    stats->objectBytes = bytes.size();
+  }
+  return bytes;
+}
+
+Expected<std::vector<char>> CudaTextCompiler::compile(llvm::StringRef text, llvm::StringRef name,
+                                                      CompileStats *stats) const {
+  const auto start = std::chrono::steady_clock::now();
+  llvm::StringRef bounds = text.split("__launch_bounds__(").second;
+  uint32_t threads = 0;
+  if (bounds.consumeInteger(10, threads))
+    return Status::error("kernel '" + name.str() + "' has no number of threads in __launch_bounds__");
+  Expected<CudaKernel> kernel = compileText(text.str(), name.str());
+  if (!kernel)
+    return kernel.status();
+  kernel->threads = threads;
+  return finish(*kernel, start, stats);
 }
 
 Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::StringRef name,
@@ -157,24 +207,13 @@ Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::St
   if (stats)
     stats->lower = millisecondsSince(start);
   start = std::chrono::steady_clock::now();
-  Expected<CudaBinary> binary = nvrtc->compile(printed->text, name.str(), options);
-  if (!binary)
-    return binary.status();
-  Expected<CudaResources> resources = parseResources(binary->log);
-  if (!resources)
-    return resources.status().context("kernel '" + name.str() + "': ");
-  CudaKernel kernel{*resources,
-                    static_cast<uint32_t>(printed->threads),
-                    printed->usesTable,
-                    printed->usesChecks,
-                    std::move(binary->cubin),
-                    std::move(binary->ptx)};
-  std::vector<char> bytes = kernel.serialize();
-  if (stats) {
-    stats->generate = millisecondsSince(start);
-    stats->objectBytes = bytes.size();
-  }
-  return bytes;
+  Expected<CudaKernel> kernel = compileText(printed->text, name.str());
+  if (!kernel)
+    return kernel.status();
+  kernel->threads = static_cast<uint32_t>(printed->threads);
+  kernel->usesTable = printed->usesTable;
+  kernel->usesChecks = printed->usesChecks;
+  return finish(*kernel, start, stats);
 }
 
 Expected<std::string> disassemble(const std::string &cubin) {

@@ -36,21 +36,38 @@ struct CudaKernel {
   static Expected<CudaKernel> deserialize(llvm::ArrayRef<char> bytes);
 };
 
-class CudaCompiler : public KernelCompiler {
+/// Compiles kernels whose text is CUDA C++: a kernel `weft_kernel` with `__launch_bounds__`.
+class CudaTextCompiler : public KernelCompiler {
 public:
   /// For a target as "sm_90". An error if there is no NVRTC.
-  static Expected<CudaCompiler> make(llvm::StringRef target);
+  static Expected<CudaTextCompiler> make(llvm::StringRef target);
 
   std::string identity() const override;
   std::string target() const override { return architecture; }
   Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef name,
                                       CompileStats *stats) const override;
 
-private:
-  CudaCompiler(const Nvrtc &nvrtc, llvm::StringRef target);
+protected:
+  CudaTextCompiler(const Nvrtc &nvrtc, llvm::StringRef target);
+  /// What NVRTC makes of a text.
+  Expected<CudaKernel> compileText(const std::string &text, const std::string &name) const;
   const Nvrtc *nvrtc;
   std::string architecture;
   std::vector<std::string> options;
+};
+
+/// Compiles kernel IR, which it prints as CUDA C++.
+class CudaCompiler : public CudaTextCompiler {
+public:
+  /// For a target as "sm_90". An error if there is no NVRTC.
+  static Expected<CudaCompiler> make(llvm::StringRef target);
+
+  std::string identity() const override;
+  Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef name,
+                                      CompileStats *stats) const override;
+
+private:
+  using CudaTextCompiler::CudaTextCompiler;
 };
 
 /// Canonical kernel text as CUDA C++.

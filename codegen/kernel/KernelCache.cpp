@@ -223,16 +223,21 @@ std::string KernelCache::keyOf(llvm::StringRef text, const KernelCompiler &compi
   return llvm::toHex(llvm::ArrayRef<uint8_t>(hash).take_front(16), /*LowerCase=*/true);
 }
 
+KernelCache::Request KernelCache::request(std::string text, std::string name,
+                                          const KernelCompiler &compiler) {
+  Request request;
+  request.name = std::move(name);
+  request.text = std::move(text);
+  request.hash = hashOf(request.text, compiler);
+  request.key = llvm::toHex(llvm::ArrayRef<uint8_t>(request.hash).take_front(16), /*LowerCase=*/true);
+  return request;
+}
+
 Expected<KernelCache::Request> KernelCache::request(mlir::ModuleOp kernel, const KernelCompiler &compiler) {
   Expected<NamedKernelText> named = namedKernelText(kernel);
   if (!named)
     return named.status();
-  Request request;
-  request.name = std::move(named->name);
-  request.text = std::move(named->text);
-  request.hash = hashOf(request.text, compiler);
-  request.key = llvm::toHex(llvm::ArrayRef<uint8_t>(request.hash).take_front(16), /*LowerCase=*/true);
-  return request;
+  return request(std::move(named->text), std::move(named->name), compiler);
 }
 
 std::string KernelCache::pathOf(const Request &request) const {
@@ -245,6 +250,11 @@ Expected<KernelObject> KernelCache::get(mlir::ModuleOp kernel, const KernelCompi
   if (!wanted)
     return wanted.status();
   return serve(*wanted, compiler, stats);
+}
+
+Expected<KernelObject> KernelCache::get(std::string text, std::string name, const KernelCompiler &compiler,
+                                        CompileStats *stats) {
+  return serve(request(std::move(text), std::move(name), compiler), compiler, stats);
 }
 
 Expected<KernelObject> KernelCache::serve(const Request &request, const KernelCompiler &compiler,

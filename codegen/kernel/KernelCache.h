@@ -56,6 +56,9 @@ public:
   /// The kernel's object, compiled if it is in no cache.
   Expected<KernelObject> get(mlir::ModuleOp kernel, const KernelCompiler &compiler,
                              CompileStats *stats = nullptr);
+  /// The same for a compiler of text that is not kernel IR.
+  Expected<KernelObject> get(std::string text, std::string name, const KernelCompiler &compiler,
+                             CompileStats *stats = nullptr);
 
   /// The objects of many kernels, in their order; distinct ones are compiled in parallel.
   Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
@@ -85,6 +88,7 @@ private:
   };
 
   static Hash hashOf(llvm::StringRef canonicalText, const KernelCompiler &compiler);
+  static Request request(std::string text, std::string name, const KernelCompiler &compiler);
   static Expected<Request> request(mlir::ModuleOp kernel, const KernelCompiler &compiler);
   Expected<KernelObject> serve(const Request &request, const KernelCompiler &compiler, CompileStats *stats);
   /// make(), with exceptions turned into a status.
