@@ -517,7 +517,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     launches.push_back(std::move(launch));
   }
   segments = segments_of(plan, launches, devices);
-  overlaps_on = device_of_overlapping_calls(*this);
+  overlaps = calls_overlap(*this);
   // Each label holds the function's name again, so that long ones are cut.
   const std::string of = " of '" + shortened(signature.function) + "'";
   for (size_t i = 0; i < signature.results.size(); ++i) {

@@ -173,9 +173,8 @@ struct Executable::Impl {
   double cost_ns = 0;
   bool any_donated = false;
   bool any_fallible = false;
-  /// The device that alone carries out the function, if calls on it need not wait for the host and so
-  /// overlap; or -1.
-  int overlaps_on = -1;
+  /// Whether calls need not wait for the host, and so overlap.
+  bool overlaps = false;
   std::shared_ptr<std::atomic<uint64_t>> calls = std::make_shared<std::atomic<uint64_t>>(0);
   // Of a function with symbols: its plan, and executables for the sizes that were used last, newest first.
   const fb::Plan *dynamic = nullptr;

@@ -40,7 +40,7 @@ CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) 
   memory.scalars = memory.scratch + threads * device.kernel_scratch;
   memory.failure = memory.scalars + (device.reads_scalars ? align_line(scalar_bytes) : 0);
   // A call that overlaps with an earlier one may be stopped by that one.
-  memory.checks = memory.failure + (any_fallible || overlaps_on >= 0 ? align_line(sizeof(FailureRecord)) : 0);
+  memory.checks = memory.failure + (any_fallible || overlaps ? align_line(sizeof(FailureRecord)) : 0);
   memory.total = memory.checks + (device.any_fallible ? threads * sizeof(CheckSlot) : 0);
   return memory;
 }
@@ -84,7 +84,7 @@ Status Executable::Impl::bind_call(const std::shared_ptr<Buffer> *arguments,
     run.scratch = memory + layout.scratch;
     if (device.reads_scalars)
       run.scalars = memory + layout.scalars;
-    if (any_fallible || overlaps_on >= 0)
+    if (any_fallible || overlaps)
       run.failure = reinterpret_cast<FailureRecord *>(memory + layout.failure);
     if (device.any_fallible)
       run.checks = reinterpret_cast<CheckSlot *>(memory + layout.checks);
@@ -235,7 +235,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
   Queue &queue = options.queue ? *options.queue : Queue::current();
   const bool serial = impl.is_serial(), on_caller = impl.runs_on_caller();
-  if (impl.overlaps_on >= 0)
+  if (impl.overlaps)
     queue.finish_passed(); // whose memory is then free
   if (Status status = impl.check_memory(queue, options.outputs, serial); !status)
     return impl.in_call(status, call, options.origin);
@@ -266,7 +266,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                               *impl.result_devices[i]);
     };
     Expected<std::shared_ptr<Buffer>> buffer = allocate();
-    if (!buffer && impl.overlaps_on >= 0) {
+    if (!buffer && impl.overlaps) {
       queue.finish_issued(); // earlier calls keep their results until they end
       buffer = allocate();
     }
@@ -275,7 +275,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     made[i] = *std::move(buffer);
   }
 
-  if (impl.overlaps_on >= 0 && mode != QueueMode::inlined && !queue.is_external()) {
+  if (impl.overlaps && mode != QueueMode::inlined && !queue.is_external()) {
     if (Status status =
             impl.run_ahead(shared_from_this(), arguments, {made, results.size()}, queue, mode, call, options);
         !status)

@@ -10,28 +10,31 @@
 #include "runtime/execution/ProfiledCall.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
 
 namespace weft::runtime {
 
-int device_of_overlapping_calls(const Executable::Impl &function) {
-  int device = -1;
+bool calls_overlap(const Executable::Impl &function) {
   bool launches = false;
   for (const Segment &segment : function.segments) {
     const Launch &first = function.launches[segment.first];
     const bool acts = first.kind == LaunchKind::print || first.kind == LaunchKind::require;
-    if (acts || (segment.is_copy && segment.predicated) || (device >= 0 && device != segment.device))
-      return -1;
-    device = segment.device;
+    if (acts || (segment.is_copy && segment.predicated) || function.devices[segment.device].device->is_host())
+      return false;
     launches |= !segment.is_copy;
   }
-  if (!launches || function.devices[static_cast<size_t>(device)].device->is_host())
-    return -1;
-  // What lies in the arena of another device is ordered with that device's own work only.
-  for (size_t i = 0; i < function.devices.size(); ++i)
-    if (static_cast<int>(i) != device &&
-        (function.devices[i].arena_bytes || !function.devices[i].device->is_host()))
-      return -1;
-  return device;
+  return launches;
+}
+
+/// The device's address of a part of its record. The host must not dereference it.
+static void *part_of(FailureRecord *record, size_t offset) {
+  return reinterpret_cast<std::byte *>(record) + offset;
+}
+
+bool IssuedCall::passed() const {
+  return over_ || std::ranges::all_of(parts_, [](const Part &part) { return part.end.passed(); });
 }
 
 void IssuedCall::issue() noexcept {
@@ -72,47 +75,54 @@ void IssuedCall::fail(const std::shared_ptr<Failure> &failure) {
   over_ = true;
 }
 
-void IssuedCall::clear_if_seen(Buffer &buffer, uint64_t *flag) {
+void IssuedCall::clear_if_seen(Buffer &buffer, uint64_t *flag, CallFlags &flags) {
   cleared_of_.reserve(cleared_of_.size() + 1);
-  flags_.cleared.reserve(flags_.cleared.size() + 1);
+  flags.cleared.reserve(flags.cleared.size() + 1);
   if (!buffer.take_clear(sequence))
     return;
   cleared_of_.push_back(&buffer);
-  flags_.cleared.push_back(flag);
+  flags.cleared.push_back(flag);
 }
 
-void IssuedCall::set_if_failed(Buffer &buffer, uint64_t *flag) {
+void IssuedCall::set_if_failed(Buffer &buffer, uint64_t *flag, CallFlags &flags) {
   flagged_of_.push_back(&buffer);
-  flags_.flagged.push_back(flag);
+  flags.flagged.push_back(flag);
 }
 
 Status IssuedCall::collect_flags() {
   const Signature &signature = function->signature;
-  Device &device = *function->devices[static_cast<size_t>(function->overlaps_on)].device;
+  const auto part_on = [&](const Buffer &buffer) -> Part * {
+    for (size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i].stream && function->devices[i].device == &buffer.device())
+        return &parts_[i];
+    return nullptr; // memory of the host
+  };
   for (size_t i = 0; i < arguments.size(); ++i) {
     Buffer &argument = *arguments[i];
-    if (&argument.device() != &device)
+    Part *const part = part_on(argument);
+    if (!part)
       continue;
     if (signature.arguments[i].donated) {
       const Expected<uint64_t *> flag = argument.make_flag();
       if (!flag)
         return flag.status();
-      set_if_failed(argument, *flag);
+      set_if_failed(argument, *flag, part->flags);
     }
     if (uint64_t *const flag = argument.flag()) {
-      clear_if_seen(argument, flag);
-      flags_.blocking.push_back(flag);
+      clear_if_seen(argument, flag, part->flags);
+      part->flags.blocking.push_back(flag);
     }
   }
   for (size_t i = 0; i < results.size(); ++i) {
     const ResultInfo &info = signature.results[i];
-    if (info.tied_to >= 0 || info.is_alias() || &results[i]->device() != &device)
+    Part *const part = part_on(*results[i]);
+    if (info.tied_to >= 0 || info.is_alias() || !part)
       continue;
     const Expected<uint64_t *> flag = results[i]->make_flag();
     if (!flag)
       return flag.status();
-    clear_if_seen(*results[i], *flag);
-    set_if_failed(*results[i], *flag);
+    clear_if_seen(*results[i], *flag, part->flags);
+    set_if_failed(*results[i], *flag, part->flags);
   }
   return {};
 }
@@ -132,9 +142,10 @@ Status IssuedCall::start(bool host_is_told) noexcept {
 
 /// Ends what was issued of a call that could not be issued whole.
 void IssuedCall::abandon(const Status &status, bool host_is_told) noexcept {
-  // The stream uses the call's memory until it is done.
-  if (begun_)
-    queue->end_stream(*function->devices[static_cast<size_t>(function->overlaps_on)].device);
+  // The streams use the call's memory until they are done.
+  for (size_t i = 0; begun_ && i < parts_.size(); ++i)
+    if (parts_[i].stream)
+      queue->end_stream(*function->devices[i].device);
   for (Buffer *buffer : cleared_of_)
     buffer->note_flag(buffer->flag_failure(), UINT64_MAX);
   if (!begun_)
@@ -155,11 +166,20 @@ void IssuedCall::abandon(const Status &status, bool host_is_told) noexcept {
   abandoned_ = std::move(failure);
 }
 
-Status IssuedCall::bind_and_issue() {
-  const FunctionDevice &own = function->devices[static_cast<size_t>(function->overlaps_on)];
-  Expected<DeviceStream *> stream = queue->stream(*own.device);
-  if (!stream)
-    return stream.status();
+/// Opens the streams, and secures all memory of the call.
+Status IssuedCall::prepare() {
+  parts_.resize(function->devices.size());
+  marks_.resize(function->segments.size());
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Device &device = *function->devices[i].device;
+    if (device.is_host())
+      continue;
+    Expected<DeviceStream *> stream = queue->stream(device);
+    if (!stream)
+      return stream.status();
+    parts_[i].stream = *stream;
+    ++streams_;
+  }
   const auto bind = [&] {
     return function->bind_call(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr,
                                pointers_, runs_);
@@ -171,72 +191,191 @@ Status IssuedCall::bind_and_issue() {
   }
   if (!bound)
     return bound;
-  Expected<std::shared_ptr<Buffer>> record = Buffer::allocate_pinned(sizeof(FailureRecord), *own.device);
-  if (!record)
-    return record.status();
-  record_ = *std::move(record);
-  static_cast<FailureRecord *>(record_->data())->key = FailureRecord::unwrittenKey;
-  if (own.reads_scalars) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Part &part = parts_[i];
+    const FunctionDevice &own = function->devices[i];
+    if (!part.stream)
+      continue;
+    Expected<std::shared_ptr<Buffer>> record = Buffer::allocate_pinned(sizeof(FailureRecord), *own.device);
+    if (!record)
+      return record.status();
+    part.record = *std::move(record);
+    static_cast<FailureRecord *>(part.record->data())->key = FailureRecord::unwrittenKey;
+    if (!own.reads_scalars)
+      continue;
     Expected<std::shared_ptr<Buffer>> scalars = Buffer::allocate_pinned(function->scalar_bytes, *own.device);
     if (!scalars)
       return scalars.status();
-    scalars_ = *std::move(scalars);
-    function->write_scalars(arguments.data(), static_cast<std::byte *>(scalars_->data()));
+    part.scalars = *std::move(scalars);
+    function->write_scalars(arguments.data(), static_cast<std::byte *>(part.scalars->data()));
   }
-  if (Status status = collect_flags(); !status)
+  return collect_flags();
+}
+
+Status IssuedCall::bind_and_issue() {
+  if (Status status = prepare(); !status)
     return status;
   begun_ = true;
-  for (const StreamPoint &use : points)
-    if (use.stream != (*stream)->id())
-      if (Status status = (*stream)->wait_for(use.point); !status)
-        return status;
-  if (Status status = issue_segments(**stream); !status)
+  for (const Part &part : parts_)
+    for (const StreamPoint &use : points)
+      if (part.stream && use.stream != part.stream->id())
+        if (Status status = part.stream->wait_for(use.point); !status)
+          return status;
+  if (Status status = join(); !status)
     return status;
-  Expected<Point> end = (*stream)->record();
-  if (!end)
-    return end.status();
-  end_ = *end;
+  if (Status status = issue_segments(); !status)
+    return status;
+  if (Status status = join(); !status)
+    return status;
+  for (Part &part : parts_)
+    if (part.stream) {
+      Expected<Point> end = part.stream->record();
+      if (!end)
+        return end.status();
+      part.end = *end;
+    }
+  // The end of each device is that of all.
+  const auto any = std::ranges::find_if(parts_, [](const Part &part) { return part.stream; });
   for (const auto *buffers : {&arguments, &results})
     for (const std::shared_ptr<Buffer> &buffer : *buffers)
       if (buffer->is_wrapped())
-        buffer->note_point((*stream)->id(), end_);
+        buffer->note_point(any->stream->id(), any->end);
   return {};
 }
 
-Status IssuedCall::issue_segments(DeviceStream &stream) {
-  const auto device = static_cast<size_t>(function->overlaps_on);
-  const LaunchRun &own = runs_[device];
-  if (scalars_)
-    if (Status status =
-            stream.copy(own.scalars, scalars_->data(), scalars_->bytes(), CopyDirection::host_to_device);
+/// What is issued to any of the streams from now on waits for what has been issued to all of them.
+Status IssuedCall::join() {
+  for (size_t earlier = 0; streams_ > 1 && earlier < parts_.size(); ++earlier) {
+    if (!parts_[earlier].stream)
+      continue;
+    Expected<Point> point = parts_[earlier].stream->record();
+    if (!point)
+      return point.status();
+    for (size_t later = 0; later < parts_.size(); ++later)
+      if (parts_[later].stream && later != earlier)
+        if (Status status = parts_[later].stream->wait_for(*point); !status)
+          return status;
+  }
+  return {};
+}
+
+Status IssuedCall::order(size_t earlier, size_t later) {
+  Expected<Point> point = parts_[earlier].stream->record();
+  return point ? parts_[later].stream->wait_for(*point) : point.status();
+}
+
+/// Copies the keys of the other devices to a device, which will use them. `sent` gets a bit for each device
+/// whose key was copied.
+Status IssuedCall::send_keys(size_t to, uint32_t &sent) {
+  for (size_t from = 0; from < parts_.size(); ++from) {
+    uint32_t &known = parts_[to].known[from];
+    if (from == to || known == parts_[from].changes)
+      continue;
+    if (Status status = order(from, to); !status)
+      return status;
+    const size_t place = offsetof(FailureRecord, foreign) + from * sizeof(uint64_t);
+    if (Status status = parts_[to].stream->copy(part_of(runs_[to].failure, place),
+                                                part_of(runs_[from].failure, offsetof(FailureRecord, key)),
+                                                sizeof(uint64_t), CopyDirection::device_to_device);
         !status)
       return status;
+    if (Status status = order(to, from); !status)
+      return status;
+    known = parts_[from].changes;
+    sent |= uint32_t(1) << from;
+  }
+  return {};
+}
+
+Status IssuedCall::issue_copy(const Launch &launch) {
+  if (!launch.copy_bytes)
+    return {};
+  const CopyDirection direction = !parts_[launch.source_device].stream ? CopyDirection::host_to_device
+                                  : !parts_[launch.destination_device].stream
+                                      ? CopyDirection::device_to_host
+                                      : CopyDirection::device_to_device;
+  void *const *at = runs_[launch.device].pointers.data() + launch.first_operand;
+  return parts_[launch.device].stream->copy(at[1], at[0], static_cast<size_t>(launch.copy_bytes), direction);
+}
+
+Status IssuedCall::issue_run(size_t device, std::span<const Launch> launches, uint32_t foreign, bool begins,
+                             bool ends) {
+  LaunchRun run = runs_[device];
+  run.launches = launches;
+  run.foreign_keys = foreign;
+  run.begins = begins;
+  run.ends = ends;
+  run.flags = &parts_[device].flags;
+  return parts_[device].stream->issue(run);
+}
+
+Status IssuedCall::issue_segment(size_t number, bool begins, bool ends) {
+  const Segment &segment = function->segments[number];
+  Part &part = parts_[segment.device];
+  for (const uint32_t wait : segment.waits)
+    if (Status status = part.stream->wait_for(marks_[wait]); !status)
+      return status;
+  uint32_t foreign = 0;
+  if (segment.predicated)
+    if (Status status = send_keys(segment.device, foreign); !status)
+      return status;
+  const std::span launches =
+      std::span(function->launches).subspan(segment.first, segment.last - segment.first);
+  if (Status status = segment.is_copy ? issue_copy(launches.front())
+                                      : issue_run(segment.device, launches, foreign, begins, ends);
+      !status)
+    return status;
+  part.changes += segment.may_fail;
+  if (!segment.awaited)
+    return {};
+  Expected<Point> mark = part.stream->record();
+  if (!mark)
+    return mark.status();
+  marks_[number] = *mark;
+  return {};
+}
+
+Status IssuedCall::issue_segments() {
+  const bool several = streams_ > 1;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Part &part = parts_[i];
+    if (part.scalars)
+      if (Status status = part.stream->copy(runs_[i].scalars, part.scalars->data(), part.scalars->bytes(),
+                                            CopyDirection::host_to_device);
+          !status)
+        return status;
+    // A device may need the record of another one before that one has a launch, if it has any.
+    if (!several || !part.stream)
+      continue;
+    if (Status status = issue_run(i, {}, 0, /*begins=*/true, /*ends=*/false); !status)
+      return status;
+    part.changes += !part.flags.blocking.empty();
+  }
   size_t last = function->segments.size();
   while (function->segments[last - 1].is_copy)
     --last;
-  bool begins = true;
+  bool begins = !several;
   for (size_t i = 0; i < function->segments.size(); ++i) {
-    const Segment &segment = function->segments[i];
-    const Launch &first = function->launches[segment.first];
-    Status status;
-    if (segment.is_copy) {
-      void *const *at = own.pointers.data() + first.first_operand;
-      if (first.copy_bytes)
-        status = stream.copy(at[1], at[0], static_cast<size_t>(first.copy_bytes),
-                             first.source_device == device ? CopyDirection::device_to_host
-                                                           : CopyDirection::host_to_device);
-    } else {
-      LaunchRun run = own;
-      run.launches = std::span(function->launches).subspan(segment.first, segment.last - segment.first);
-      run.begins = std::exchange(begins, false);
-      run.ends = i + 1 == last;
-      run.flags = &flags_;
-      status = stream.issue(run);
-    }
-    if (!status)
+    if (Status status = issue_segment(i, begins, !several && i + 1 == last); !status)
+      return status;
+    begins &= function->segments[i].is_copy;
+  }
+  for (size_t i = 0; several && i < parts_.size(); ++i) {
+    uint32_t foreign = 0;
+    if (!parts_[i].stream)
+      continue;
+    if (Status status = send_keys(i, foreign); !status)
+      return status;
+    if (Status status = issue_run(i, {}, foreign, /*begins=*/false, /*ends=*/true); !status)
       return status;
   }
-  return stream.copy(record_->data(), own.failure, sizeof(FailureRecord), CopyDirection::device_to_host);
+  for (size_t i = 0; i < parts_.size(); ++i)
+    if (Part &part = parts_[i]; part.stream)
+      if (Status status = part.stream->copy(part.record->data(), runs_[i].failure, sizeof(FailureRecord),
+                                            CopyDirection::device_to_host);
+          !status)
+        return status;
+  return {};
 }
 
 /// The failure of an earlier call that stopped this one. That call is finished. Null if the host had seen its
@@ -248,15 +387,33 @@ std::shared_ptr<Failure> IssuedCall::blocked_by() const {
   return nullptr;
 }
 
-Status IssuedCall::outcome() {
-  if (Status status = end_.wait(); !status)
+/// What became of the call. No error if an earlier one has stopped it, which `blocked` then says.
+Status IssuedCall::outcome(bool &blocked) {
+  Status status;
+  uint64_t key = FailureRecord::noKey;
+  bool unwritten = false;
+  for (Part &part : parts_) {
+    if (!part.stream)
+      continue;
+    if (Status own = part.end.wait(); status.ok())
+      status = std::move(own);
+    const uint64_t own = static_cast<const FailureRecord *>(part.record->data())->key;
+    unwritten |= own == FailureRecord::unwrittenKey;
+    key = std::min(key, own);
+  }
+  if (!status)
     return status;
-  const auto &record = *static_cast<const FailureRecord *>(record_->data());
-  if (record.key == FailureRecord::noKey || record.key == FailureRecord::blockedKey)
-    return {};
-  if (record.key == FailureRecord::unwrittenKey)
+  if (unwritten)
     return Status::error("the device did not carry it out, because earlier work on the device failed");
-  return function->failure_of(record.key, record.value_of(record.key), origin ? &*origin : nullptr);
+  blocked = key == FailureRecord::blockedKey;
+  if (blocked || key == FailureRecord::noKey)
+    return {};
+  // A device also has keys of other devices, without their values.
+  std::optional<int64_t> value;
+  for (const Part &part : parts_)
+    if (part.stream && !value)
+      value = static_cast<const FailureRecord *>(part.record->data())->value_of(key);
+  return function->failure_of(key, value, origin ? &*origin : nullptr);
 }
 
 void IssuedCall::finish() noexcept {
@@ -264,9 +421,9 @@ void IssuedCall::finish() noexcept {
     return;
   std::shared_ptr<Failure> failure;
   try {
-    Status status = function->in_call(outcome(), number, origin);
-    const auto &record = *static_cast<const FailureRecord *>(record_->data());
-    if (status.ok() && record.key == FailureRecord::noKey)
+    bool blocked = false;
+    Status status = function->in_call(outcome(blocked), number, origin);
+    if (status.ok() && !blocked)
       return;
     if (status.ok())
       failure = blocked_by();
@@ -277,7 +434,8 @@ void IssuedCall::finish() noexcept {
       queue->report(failure);
     }
   } catch (...) {
-    end_.wait_passed();
+    for (Part &part : parts_)
+      part.end.wait_passed();
     failure = no_memory;
     queue->report(failure);
   }

@@ -5,10 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A call of a function that one device carries out alone. It is issued to the stream of its queue without
-// waiting, also if earlier calls have not ended: the flags of its arguments stop it on the device if one of
-// those has failed (FailureFlags). Its record of failures is copied to the host at the end, and looked at
-// when somebody waits for the call, or when the queue finds that it has passed.
+// A call of a function that devices carry out without the host. It is issued to the streams of its queue
+// without waiting, also if earlier calls have not ended: the flags of its arguments stop it on the devices if
+// one of those has failed (FailureFlags). Its records of failures are copied to the host at the end, and
+// looked at when somebody waits for the call, or when the queue finds that it has passed.
+//
+// If there are several devices, each learns the keys of the others before it writes an argument, and at the
+// end before it sets flags. Their streams wait for each other where a call begins and where it ends, so that
+// the order of calls of one queue is that of one stream. Only the host runs ahead.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_ISSUEDCALL_H
@@ -22,9 +26,9 @@
 
 namespace weft::runtime {
 
-/// The number of the device on which calls of a function may overlap, or -1. It carries out every launch, and
-/// no launch needs the host: none prints or tests a value, and no copy writes an argument.
-int device_of_overlapping_calls(const Executable::Impl &function);
+/// Whether calls of a function may overlap. Devices beside the host carry out every launch, and no launch
+/// needs the host: none prints or tests a value, and no copy between devices writes an argument.
+bool calls_overlap(const Executable::Impl &function);
 
 class IssuedCall final : public IssuedWork {
 public:
@@ -40,7 +44,7 @@ public:
   std::shared_ptr<Failure> no_memory; ///< made beforehand: then there may be none for it
 
   void issue() noexcept override;
-  bool passed() const override { return over_ || end_.passed(); }
+  bool passed() const override;
   void finish() noexcept override;
   /// The same on the thread of its caller, who alone is told why it could not be issued.
   Status issue_here(bool host_sees);
@@ -49,24 +53,43 @@ private:
   Status start(bool host_is_told) noexcept;
   void abandon(const Status &status, bool host_is_told) noexcept;
   Status bind_and_issue();
-  Status issue_segments(DeviceStream &stream);
+  /// What the call has on one device.
+  struct Part {
+    DeviceStream *stream = nullptr; ///< null for the host
+    CallFlags flags;
+    std::shared_ptr<Buffer> record;  ///< the host's copy of the record, in pinned memory
+    std::shared_ptr<Buffer> scalars; ///< the same of the block of scalars
+    Point end;                       ///< after all of the call, on every device
+    /// How often its key may have changed: where its flags are read, and in segments that may fail.
+    uint32_t changes = 0;
+    /// How many changes of each other device it knows the key after.
+    std::array<uint32_t, maxPlanDevices> known = {};
+  };
+
+  Status prepare();
+  Status issue_segments();
+  Status issue_segment(size_t number, bool begins, bool ends);
+  Status issue_run(size_t device, std::span<const Launch> launches, uint32_t foreign, bool begins, bool ends);
+  Status issue_copy(const Launch &launch);
+  Status send_keys(size_t to, uint32_t &sent);
+  Status order(size_t earlier, size_t later);
+  Status join();
   Status collect_flags();
-  void set_if_failed(Buffer &buffer, uint64_t *flag);
-  void clear_if_seen(Buffer &buffer, uint64_t *flag);
-  Status outcome();
+  void set_if_failed(Buffer &buffer, uint64_t *flag, CallFlags &flags);
+  void clear_if_seen(Buffer &buffer, uint64_t *flag, CallFlags &flags);
+  Status outcome(bool &blocked);
   std::shared_ptr<Failure> blocked_by() const;
   void fail(const std::shared_ptr<Failure> &failure);
 
   CallPointers pointers_;
   std::array<LaunchRun, maxPlanDevices> runs_;
-  CallFlags flags_;
-  std::vector<Buffer *> cleared_of_, flagged_of_; ///< whose flags those of flags_ are
-  std::shared_ptr<Buffer> record_;                ///< the host's copy of the record, in pinned memory
-  std::shared_ptr<Buffer> scalars_;               ///< the same of the block of scalars
-  Point end_;
-  std::shared_ptr<Failure> abandoned_; ///< of a call that was begun and could not be issued whole
-  bool begun_ = false;                 ///< its stream has work of it
-  bool over_ = false;                  ///< nothing is left to finish
+  std::vector<Part> parts_;                       ///< by the number of the device
+  std::vector<Point> marks_;                      ///< the ends of segments that later ones wait for
+  size_t streams_ = 0;                            ///< how many devices beside the host there are
+  std::vector<Buffer *> cleared_of_, flagged_of_; ///< whose flags those of the parts are
+  std::shared_ptr<Failure> abandoned_;            ///< of a call that was begun and could not be issued whole
+  bool begun_ = false;                            ///< its streams have work of it
+  bool over_ = false;                             ///< nothing is left to finish
 };
 
 } // namespace weft::runtime

@@ -45,6 +45,7 @@ Expected<std::byte *> Queue::arena(size_t bytes) {
   if (bytes > state.arena.bytes) {
     CachingAllocator &allocator = CachingAllocator::get();
     static const uint32_t label = allocator.intern_label({"arena of temporaries"});
+    finish_issued(); // devices copy to it and from it
     if (state.arena.handle)
       state.release_arena();
     Expected<MemoryBlock> block = allocator.allocate(bytes, label, {}, finish_passed_all);

@@ -409,6 +409,154 @@ weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %x: tensor<64x
   }
 }
 
+// Checks and state on two devices, each of which reads values and state of the other.
+constexpr const char *twoDevices = R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %u: tensor<8xf32, #next>, %j: tensor<4xi64, #next>,
+    %s: tensor<4xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"},
+    %q: tensor<4xf32, #next> {weft.donated, weft.role = "state", weft.name = "q"})
+    -> (tensor<4xf32, #next>, tensor<4xf32, #gpu> {weft.tied = 4 : i64}, tensor<4xf32, #next> {weft.tied = 5 : i64}) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.transfer %0 to #next : tensor<4xf32, #gpu>
+  %2 = weft.gather %u, %j, dim = 0, kind = points : tensor<8xf32, #next>, tensor<4xi64, #next>
+  %3 = weft.add %1, %2 : tensor<4xf32, #next>
+  %4 = weft.transfer %2 to #gpu : tensor<4xf32, #next>
+  %5 = weft.transfer %s to #next : tensor<4xf32, #gpu>
+  %6 = weft.mul %s, %4 : tensor<4xf32, #gpu>
+  %7 = weft.sub %q, %5 : tensor<4xf32, #next>
+  weft.return %3, %6, %7 : tensor<4xf32, #next>, tensor<4xf32, #gpu>, tensor<4xf32, #next>
+})";
+
+/// A function of one of those devices.
+constexpr const char *ofOneDevice = R"(
+weft.func @main(%x: tensor<4xf32, #next>, %q: tensor<4xf32, #next> {weft.donated, weft.role = "state", weft.name = "q"})
+    -> (tensor<4xf32, #next> {weft.tied = 1 : i64}) {
+  %0 = weft.add %q, %x : tensor<4xf32, #next>
+  weft.return %0 : tensor<4xf32, #next>
+})";
+
+std::vector<std::shared_ptr<Buffer>> uploadApart(DeviceProgram &program, const Executable &executable,
+                                                 const std::vector<ir::Literal> &arguments) {
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    buffers.push_back(
+        program.upload(arguments[i], program.deviceOf(executable.signature().arguments[i].type)));
+  return buffers;
+}
+
+TEST(DeviceFailures, CallsOnTwoDevicesOverlap) {
+  DeviceProgram program(twoDevices), adding(ofOneDevice);
+  constexpr int steps = 8;
+  const auto arguments = program.randomArguments(11);
+  const auto loop = [&](Executable &step, Executable &add, runtime::Queue &queue, runtime::QueueMode mode,
+                        const std::vector<std::shared_ptr<Buffer>> &state) {
+    for (int i = 0; i < steps; ++i) {
+      std::vector<std::shared_ptr<Buffer>> made(3), added(1);
+      EXPECT_TRUE(step.run(state, made, {&queue, mode}).ok());
+      EXPECT_TRUE(add.run(std::vector{made[0], state[5]}, added, {&queue, mode}).ok());
+    }
+  };
+  runtime::Queue hostQueue;
+  std::vector<std::shared_ptr<Buffer>> expected;
+  for (const ir::Literal &argument : arguments)
+    expected.push_back(program.upload(argument, runtime::host_device()));
+  loop(*Executable::load(program.hostPackage, "main").value_or_throw(),
+       *Executable::load(adding.hostPackage, "main").value_or_throw(), hostQueue, runtime::QueueMode::inlined,
+       expected);
+  const auto executable = program.load(), add = adding.load();
+  ASSERT_TRUE(executable && add);
+  for (runtime::QueueMode mode : modesThatOverlap)
+    for (const auto &[delay, nextDelay] : {std::pair(3000, 0), {0, 3000}, {2000, 1500}}) {
+      runtime::Queue queue;
+      const auto state = uploadApart(program, *executable, arguments);
+      program.device.delayUs = delay;
+      program.next.delayUs = nextDelay;
+      program.device.stalls = program.next.stalls = program.device.waits = program.next.waits = 0;
+      loop(*executable, *add, queue, mode, state);
+      EXPECT_EQ(program.device.stalls + program.next.stalls, 0u) << "the host waits for none of them";
+      EXPECT_LT(program.device.waits, uint64_t(steps) / 2) << "the test has to be quicker than the devices";
+      EXPECT_TRUE(queue.synchronize().ok());
+      for (size_t i : {4, 5}) {
+        EXPECT_TRUE(state[i]->wait().ok());
+        EXPECT_EQ(bytesOf(*state[i]), bytesOf(*expected[i])) << "argument " << i;
+      }
+    }
+  program.device.delayUs = program.next.delayUs = 0;
+}
+
+TEST(DeviceFailures, AFailureOnOneOfTwoDevicesStopsLaterCallsOnBoth) {
+  DeviceProgram program(twoDevices);
+  const auto executable = program.load();
+  ASSERT_TRUE(executable);
+  const auto arguments = program.randomArguments(12);
+  for (runtime::QueueMode mode : modesThatOverlap)
+    for (unsigned wrong : {1u, 2u, 3u})
+      for (const auto &[delay, nextDelay] : {std::pair(2000, 0), {0, 2000}}) {
+        runtime::Queue queue;
+        const auto own = uploadApart(program, *executable, arguments),
+                   other = uploadApart(program, *executable, arguments);
+        auto bad = own;
+        for (size_t check : {0u, 1u})
+          if (wrong >> check & 1) {
+            ir::Literal indices = arguments[1 + 2 * check];
+            indices.setWhole(2, static_cast<int64_t>(10 + check));
+            bad[1 + 2 * check] = program.upload(indices, check ? program.next : program.device);
+          }
+        const std::string first = wrong & 1 ? "index 10 is out of bounds" : "index 11 is out of bounds";
+        const auto call = [&](const std::vector<std::shared_ptr<Buffer>> &taken) {
+          std::vector<std::shared_ptr<Buffer>> results(3);
+          const Status status = executable->run(taken, results, {&queue, mode});
+          EXPECT_TRUE(status.ok()) << status.message();
+          return results[0];
+        };
+        program.device.delayUs = delay;
+        program.next.delayUs = nextDelay;
+        const auto failed = call(bad), skipped = call(own), unrelated = call(other);
+        expectFailure(queue.synchronize(), first);
+        expectFailure(failed->wait(), first);
+        expectFailure(skipped->wait(), first);
+        EXPECT_TRUE(unrelated->wait().ok());
+        for (size_t i : {4, 5}) {
+          EXPECT_TRUE(own[i]->wait().ok()) << "seen above";
+          EXPECT_EQ(bytesOf(*own[i]), bytesOf(arguments[i])) << "argument " << i;
+          EXPECT_NE(bytesOf(*other[i]), bytesOf(arguments[i])) << "argument " << i;
+        }
+        // The host has seen it: the same call happens now.
+        EXPECT_TRUE(call(own)->wait().ok());
+        EXPECT_TRUE(queue.synchronize().ok());
+        for (size_t i : {4, 5})
+          EXPECT_EQ(bytesOf(*own[i]), bytesOf(*other[i])) << "argument " << i;
+      }
+  program.device.delayUs = program.next.delayUs = 0;
+}
+
+// A device that can record no more points ends the call on both.
+TEST(DeviceFailures, ACallOnTwoDevicesThatCannotBeIssuedWholeLeavesNoFlags) {
+  DeviceProgram program(twoDevices);
+  const auto executable = program.load();
+  ASSERT_TRUE(executable);
+  const auto arguments = program.randomArguments(13);
+  for (int records = 0; records < 40; ++records) {
+    runtime::Queue queue;
+    const auto state = uploadApart(program, *executable, arguments);
+    const auto call = [&] {
+      std::vector<std::shared_ptr<Buffer>> results(3);
+      return executable->run(state, results, {&queue, runtime::QueueMode::automatic});
+    };
+    program.next.recordsLeft = records;
+    const Status status = call();
+    program.next.recordsLeft = INT_MAX;
+    if (status.ok()) {
+      EXPECT_GT(records, 3);
+      EXPECT_TRUE(queue.synchronize().ok());
+      return;
+    }
+    expectFailure(status, "'separate:1' can record no point");
+    EXPECT_TRUE(call().ok());
+    EXPECT_TRUE(queue.synchronize().ok());
+  }
+  ADD_FAILURE() << "a call needs fewer points";
+}
+
 // State that a copy writes, to a device and back.
 TEST(DeviceFailures, CopiesToStateAreNotMadeEither) {
   DeviceProgram program(R"(
