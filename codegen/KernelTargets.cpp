@@ -10,6 +10,7 @@
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
 #include "codegen/cuda/skeletons/CudaMapping.h"
 #include "codegen/cuda/skeletons/CudaSkeletons.h"
+#include "codegen/cuda/skeletons/TeamMapping.h"
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/KernelBuilder.h"
 #include "ir/Updates.h"
@@ -35,16 +36,20 @@ static const std::array<KernelTarget, 2> &table() {
   // A thread of its own for each task: the skeletons of a CPU.
   static const KernelTarget oneThread = {
       "cuda", [](ir::ScheduleAttr) { return std::make_unique<ThreadMapping>(); }, cpu};
+  auto mapBlocks = [](ir::ScheduleAttr schedule) -> std::unique_ptr<Mapping> {
+    const int64_t threads = schedule.number(ir::ScheduleField::threads);
+    if (schedule.getKind() == ir::FusionKind::row)
+      return std::make_unique<TeamMapping>(threads, schedule.number(ir::ScheduleField::lanes));
+    return std::make_unique<ElementMapping>(threads);
+  };
   static const std::array<KernelTarget, 2> rows = {{
       {"cpu", [](ir::ScheduleAttr) { return std::make_unique<CpuMapping>(); }, cpu},
       {"cuda",
-       [](ir::ScheduleAttr schedule) {
-         return std::make_unique<ElementMapping>(schedule.number(ir::ScheduleField::threads));
-       },
+       mapBlocks,
        {/*pointwise=*/emitLoop,
         /*transposed=*/nullptr,
         /*plane=*/emitPlane,
-        /*row=*/nullptr,
+        /*row=*/emitTeamRow,
         /*column=*/nullptr,
         /*scan=*/nullptr,
         /*window=*/emitLoop,

@@ -384,8 +384,6 @@ void chooseCudaLoop(FusionOp fusion, const TargetDescription &target, Schedule &
   const SymbolRanges ranges = rangesOf(fusion);
   const int64_t vector = shape.vector(accessWidth(fusion, target));
   schedule[ScheduleField::vector] = vector;
-  schedule[ScheduleField::grain] = 1;
-  schedule[ScheduleField::scratch] = 0;
   const unsigned rowDims = shape.rowDims();
   if (rowDims == 0) {
     Threads line;

@@ -19,6 +19,7 @@
 #include "ir/CudaSchedule.h"
 
 #include "ir/CudaLoops.h"
+#include "ir/CudaReductions.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -94,12 +95,19 @@ ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &ta
   return ScheduleAttr::get(fusion.getContext(), schedule);
 }
 
-/// Writes all numbers of a schedule but the tasks, or returns false if there is none for this fusion.
+/// Writes all numbers of a schedule but the tasks, grain and scratch, or returns false if there is none for
+/// this fusion.
 static bool chooseNumbers(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
   switch (fusion.getKind()) {
   case FusionKind::loop:
     chooseCudaLoop(fusion, target, schedule);
     return true;
+  case FusionKind::row:
+    if (std::optional<Schedule> teams = chooseRowTeams(fusion, target)) {
+      schedule = *teams;
+      return true;
+    }
+    return false;
   case FusionKind::update:
     return chooseCudaUpdate(fusion, target, schedule);
   case FusionKind::multi_tensor:
@@ -117,6 +125,8 @@ ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target
   schedule.tasks = tasksOf(fusion, schedule);
   if (!schedule.tasks.isExpressible())
     return chooseFallbackSchedule(fusion, target); // which says what is wrong
+  schedule[ScheduleField::grain] = 1;
+  schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
   return ScheduleAttr::get(fusion.getContext(), schedule);
 }
 

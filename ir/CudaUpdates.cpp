@@ -36,8 +36,6 @@ void chooseCudaSteps(FusionOp fusion, const TargetDescription &target, Schedule 
   schedule[ScheduleField::threads] = threads;
   schedule[ScheduleField::vector] = vector;
   schedule[ScheduleField::chunk] = threads * vector * static_cast<int64_t>(vectors);
-  schedule[ScheduleField::grain] = 1;
-  schedule[ScheduleField::scratch] = 0;
 }
 
 bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
@@ -76,8 +74,6 @@ bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule
   }
   schedule[ScheduleField::threads] = threads;
   schedule[ScheduleField::vector] = vector;
-  schedule[ScheduleField::grain] = 1;
-  schedule[ScheduleField::scratch] = 0;
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "ir/Schedule.h"
 
 #include "ir/CudaLoops.h"
+#include "ir/CudaReductions.h"
 #include "ir/CudaSchedule.h"
 #include "ir/OpFacts.h"
 #include "ir/Updates.h"
@@ -370,8 +371,13 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
       return planeTasks(planeOf(fusion, schedule), schedule);
     return schedule.has(ScheduleField::chunk) ? ceilDiv(productOf(domain), chunk)
                                               : tileTasks(fusion, schedule);
-  case FusionKind::row:
-    return productOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
+  case FusionKind::row: {
+    const Size rows = productOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
+    // A block has as many rows as teams.
+    return isShared(schedule)
+               ? ceilDiv(rows, schedule[ScheduleField::threads] / schedule[ScheduleField::lanes])
+               : rows;
+  }
   case FusionKind::column:
     return columnTasks(columnShape(fusion), block);
   case FusionKind::scan:
@@ -399,6 +405,10 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
                ? schedule[ScheduleField::squares] * vector * vector * 8
                : 0;
   case FusionKind::row:
+    if (isShared(schedule))
+      for (Operation &op : fusion.getBody().front())
+        if (isReductionOp(&op))
+          bytes += teamStateBytes(&op, schedule[ScheduleField::lanes]);
     for (auto [value, pass] : keptValues(fusion, schedule.keep))
       bytes += keptBytes(fusion, schedule, value);
     return bytes;

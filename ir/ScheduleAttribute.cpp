@@ -19,7 +19,7 @@ namespace weft::ir {
 ArrayRef<ScheduleFieldInfo> scheduleFields() {
   using enum FusionKind;
   static constexpr FusionKind all[] = {loop, row, column, multi_tensor, scan, update};
-  static constexpr FusionKind chunks[] = {loop, multi_tensor, update}, loops[] = {loop},
+  static constexpr FusionKind chunks[] = {loop, row, multi_tensor, update}, loops[] = {loop},
                               tiles[] = {loop, update}, lines[] = {row, scan}, rows[] = {row},
                               columns[] = {column}, blocks[] = {column, scan, update}, updates[] = {update},
                               streams[] = {loop, row, column};
@@ -35,8 +35,8 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
       {ScheduleField::tileColumns, optional, "tile_columns", tiles, 1, tile},
       {ScheduleField::tileDim, optional, "tile_dim", tiles, 0, 63},
       {ScheduleField::squares, optional, "squares", loops, 0, 64},
-      {ScheduleField::lanes, required, "lanes", lines, 1, 64},
-      {ScheduleField::partials, required, "partials", rows, 1, 1024},
+      {ScheduleField::lanes, required, "lanes", lines, 1, 1024},
+      {ScheduleField::partials, required, "partials", rows, 1, 4096},
       {ScheduleField::rows, required, "rows", columns, 1, 64},
       {ScheduleField::block, optional, "block", blocks, 1, elements},
       {ScheduleField::range, optional, "range", updates, 1, any},

@@ -11,10 +11,12 @@
 // field, and the fields of a kind, are checked when the attribute is made.
 //
 //===----------------------------------------------------------------------===//
-#include "ir/Schedule.h"
-
 #include "ir/CudaLoops.h"
+#include "ir/CudaReductions.h"
+#include "ir/Schedule.h"
 #include "ir/Updates.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 namespace weft::ir {
@@ -66,6 +68,8 @@ private:
   /// Verifies `keep`, for passes over `length` elements of rows, or rows of columns.
   LogicalResult verifyKeep(Size length, const char *what, const char *each);
   LogicalResult verifyRow();
+  /// Rows that teams of threads share.
+  LogicalResult verifyRowTeams();
   LogicalResult verifyColumn();
   LogicalResult verifyScan();
   LogicalResult verifyUpdate();
@@ -129,7 +133,46 @@ LogicalResult Verifier::verifyPlane() {
                                                      "each vector of a row has a thread of its own");
 }
 
+LogicalResult Verifier::verifyRowTeams() {
+  const Size size = rowLength(fusion);
+  const int64_t length = size.number().value_or(0);
+  if (length < 1)
+    return wrong(Field::threads, "1",
+                 "a team of threads shares a row of known length, and its rows have " +
+                     Twine(sizeText(size)) + " elements");
+  const char *order = "the order of a reduction follows from the length of its rows alone";
+  const int64_t team = rowTeam(length), partials = team * teamVector;
+  const auto held = static_cast<int64_t>(llvm::alignTo(length, partials));
+  if (failed(isExactly(Field::lanes, team, order)) || failed(isExactly(Field::partials, partials, order)) ||
+      failed(isExactly(Field::vector, teamVector, order)) ||
+      failed(isExactly(Field::prefetch, 0, "other warps run while one waits for memory")))
+    return failure();
+  // Only a warp's threads take different rows, because those of several warps meet at barriers.
+  if (team > warpThreads
+          ? failed(isExactly(Field::threads, team, "a row of several warps has a block of its own"))
+          : failed(isMultiple(Field::threads, warpThreads, "a warp has no threads without a row")))
+    return failure();
+  if (!schedule.keep.empty())
+    return fusion.emitOpError()
+           << "has keep = [" << schedule.keep
+           << "] in its schedule, which it cannot have: a team holds its row in registers";
+  if (failed(hasNo({Field::streaming}, "stores of a GPU have one form")))
+    return failure();
+  if (!has(Field::chunk))
+    return success();
+  if (failed(isExactly(Field::chunk, held, "a team holds the whole row, in vectors of all its threads")))
+    return failure();
+  return held <= partials * mostHeldVectors
+             ? success()
+             : hasNo({Field::chunk}, "a thread may hold " + Twine(mostHeldVectors) +
+                                         " vectors, and this is " + Twine(held / partials));
+}
+
 LogicalResult Verifier::verifyRow() {
+  if (isShared(schedule))
+    return verifyRowTeams();
+  if (failed(hasNo({Field::chunk}, "one thread has the row, which lies in its cache")))
+    return failure();
   Size length = rowLength(fusion);
   const char *order = "the order of a reduction follows from the length of its rows alone";
   if (failed(isExactly(Field::lanes, reductionLanes, order)) ||
@@ -268,7 +311,10 @@ std::string Verifier::cutText() {
            in(Field::tileColumns);
   switch (fusion.getKind()) {
   case FusionKind::row:
-    return "a task is a row of the domain " + shape;
+    return isShared(schedule)
+               ? "a block has " + std::to_string((*this)[Field::threads] / (*this)[Field::lanes]) +
+                     " rows of the domain " + shape
+               : "a task is a row of the domain " + shape;
   case FusionKind::scan:
     return has(Field::block)
                ? "the columns of the domain " + shape + " are cut in blocks of " + in(Field::block)

@@ -127,13 +127,14 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
 
     - `threads`: the threads of a device that share a task; absent for a CPU.
     - `vector`: elements of one step of the innermost loop.
-    - `chunk` (`loop`, `multi_tensor`, and `update` of a window): elements of a task.
+    - `chunk` (`loop`, `multi_tensor`, and `update` of a window): elements of a task. Of a `row` that threads share: the
+      elements that they hold in registers, which are the whole row.
     - `tile_rows`, `tile_columns`, `tile_dim`, `squares` (`loop`, instead of `chunk`): a task is a tile of the domain,
       with `tile_rows` elements along dimension `tile_dim` and `tile_columns` along the innermost dimension. Up to
       `squares` operands are transposed through scratch. On a device without `squares` (and for a window of an `update`), the
       rows of a tile lie along all dimensions up to `tile_dim`, and its columns along all dimensions after it.
     - `lanes` (`row`, `scan`), `partials` (`row`), `rows` (`column`): the order of a reduction. Each has one correct
-      value, which does not depend on the target.
+      value. Of a `row` that threads share, `lanes` is the number of these threads.
     - `block` (`column`, `scan`, `update`): columns of a task.
     - `range` (`update`): indices of the written dimension that a task writes to.
     - `prefetch` (`row`): the distance of prefetches, in bytes.

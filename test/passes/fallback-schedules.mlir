@@ -1,6 +1,6 @@
-// On a device a loop over contiguous operands has a block of threads a task, which takes one access of each thread. Where a
-// kind of fusion has no schedule, each thread carries out tasks of its own, and a note says so. The verifier holds these as
-// it holds all others: the order of reductions is the same everywhere.
+// On a device a loop over contiguous operands has a block of threads a task, which takes one access of each thread; rows have
+// teams of threads (cuda-reductions.mlir). Where a kind of fusion has no schedule, each thread carries out tasks of its own, and
+// a note says so. The verifier holds these as it holds all others.
 // RUN: weft-opt %s --weft-choose-schedules=target=sm_90 -o %t
 // RUN: FileCheck %s < %t
 // RUN: weft-opt %t --weft-choose-schedules=target=sm_100 | FileCheck %s
@@ -9,6 +9,8 @@
 // NOTE-LABEL: weft.func @loop
 // NOTE-NOT: WEFT-F009
 // NOTE-LABEL: weft.func @row
+// NOTE-NOT: WEFT-F009
+// NOTE-LABEL: weft.func @column
 // NOTE-SAME: code = "WEFT-F009"{{.*}}message = "one thread a task: there is no schedule of this kind for cuda:sm_90"
 
 // A device's schedule is none of the host's, and the other way around.
@@ -34,7 +36,7 @@ weft.func @loop(%x: tensor<10000xf32, #gpu>) -> tensor<10000xf32, #gpu> {
   weft.return %0 : tensor<10000xf32, #gpu>
 }
 
-// CHECK: schedule = #weft.schedule<row, threads = 1, vector = 4, lanes = 16, partials = 64, prefetch = 0, tasks = 64, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<row, threads = 32, vector = 4, chunk = 128, lanes = 32, partials = 128, prefetch = 0, tasks = 64, grain = 1, scratch = 0>
 weft.func @row(%x: tensor<64x100xf32, #gpu>) -> tensor<64x100xf32, #gpu> {
   %0 = weft.fusion row (%x) : (tensor<64x100xf32, #gpu>) -> tensor<64x100xf32, #gpu> {
   ^bb0(%a: tensor<64x100xf32, #gpu>):

@@ -20,6 +20,8 @@ class KernelBuilder;
 namespace detail {
 /// Loops and windows in tiles of rows and columns.
 Status emitPlane(KernelBuilder &kernel);
+/// Rows that teams share; the kernel's mapping is a TeamMapping.
+Status emitTeamRow(KernelBuilder &kernel);
 } // namespace detail
 
 } // namespace weft::codegen

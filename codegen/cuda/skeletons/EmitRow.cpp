@@ -1,0 +1,331 @@
+//===- EmitRow.cpp - Rows that teams of threads share ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A task is as many rows as the block has teams (TeamMapping.h). The row's length n alone determines the
+// order of a reduction, for a team of t threads:
+//
+//   partial p of 4 t = the elements i = p (mod 4 t) below n - n mod 4, in order
+//   of a thread      = its four partials by halves, and one of the last n mod 4 elements
+//   result           = those of the threads of a warp by halves, and then those of the warps
+//
+// If the schedule has a chunk, the team holds the row in registers: each vector of a thread has an emitter of
+// its own, which knows in every pass what it loaded or computed in an earlier one. Otherwise each pass is a
+// loop over the row. Both give the same bits. Results of the domain's shape are stored in the last pass.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/skeletons/CudaSkeletons.h"
+#include "codegen/cuda/skeletons/TeamMapping.h"
+#include "codegen/emit/KernelBuilder.h"
+#include "codegen/emit/Reducer.h"
+#include "codegen/emit/ReductionBody.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+namespace {
+
+class TeamRowEmitter {
+public:
+  explicit TeamRowEmitter(KernelBuilder &kernel)
+      : kernel(kernel), fusion(kernel.fusion), schedule(*fusion.getSchedule()),
+        team(static_cast<const TeamMapping &>(kernel.mapping)), lanes(schedule.getVector()),
+        partials(schedule.number(ir::ScheduleField::partials)), vectors(fusion, lanes), scalars(fusion, 1) {}
+
+  Status prepare();
+  void emitTask(Value task);
+
+private:
+  /// One vector of the thread, or one of the last elements of the row.
+  struct Part {
+    RowBody *body;
+    std::unique_ptr<BodyEmitter> emitter;
+    Value column; ///< of the first element; of another one of the row if it is not `valid`
+    Value valid;  ///< whether the thread has the part; null if all threads have
+  };
+  using States = SmallVector<Reducer::State>;
+
+  void emitRow();
+  void makeParts();
+  void emitPass(unsigned pass);
+  /// The states of the thread's vectors: in registers, or in a loop.
+  States reduceHeld();
+  States reduceInLoop(unsigned pass);
+  /// Adds the elements of a part to the states of the active reducers.
+  States accumulate(Part &part, ArrayRef<Reducer::State> states);
+  Part &tail() { return parts.back(); }
+  /// Stores the results of the domain's shape at the part's column.
+  void storePart(Part &part);
+  void storeAt(Part &part);
+  void storeKept();
+  void setResult(unsigned reducer, const Reducer::State &total);
+  /// Whether the states of all threads have as many elements, so that their number is a constant.
+  bool isEven() const { return length % partials == 0; }
+  Reducer::State withCount(unsigned reducer, Reducer::State state, int64_t count);
+
+  KernelBuilder &kernel;
+  ir::FusionOp fusion;
+  ir::ScheduleAttr schedule;
+  const TeamMapping &team;
+  int64_t lanes, partials; ///< elements of a vector; of a vector of each thread of the team
+  RowBody vectors, scalars;
+  int64_t length = 0, vectorEnd = 0; ///< of a row, and of its vectors
+  bool isHeld = false;
+  SmallVector<Reducer> reducers;
+  SmallVector<unsigned> passOf; ///< of each reducer
+  unsigned lastPass = 0;
+  SmallVector<unsigned> active; ///< the reducers of the pass being emitted
+  Value row, member;
+  SmallVector<Part> parts; ///< the vectors, or one for the loop; then the last elements, if there are some
+  std::unique_ptr<BodyEmitter> ofRow; ///< for what a row has once
+};
+
+Status TeamRowEmitter::prepare() {
+  length = ir::rowLength(fusion).asNumber();
+  vectorEnd = length / lanes * lanes;
+  isHeld = schedule.has(ir::ScheduleField::chunk);
+  auto passes = ir::reductionPasses(fusion);
+  lastPass = ir::lastReductionPass(fusion);
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (ir::isReductionOp(&op)) {
+      reducers.emplace_back(kernel, &op);
+      reducers.back().combinesEmpty = vectorEnd < partials;
+      passOf.push_back(passes.lookup(op.getOperand(0)));
+    }
+  Status status = vectors.graph.expand();
+  return status.ok() ? scalars.graph.expand() : status;
+}
+
+//===----------------------------------------------------------------------===//
+// The parts of a row
+//===----------------------------------------------------------------------===//
+
+void TeamRowEmitter::makeParts() {
+  parts.clear();
+  auto addPart = [&](RowBody &body, Value column, Value valid) {
+    parts.push_back({&body, std::make_unique<BodyEmitter>(kernel, body.graph), column, valid});
+    parts.back().emitter->setVar(body.row, row);
+    if (column)
+      parts.back().emitter->setVar(body.column, column);
+  };
+  auto isBelow = [&](Value at, int64_t end) -> Value {
+    return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, at, kernel.index(end));
+  };
+  Value first = kernel.mul(member, lanes);
+  if (!isHeld && vectorEnd > 0)
+    addPart(vectors, Value(), Value());
+  for (int64_t from = 0; isHeld && from < vectorEnd; from += partials) {
+    Value column = kernel.addIndex(first, from);
+    if (from + partials <= vectorEnd) {
+      addPart(vectors, column, Value());
+      continue;
+    }
+    // The threads behind the end read the last vector, and do nothing with it.
+    Value valid = isBelow(column, vectorEnd);
+    addPart(vectors, kernel.minimum(column, kernel.index(vectorEnd - lanes)), valid);
+  }
+  if (vectorEnd < length) {
+    Value column = kernel.addIndex(member, vectorEnd), valid = isBelow(column, length);
+    addPart(scalars, kernel.minimum(column, kernel.index(length - 1)), valid);
+  }
+}
+
+TeamRowEmitter::States TeamRowEmitter::accumulate(Part &part, ArrayRef<Reducer::State> states) {
+  const bool isVector = part.body == &vectors;
+  States next;
+  for (auto [state, i] : llvm::zip(states, active)) {
+    Value element = part.emitter->emit(part.body->operands[i]);
+    Value position;
+    if (reducers[i].isArg)
+      position = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), part.column);
+    if (isVector) {
+      element = part.emitter->toVector(element);
+      if (position) {
+        auto type = VectorType::get({lanes}, position.getType());
+        SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+        position = kernel.add(
+            part.emitter->toVector(position),
+            kernel.create<arith::ConstantOp>(DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
+      }
+    }
+    Reducer::State with = reducers[i].accumulate(state, element, position);
+    if (part.valid)
+      for (auto [value, before] : llvm::zip(with, state))
+        value = kernel.create<arith::SelectOp>(part.valid, value, before);
+    next.push_back(std::move(with));
+  }
+  return next;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+Reducer::State TeamRowEmitter::withCount(unsigned reducer, Reducer::State state, int64_t count) {
+  state.truncate(reducers[reducer].types().size());
+  return reducers[reducer].restore(std::move(state), kernel.index(count));
+}
+
+TeamRowEmitter::States TeamRowEmitter::reduceHeld() {
+  // All loads come first, so that memory answers them together.
+  for (Part &part : parts)
+    for (unsigned i : active)
+      for (int node : part.body->graph.ordered({part.body->operands[i]}))
+        if (part.body->graph.node(node).kind == BodyNode::load)
+          part.emitter->emit(node);
+  States states;
+  for (unsigned i : active)
+    states.push_back(reducers[i].identity(lanes));
+  int64_t whole = 0;
+  for (Part &part : parts) {
+    if (part.body != &vectors)
+      continue;
+    if (part.valid && whole > 0)
+      for (auto [state, i] : llvm::zip(states, active))
+        state = withCount(i, std::move(state), whole);
+    states = accumulate(part, states);
+    whole += !part.valid;
+  }
+  return states;
+}
+
+TeamRowEmitter::States TeamRowEmitter::reduceInLoop(unsigned pass) {
+  SmallVector<Value> initial;
+  for (unsigned i : active)
+    llvm::append_range(initial, reducers[i].identity(lanes));
+  auto unpack = [&](ValueRange values) {
+    States states;
+    size_t at = 0;
+    for (unsigned i : active) {
+      states.push_back(Reducer::State(values.slice(at, reducers[i].size())));
+      at += reducers[i].size();
+    }
+    return states;
+  };
+  if (vectorEnd == 0)
+    return unpack(initial);
+  Part &part = parts.front();
+  return unpack(kernel.forLoop(kernel.mul(member, lanes), kernel.index(vectorEnd), partials, initial,
+                               [&](Value column, ValueRange values) {
+                                 part.column = column;
+                                 part.emitter->setVar(vectors.column, column);
+                                 States next = accumulate(part, unpack(values));
+                                 if (pass == lastPass)
+                                   storePart(part);
+                                 SmallVector<Value> flat;
+                                 for (const Reducer::State &state : next)
+                                   llvm::append_range(flat, state);
+                                 return flat;
+                               }));
+}
+
+void TeamRowEmitter::setResult(unsigned reducer, const Reducer::State &total) {
+  for (auto [number, result] : llvm::enumerate(reducers[reducer].finish(total))) {
+    for (Part &part : parts)
+      part.emitter->setNode(part.body->results[reducer][number], result);
+    ofRow->setNode(scalars.results[reducer][number], result);
+  }
+}
+
+void TeamRowEmitter::emitPass(unsigned pass) {
+  active.clear();
+  for (unsigned i = 0; i < reducers.size(); ++i)
+    if (passOf[i] == pass)
+      active.push_back(i);
+  const bool hasTail = vectorEnd < length;
+  States states = isHeld ? reduceHeld() : reduceInLoop(pass);
+  for (auto [state, i] : llvm::zip(states, active)) {
+    if (isEven())
+      state = withCount(i, std::move(state), length / partials);
+    state = team.reduceLanes(kernel, std::move(state), [&](const Reducer::State &a, const Reducer::State &b) {
+      return reducers[i].combine(a, b);
+    });
+  }
+  if (hasTail)
+    states = accumulate(tail(), states);
+  // A result that is stored in this pass was computed without the pass's own reductions.
+  if (pass == lastPass)
+    for (Part &part : parts)
+      if (isHeld || part.body != &vectors)
+        storePart(part);
+  for (auto [state, i] : llvm::zip(states, active))
+    setResult(i, reducers[i].fold(state));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void TeamRowEmitter::storeAt(Part &part) {
+  // Compute all values before the first store, because an operand may share its buffer with a result.
+  SmallVector<Value> values;
+  for (auto [i, root] : llvm::enumerate(part.body->roots))
+    values.push_back(part.body->ofDomain[i] ? part.emitter->emit(root) : Value());
+  part.emitter->storeResults(values, part.body->address, {});
+}
+
+void TeamRowEmitter::storePart(Part &part) {
+  if (llvm::none_of(part.body->ofDomain, [](bool ofDomain) { return ofDomain; }))
+    return;
+  if (!part.valid)
+    return storeAt(part);
+  kernel.ifThen(part.valid, [&] {
+    // What no pass has read so far is read here, by the threads that store.
+    part.emitter->setVar(part.body->column, part.column);
+    storeAt(part);
+  });
+}
+
+void TeamRowEmitter::storeKept() {
+  if (llvm::all_of(scalars.ofDomain, [](bool ofDomain) { return ofDomain; }))
+    return;
+  Value isFirst = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, member, kernel.index(0));
+  kernel.ifThen(isFirst, [&] {
+    SmallVector<Value> values;
+    for (auto [i, root] : llvm::enumerate(scalars.roots))
+      values.push_back(scalars.ofDomain[i] ? Value() : ofRow->emit(root));
+    for (auto [i, value] : llvm::enumerate(values))
+      if (value)
+        ofRow->store(kernel.result(static_cast<unsigned>(i)), scalars.keptAddress, value);
+  });
+}
+
+void TeamRowEmitter::emitRow() {
+  makeParts();
+  ofRow = std::make_unique<BodyEmitter>(kernel, scalars.graph);
+  ofRow->setVar(scalars.row, row);
+  for (unsigned pass = 0; pass <= lastPass; ++pass)
+    emitPass(pass);
+  storeKept();
+  parts.clear();
+  ofRow.reset();
+}
+
+void TeamRowEmitter::emitTask(Value task) {
+  member = team.member(kernel);
+  row = kernel.add(kernel.mul(task, team.teams()), team.teamInBlock(kernel));
+  const ir::Size rows = scalars.rows;
+  if (ir::isMultipleOf(rows, team.teams()))
+    return emitRow();
+  // Only the last block has teams without a row. None of them is a part of a row's team.
+  Value exists = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, row, kernel.index(rows));
+  kernel.ifThen(exists, [&] { emitRow(); });
+}
+
+} // namespace
+
+Status detail::emitTeamRow(KernelBuilder &kernel) {
+  TeamRowEmitter rows(kernel);
+  Status status = rows.prepare();
+  if (!status.ok())
+    return status;
+  kernel.forTasks([&](Value task) { rows.emitTask(task); });
+  return {};
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,155 @@
+//===- TeamMapping.cpp ----------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/skeletons/TeamMapping.h"
+
+#include "codegen/cuda/skeletons/CudaMapping.h"
+#include "codegen/emit/KernelBuilder.h"
+#include "codegen/kernel/KernelIR.h"
+#include "ir/CudaReductions.h"
+#include "ir/Schedule.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+Mapping::Tasks TeamMapping::tasks(KernelBuilder &kernel, Tasks) const {
+  kernel.function->setAttr(threadsAttribute, kernel.builder.getI64IntegerAttr(ownThreads));
+  auto block = kernel.create<gpu::BlockIdOp>(gpu::Dimension::x);
+  const ir::Size tasks = kernel.fusion.getSchedule()->getTasks();
+  if (tasks.isNumber())
+    block.setUpperBoundAttr(kernel.builder.getIndexAttr(std::max<int64_t>(tasks.asNumber(), 1)));
+  return {block, kernel.addIndex(block, 1)};
+}
+
+Value TeamMapping::member(KernelBuilder &kernel) const {
+  Value thread = threadOf(kernel, ownThreads);
+  return team == ownThreads ? thread : kernel.create<arith::RemUIOp>(thread, kernel.index(team)).getResult();
+}
+
+Value TeamMapping::teamInBlock(KernelBuilder &kernel) const {
+  return team == ownThreads
+             ? kernel.index(0)
+             : kernel.create<arith::DivUIOp>(threadOf(kernel, ownThreads), kernel.index(team)).getResult();
+}
+
+void TeamMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, int64_t lanes, bool exact,
+                              ParallelBody body) const {
+  Value own = member(kernel), middle = low;
+  if (lanes > 1) {
+    middle = high;
+    if (!exact) {
+      Value extent = kernel.create<arith::MaxSIOp>(kernel.create<arith::SubIOp>(high, low), kernel.index(0));
+      Value rest = kernel.create<arith::RemUIOp>(extent, kernel.index(lanes));
+      middle = kernel.add(low, kernel.create<arith::SubIOp>(extent, rest));
+    }
+    kernel.forLoop(kernel.add(low, kernel.mul(own, lanes)), middle, team * lanes,
+                   [&](Value at) { body(at, true); });
+    if (exact)
+      return;
+  }
+  kernel.forLoop(kernel.add(middle, own), high, team, [&](Value at) { body(at, false); });
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Mapping::State TeamMapping::reduceLanes(KernelBuilder &kernel, State partial, Combine combine) const {
+  return isa<VectorType>(partial[0].getType()) ? CpuMapping::reduce(kernel, std::move(partial), combine)
+                                               : partial;
+}
+
+/// The value of another thread of the group: `by` places further, or that of its first.
+static Value shuffle(KernelBuilder &kernel, Value value, gpu::ShuffleMode mode, int64_t by, int64_t group) {
+  if (matchPattern(value, m_Constant()))
+    return value; // the same in every thread
+  Type type = value.getType();
+  const bool isNarrow = type.isInteger() && type.getIntOrFloatBitWidth() < 32;
+  if (isNarrow)
+    value = kernel.create<arith::ExtUIOp>(kernel.builder.getI32Type(), value);
+  value = kernel.create<gpu::ShuffleOp>(value, static_cast<int32_t>(by), static_cast<int32_t>(group), mode)
+              .getShuffleResult();
+  return isNarrow ? kernel.create<arith::TruncIOp>(type, value).getResult() : value;
+}
+
+Mapping::State TeamMapping::reduceGroup(KernelBuilder &kernel, State own, int64_t group,
+                                        Combine combine) const {
+  auto others = [&](gpu::ShuffleMode mode, int64_t by) {
+    State state;
+    for (Value value : own)
+      state.push_back(shuffle(kernel, value, mode, by, group));
+    return state;
+  };
+  // The first thread has the result. What the others combine beyond the end of the group is not used.
+  for (int64_t half = group / 2; half > 0; half /= 2)
+    own = combine(own, others(gpu::ShuffleMode::DOWN, half));
+  return group > 1 ? others(gpu::ShuffleMode::IDX, 0) : own;
+}
+
+Mapping::State TeamMapping::reduce(KernelBuilder &kernel, State partial, Combine combine) const {
+  State own = reduceLanes(kernel, std::move(partial), combine);
+  own = reduceGroup(kernel, std::move(own), std::min(team, ir::warpThreads), combine);
+  const int64_t warps = team / ir::warpThreads;
+  if (warps <= 1)
+    return own;
+  Value thread = member(kernel), lane = kernel.create<arith::RemUIOp>(thread, kernel.index(ir::warpThreads));
+  SmallVector<Value> buffers;
+  for (Value value : own) {
+    const int64_t offset = usedScratch;
+    usedScratch += warps * 8;
+    buffers.push_back(scratch(kernel, offset, warps, KernelBuilder::memoryType(value.getType())));
+  }
+  Value isFirst = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, lane, kernel.index(0));
+  Value warp = kernel.create<arith::DivUIOp>(thread, kernel.index(ir::warpThreads));
+  kernel.ifThen(isFirst, [&] {
+    for (auto [value, buffer] : llvm::zip(own, buffers)) {
+      Value bits = value.getType().isInteger(1)
+                       ? kernel.create<arith::ExtUIOp>(kernel.builder.getI8Type(), value).getResult()
+                       : value;
+      kernel.create<memref::StoreOp>(bits, buffer, ValueRange{warp});
+    }
+  });
+  barrier(kernel);
+  // Every warp combines the states of all, so that no thread waits for the result.
+  Value from = kernel.create<arith::RemUIOp>(thread, kernel.index(warps));
+  State state;
+  for (auto [value, buffer] : llvm::zip(own, buffers)) {
+    Value loaded = kernel.create<memref::LoadOp>(buffer, ValueRange{from});
+    state.push_back(value.getType().isInteger(1)
+                        ? kernel.create<arith::TruncIOp>(value.getType(), loaded).getResult()
+                        : loaded);
+  }
+  // Numbers that all threads know need not come from memory.
+  for (auto [loaded, value] : llvm::zip(state, own))
+    if (matchPattern(value, m_Constant()))
+      loaded = value;
+  return reduceGroup(kernel, std::move(state), warps, combine);
+}
+
+Value TeamMapping::scratch(KernelBuilder &kernel, int64_t offset, int64_t count, Type type) const {
+  auto space = gpu::AddressSpaceAttr::get(kernel.builder.getContext(), gpu::AddressSpace::Workgroup);
+  Block &entry = kernel.function.front();
+  auto known = entry.getOps<memref::AllocaOp>();
+  Value bytes;
+  if (!known.empty()) {
+    bytes = *known.begin();
+  } else {
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.builder.setInsertionPointToStart(&entry);
+    const int64_t size = kernel.fusion.getSchedule()->getScratch();
+    bytes = kernel.create<memref::AllocaOp>(
+        MemRefType::get({size}, kernel.builder.getI8Type(), MemRefLayoutAttrInterface(), space));
+  }
+  auto view = MemRefType::get({ShapedType::kDynamic}, type, MemRefLayoutAttrInterface(), space);
+  return kernel.create<memref::ViewOp>(view, bytes, kernel.index(offset), ValueRange{kernel.index(count)});
+}
+
+void TeamMapping::barrier(KernelBuilder &kernel) const { kernel.create<gpu::BarrierOp>(); }
+
+} // namespace weft::codegen

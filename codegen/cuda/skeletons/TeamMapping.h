@@ -1,0 +1,49 @@
+//===- TeamMapping.h - Teams of threads, which share rows ------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_CUDA_SKELETONS_TEAMMAPPING_H
+#define WEFT_CODEGEN_CUDA_SKELETONS_TEAMMAPPING_H
+
+#include "codegen/cuda/skeletons/CudaMapping.h"
+
+namespace weft::codegen {
+
+/// The mapping of reductions: a task is a block's, whose threads form teams. A team is the whole block, or a
+/// warp, or 2, 4, 8 or 16 neighbouring threads of a warp. The workers of `Mapping` are the threads of a team.
+class TeamMapping : public ThreadMapping {
+public:
+  TeamMapping(int64_t threads, int64_t team) : ownThreads(threads), team(team) {}
+
+  Tasks tasks(KernelBuilder &kernel, Tasks called) const override;
+  /// Neighbouring threads have neighbouring vectors, and then neighbouring single elements.
+  void parallelFor(KernelBuilder &kernel, mlir::Value low, mlir::Value high, int64_t lanes, bool exact,
+                   ParallelBody body) const override;
+  /// The lanes of a thread by halves; the threads of a warp by halves, by shuffles; the warps by halves,
+  /// whose states meet in shared memory. Each call has memory of its own there, so that none waits before it
+  /// writes.
+  State reduce(KernelBuilder &kernel, State partial, Combine combine) const override;
+  /// The same for the lanes of the thread alone.
+  State reduceLanes(KernelBuilder &kernel, State partial, Combine combine) const;
+  /// Shared memory.
+  mlir::Value scratch(KernelBuilder &kernel, int64_t offset, int64_t count, mlir::Type type) const override;
+  void barrier(KernelBuilder &kernel) const override;
+
+  /// The number of the thread in its team, and of its team in the block.
+  mlir::Value member(KernelBuilder &kernel) const;
+  mlir::Value teamInBlock(KernelBuilder &kernel) const;
+  int64_t teams() const { return ownThreads / team; }
+
+private:
+  /// Combines the states of neighbouring threads, `group` of one warp, by halves. Each gets the result.
+  State reduceGroup(KernelBuilder &kernel, State own, int64_t group, Combine combine) const;
+
+  int64_t ownThreads, team;
+  mutable int64_t usedScratch = 0; ///< by the calls of reduce()
+};
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_CUDA_SKELETONS_TEAMMAPPING_H

@@ -1,0 +1,211 @@
+// RUN: weft-opt %s -split-input-file -verify-diagnostics
+
+// Schedules of rows that threads share (ir/VerifySchedule.cpp): what the emitter relies on is proven first.
+
+#gpu = #weft.device<cuda:0>
+weft.func @lanes(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has lanes = 16 in its schedule, expected 32: the order of a reduction follows from the length of its rows alone}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 16, partials = 64, prefetch = 0, tasks = 8, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @partials(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has partials = 64 in its schedule, expected 128: the order of a reduction follows from the length of its rows alone}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 64, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @vector(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has vector = 8 in its schedule, expected 4: the order of a reduction follows from the length of its rows alone}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 8, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @prefetch(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has prefetch = 64 in its schedule, expected 0: other warps run while one waits for memory}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 64, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @part_of_a_warp(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 48 in its schedule, expected a multiple of 32: a warp has no threads without a row}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 48, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @two_rows_of_a_block(%x: tensor<64x2000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 256 in its schedule, expected 128: a row of several warps has a block of its own}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 256, vector = 4, lanes = 128, partials = 512, prefetch = 0, tasks = 32, grain = 1, scratch = 32>} : (tensor<64x2000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x2000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x2000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x2000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @part_of_a_row(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 512 in its schedule, expected 1024: a team holds the whole row, in vectors of all its threads}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 512, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @too_many_vectors(%x: tensor<64x20000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 20480 in its schedule, which it cannot have: a thread may hold 8 vectors, and this is 10}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, chunk = 20480, lanes = 512, partials = 2048, prefetch = 0, tasks = 64, grain = 1, scratch = 128>} : (tensor<64x20000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x20000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x20000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x20000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @tasks(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 64 in its schedule, expected 16: a block has 4 rows of the domain [64, 1000]}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @shared_memory(%x: tensor<64x2000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 24 in its schedule, expected at least 32: that is what its kernel keeps there}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 128, partials = 512, prefetch = 0, tasks = 64, grain = 1, scratch = 24>} : (tensor<64x2000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x2000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x2000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x2000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @streaming(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has streaming = 1 in its schedule, which it cannot have: stores of a GPU have one form}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0, streaming>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @keep(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has keep = [0] in its schedule, which it cannot have: a team holds its row in registers}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0, keep = [0]>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @fallback_with_a_chunk(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 1024 in its schedule, which it cannot have: one thread has the row, which lies in its cache}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 1, vector = 4, chunk = 1024, lanes = 16, partials = 64, prefetch = 0, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cpu>
+weft.func @chunk_of_a_cpu(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 1024 in its schedule, which it cannot have: one thread has the row, which lies in its cache}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, vector = 16, chunk = 1024, lanes = 16, partials = 64, prefetch = 0, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @empty_rows(%x: tensor<64x0xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 1: a team of threads shares a row of known length, and its rows have 0 elements}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x0xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x0xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x0xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x0xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}

@@ -1,0 +1,140 @@
+// Schedules of reductions on a device, at sizes on either side of each decision. A team of threads shares a row: a part of a
+// warp, a warp up to 1,024 elements, or a block. `chunk` is there if the team's registers hold the row.
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_90 | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_90 | weft-opt | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_80 | FileCheck %s
+
+#gpu = #weft.device<cuda:0>
+
+// CHECK-LABEL: weft.func @one_vector
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 16, lanes = 4, partials = 16, prefetch = 0, tasks = 3125, grain = 1, scratch = 0>
+weft.func @one_vector(%x: tensor<100000x16xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<100000x16xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<100000x16xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<100000x16xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @eighth
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 32, lanes = 8, partials = 32, prefetch = 0, tasks = 6250, grain = 1, scratch = 0>
+weft.func @eighth(%x: tensor<100000x17xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<100000x17xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<100000x17xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<100000x17xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @half
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 64, lanes = 16, partials = 64, prefetch = 0, tasks = 12500, grain = 1, scratch = 0>
+weft.func @half(%x: tensor<100000x64xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<100000x64xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<100000x64xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<100000x64xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @warp
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 128, lanes = 32, partials = 128, prefetch = 0, tasks = 25000, grain = 1, scratch = 0>
+weft.func @warp(%x: tensor<100000x65xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<100000x65xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<100000x65xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<100000x65xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @warp_of_most
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 1024, lanes = 32, partials = 128, prefetch = 0, tasks = 25000, grain = 1, scratch = 0>
+weft.func @warp_of_most(%x: tensor<100000x1024xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<100000x1024xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<100000x1024xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<100000x1024xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// A few rows are for as many multiprocessors.
+// CHECK-LABEL: weft.func @few
+// CHECK: schedule = #weft.schedule<row, threads = 32, vector = 4, chunk = 1024, lanes = 32, partials = 128, prefetch = 0, tasks = 64, grain = 1, scratch = 0>
+weft.func @few(%x: tensor<64x1024xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<64x1024xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1024xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x1024xf32, #gpu>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return %0 : tensor<64xf32, #gpu>
+}
+
+// The four warps exchange their states in shared memory.
+// CHECK-LABEL: weft.func @block
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 1536, lanes = 128, partials = 512, prefetch = 0, tasks = 1000, grain = 1, scratch = 32>
+weft.func @block(%x: tensor<1000x1025xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<1000x1025xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  ^bb0(%a: tensor<1000x1025xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<1000x1025xf32, #gpu>
+    weft.yield %1 : tensor<1000xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @block_of_most
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, chunk = 16384, lanes = 512, partials = 2048, prefetch = 0, tasks = 1000, grain = 1, scratch = 128>
+weft.func @block_of_most(%x: tensor<1000x16384xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<1000x16384xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  ^bb0(%a: tensor<1000x16384xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<1000x16384xf32, #gpu>
+    weft.yield %1 : tensor<1000xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000xf32, #gpu>
+}
+
+// Longer rows, and those whose elements take more registers, are read once for each pass.
+// CHECK-LABEL: weft.func @long
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 1000, grain = 1, scratch = 128>
+weft.func @long(%x: tensor<1000x16385xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<1000x16385xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  ^bb0(%a: tensor<1000x16385xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<1000x16385xf32, #gpu>
+    weft.yield %1 : tensor<1000xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @wide
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 1000, grain = 1, scratch = 128>
+weft.func @wide(%x: tensor<1000x16384xf64, #gpu>) -> tensor<1000xf64, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<1000x16384xf64, #gpu>) -> tensor<1000xf64, #gpu> {
+  ^bb0(%a: tensor<1000x16384xf64, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<1000x16384xf64, #gpu>
+    weft.yield %1 : tensor<1000xf64, #gpu>
+  }
+  weft.return %0 : tensor<1000xf64, #gpu>
+}
+
+// The number of rows may be one of the call. Their length determines the order of a sum, so a dynamic one has the fallback.
+#b = #weft.device<cuda:0, [n]>
+// CHECK-LABEL: weft.func @dynamic
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 128, lanes = 32, partials = 128, prefetch = 0, tasks = ceildiv(n, 4), grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<row, threads = 1,
+weft.func @dynamic(%x: tensor<?x100xf32, #b>, %y: tensor<100x?xf32, #b>) -> (tensor<?xf32, #b>, tensor<100xf32, #gpu>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>]} {
+  %0 = weft.fusion row (%x) : (tensor<?x100xf32, #b>) -> tensor<?xf32, #b> {
+  ^bb0(%a: tensor<?x100xf32, #b>):
+    %1 = weft.sum %a, dims = [1] : tensor<?x100xf32, #b>
+    weft.yield %1 : tensor<?xf32, #b>
+  }
+  %2 = weft.fusion row (%y) : (tensor<100x?xf32, #b>) -> tensor<100xf32, #gpu> {
+  ^bb0(%a: tensor<100x?xf32, #b>):
+    %1 = weft.sum %a, dims = [1] : tensor<100x?xf32, #b>
+    weft.yield %1 : tensor<100xf32, #gpu>
+  }
+  weft.return %0, %2 : tensor<?xf32, #b>, tensor<100xf32, #gpu>
+}

@@ -1,0 +1,313 @@
+//===- CudaReductionTest.cpp - Reductions of a GPU on the PTX engine ------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels whose threads combine values are compiled by NVRTC, and their PTX is run by test/cudasim in every
+// order of warps and blocks, with and without race mode. All runs give the same bytes, and these agree with
+// the interpreter's results for the same program in f64, within bounds that follow from the order of the
+// reduction.
+//
+//===----------------------------------------------------------------------===//
+#include "ExecuteHarness.h"
+
+#include "codegen/KernelTargets.h"
+#include "codegen/cuda/CudaCompiler.h"
+#include "codegen/emit/EmitKernel.h"
+#include "codegen/kernel/KernelIR.h"
+#include "ir/CudaReductions.h"
+#include "ir/CudaSchedule.h"
+#include "ir/Schedule.h"
+#include "test/cudasim/engine/Engine.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+namespace weft::testing {
+
+namespace {
+
+using Bytes = std::vector<std::vector<std::byte>>;
+using Field = ir::ScheduleField;
+
+const ir::TargetDescription &hopper() {
+  static const ir::TargetDescription found = *ir::findDescription("cuda:sm_90");
+  return found;
+}
+
+/// The PTX of a fusion's kernel.
+struct Ptx {
+  std::unique_ptr<cudasim::Module> module;
+  codegen::CudaKernel kernel;
+  SmallVector<int64_t> slots;
+};
+
+std::optional<Ptx> compilePtx(ir::FusionOp fusion) {
+  auto kernel = codegen::emitKernel(fusion, "kernel", *codegen::findKernels(hopper()));
+  EXPECT_TRUE(kernel) << kernel.status().message();
+  auto compiler = codegen::CudaCompiler::make("sm_90");
+  if (!kernel || !compiler)
+    return std::nullopt;
+  auto text = codegen::canonicalKernelText(**kernel);
+  EXPECT_TRUE(text) << text.status().message();
+  auto object = compiler->compile(*text, "kernel", nullptr);
+  EXPECT_TRUE(object) << object.status().message();
+  if (!object)
+    return std::nullopt;
+  Ptx ptx;
+  ptx.kernel = *codegen::CudaKernel::deserialize(*object);
+  auto function = (*kernel)->lookupSymbol<func::FuncOp>("kernel");
+  ptx.slots = llvm::to_vector(function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());
+  cudasim::ParseResult parsed = cudasim::Module::parse(ptx.kernel.ptx);
+  EXPECT_TRUE(bool(parsed)) << parsed.error.str();
+  if (!parsed)
+    return std::nullopt;
+  ptx.module = std::move(parsed.module);
+  return ptx;
+}
+
+/// Runs a kernel whose blocks have a task each.
+Bytes runOnEngine(FusedProgram &program, const Ptx &ptx, const std::vector<ir::Literal> &arguments,
+                  const cudasim::LaunchOptions &options) {
+  cudasim::Memory memory(uint64_t(1) << 30);
+  std::vector<uint64_t> buffers;
+  for (const ir::Literal &argument : arguments) {
+    const size_t bytes = static_cast<size_t>(argument.count()) * itemsize(argument.dtype);
+    buffers.push_back(memory.allocate(bytes));
+    argument.toBytes(memory.host(buffers.back(), bytes));
+  }
+  auto sizeOf = [](Type type) { return static_cast<uint64_t>(ir::bytesOf(type).asNumber()); };
+  for (Type type : program.fusion.getResultTypes())
+    buffers.push_back(memory.allocate(sizeOf(type)));
+  std::vector<std::byte> parameters;
+  for (int64_t slot : ptx.slots) {
+    parameters.resize(parameters.size() + 8);
+    std::memcpy(parameters.data() + parameters.size() - 8, &buffers[static_cast<size_t>(slot)], 8);
+  }
+  EXPECT_TRUE(ptx.module->load(memory));
+  const cudasim::LaunchResult result =
+      launch(*ptx.module, codegen::canonicalSymbol.str(), memory, options, parameters);
+  EXPECT_TRUE(result.ok()) << result.fault->str() << "\n" << ptx.kernel.ptx;
+  Bytes results;
+  for (auto [i, type] : llvm::enumerate(program.fusion.getResultTypes())) {
+    const std::byte *from = memory.host(buffers[arguments.size() + i], sizeOf(type));
+    results.emplace_back(from, from + sizeOf(type));
+  }
+  return results;
+}
+
+/// The results of the kernel with the fusion's schedule: the same in every mode.
+Bytes runEveryMode(FusedProgram &program, const std::vector<ir::Literal> &arguments) {
+  std::optional<Ptx> ptx = compilePtx(program.fusion);
+  if (!ptx)
+    return {};
+  EXPECT_EQ(ptx->kernel.resources.spillStoreBytes, 0u) << ptx->kernel.ptx;
+  const auto blocks = static_cast<uint32_t>(program.fusion.getSchedule()->getTasks().asNumber());
+  Bytes first;
+  for (cudasim::Order order : {cudasim::Order::forward, cudasim::Order::reverse, cudasim::Order::shuffled})
+    for (bool race : {false, true}) {
+      const cudasim::LaunchOptions options = {
+          .grid = {blocks}, .block = {ptx->kernel.threads}, .order = order, .seed = 7, .race = race};
+      Bytes found = runOnEngine(program, *ptx, arguments, options);
+      if (first.empty())
+        first = found;
+      EXPECT_EQ(found, first) << "order " << static_cast<int>(order) << (race ? " in race mode" : "");
+    }
+  return first;
+}
+
+/// Sets the schedule that is chosen for a GPU. It must be one that threads share.
+void choose(FusedProgram &program) {
+  program.fusion.setScheduleAttr(ir::chooseCudaSchedule(program.fusion, hopper()));
+  EXPECT_TRUE(ir::isShared(program.fusion.getSchedule()->toSchedule()));
+  EXPECT_TRUE(succeeded(ir::verifySchedule(program.fusion, *program.fusion.getSchedule())));
+}
+
+std::vector<ir::Literal> literalsOf(FusedProgram &program, const Bytes &bytes) {
+  std::vector<ir::Literal> results;
+  for (auto [type, data] : llvm::zip_equal(program.fusion.getResultTypes(), bytes))
+    results.push_back(
+        ir::Literal::fromBytes(ir::dtypeOf(type), cast<RankedTensorType>(type).getShape(), data.data()));
+  return results;
+}
+
+/// The same numbers for a program whose f32 are f64.
+std::vector<ir::Literal> widened(const std::vector<ir::Literal> &arguments) {
+  std::vector<ir::Literal> wide = arguments;
+  for (ir::Literal &literal : wide)
+    if (literal.isReal())
+      literal.dtype = DType::f64;
+  return wide;
+}
+
+/// An element of a result in f32, and the largest error that rounding can have made.
+void expectNear(const ir::Literal &found, const ir::Literal &expected, size_t i, double bound) {
+  const double a = found.real[i], b = expected.real[i];
+  EXPECT_TRUE((std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= bound)
+      << "element " << i << ": " << a << ", expected " << b << " within " << bound;
+}
+
+constexpr double unit = 1.0 / (1 << 24); ///< the relative error of one rounding to f32
+
+/// The most additions that a value takes part in: those of a thread, and those of the tree.
+double additionsOfRow(int64_t length) {
+  const auto team = static_cast<double>(ir::rowTeam(length));
+  return std::ceil(static_cast<double>(length) / (team * ir::teamVector)) + std::log2(team) + 4;
+}
+
+constexpr const char *softmaxText =
+    R"(weft.func @main(%x: tensor<ROWSxNxf32, #weft.device<cuda:0>>, %w: tensor<Nxf32, #weft.device<cuda:0>>) -> tensor<ROWSxNxf32, #weft.device<cuda:0>> {
+      %b = weft.broadcast_in_dim %w, dims = [1] : tensor<Nxf32, #weft.device<cuda:0>> -> tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %1 = weft.rmax %x, dims = [1] : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<ROWSxf32, #weft.device<cuda:0>> -> tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %3 = weft.sub %x, %2 : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %4 = weft.exp %3 : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %5 = weft.sum %4, dims = [1] : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %6 = weft.broadcast_in_dim %5, dims = [0] : tensor<ROWSxf32, #weft.device<cuda:0>> -> tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %7 = weft.div %4, %6 : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %8 = weft.mul %7, %b : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      weft.return %8 : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+    })";
+
+constexpr const char *statisticsText =
+    R"(weft.func @main(%x: tensor<ROWSxNxf32, #weft.device<cuda:0>>, %i: tensor<ROWSxNxi32, #weft.device<cuda:0>>)
+        -> (tensor<ROWSxf32, #weft.device<cuda:0>>, tensor<ROWSxf64, #weft.device<cuda:0>>, tensor<ROWSxf64, #weft.device<cuda:0>>, tensor<ROWSxi64, #weft.device<cuda:0>>, tensor<ROWSxi32, #weft.device<cuda:0>>, tensor<ROWSxi1, #weft.device<cuda:0>>) {
+      %0 = weft.sum %x, dims = [1] : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %1 = weft.convert %x to f64 : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %mean, %m2, %n = weft.welford %1, dims = [1] : tensor<ROWSxNxf64, #weft.device<cuda:0>>
+      %2 = weft.argmax %x, dim = 1 : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %3 = weft.sum %i, dims = [1] : tensor<ROWSxNxi32, #weft.device<cuda:0>>
+      %4 = weft.eq %i, %i : tensor<ROWSxNxi32, #weft.device<cuda:0>>
+      %5 = weft.any %4, dims = [1] : tensor<ROWSxNxi1, #weft.device<cuda:0>>
+      weft.return %0, %mean, %m2, %2, %3, %5 : tensor<ROWSxf32, #weft.device<cuda:0>>, tensor<ROWSxf64, #weft.device<cuda:0>>, tensor<ROWSxf64, #weft.device<cuda:0>>, tensor<ROWSxi64, #weft.device<cuda:0>>, tensor<ROWSxi32, #weft.device<cuda:0>>, tensor<ROWSxi1, #weft.device<cuda:0>>
+    })";
+
+std::string rowsText(const char *text, int64_t rows, int64_t length) {
+  return replaced(text, {{"ROWS", std::to_string(rows)},
+                         {"xN", "x" + std::to_string(length)},
+                         {"<N", "<" + std::to_string(length)}});
+}
+
+/// Other schedules that the verifier accepts: the row in registers or not, and other blocks of teams.
+void expectSameWithOthers(FusedProgram &program, const std::vector<ir::Literal> &arguments,
+                          const Bytes &expected) {
+  const ir::Schedule chosen = program.fusion.getSchedule()->toSchedule();
+  auto tryWith = [&](ir::Schedule other) {
+    other.tasks = ir::tasksOf(program.fusion, other);
+    auto schedule = ir::ScheduleAttr::get(program.fusion.getContext(), other);
+    ASSERT_TRUE(succeeded(ir::verifySchedule(program.fusion, schedule)));
+    program.fusion.setScheduleAttr(schedule);
+    EXPECT_EQ(runEveryMode(program, arguments), expected);
+  };
+  ir::Schedule loop = chosen;
+  loop[Field::chunk] = ir::noNumber;
+  if (chosen.has(Field::chunk))
+    tryWith(loop);
+  ir::Schedule blocks = chosen;
+  blocks[Field::threads] = chosen[Field::threads] == 32 ? 96 : 32;
+  if (chosen[Field::lanes] <= ir::warpThreads && 96 % chosen[Field::lanes] == 0)
+    tryWith(blocks);
+}
+
+class CudaRows : public ::testing::TestWithParam<int64_t> {
+protected:
+  void SetUp() override {
+    if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
+      GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+  }
+};
+
+} // namespace
+
+TEST_P(CudaRows, SoftmaxIsThatOfDoublePrecision) {
+  const int64_t length = GetParam(), rows = 5;
+  FusedProgram program(rowsText(softmaxText, rows, length), ir::FusionKind::row);
+  FusedProgram wide(replaced(rowsText(softmaxText, rows, length), {{"f32", "f64"}}), ir::FusionKind::row);
+  ASSERT_TRUE(program.valid() && wide.valid());
+  const auto arguments = program.randomArguments(3);
+  const auto expected = wide.interpret(widened(arguments));
+  choose(program);
+  const Bytes bytes = runEveryMode(program, arguments);
+  ASSERT_FALSE(bytes.empty());
+  const ir::Literal found = literalsOf(program, bytes)[0];
+  // The difference from the maximum is at most 4, the error of exp two units; quotient and product.
+  const double relative = (additionsOfRow(length) + 2 * (4 + 2) + 2) * unit;
+  for (size_t i = 0; i < found.real.size(); ++i)
+    expectNear(found, expected[0], i, relative * std::abs(expected[0].real[i]) + 1e-37);
+  expectSameWithOthers(program, arguments, bytes);
+}
+
+TEST_P(CudaRows, StatisticsOfEveryKind) {
+  const int64_t length = GetParam(), rows = 37;
+  FusedProgram program(rowsText(statisticsText, rows, length), ir::FusionKind::row);
+  ASSERT_TRUE(program.valid());
+  auto arguments = program.randomArguments(4);
+  // The first of equal values and the first NaN, in different vectors and threads.
+  arguments[0].real[0] = arguments[0].real[static_cast<size_t>(length - 1)] = 8;
+  arguments[0].real[static_cast<size_t>(2 * length - 1)] = std::nan("");
+  arguments[0].real[static_cast<size_t>(length + length / 2)] = std::nan("");
+  choose(program);
+  const Bytes bytes = runEveryMode(program, arguments);
+  ASSERT_FALSE(bytes.empty());
+  const auto found = literalsOf(program, bytes), expected = program.interpret(arguments);
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0, magnitude = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      sum += arguments[0].real[static_cast<size_t>(r * length + i)];
+      magnitude += std::abs(arguments[0].real[static_cast<size_t>(r * length + i)]);
+    }
+    ir::Literal wide = expected[0];
+    const auto at = static_cast<size_t>(r);
+    wide.real[at] = sum;
+    expectNear(found[0], wide, at, additionsOfRow(length) * unit * magnitude);
+    expectNear(found[1], expected[1], at, 1e-12 * magnitude);
+    expectNear(found[2], expected[2], at, 1e-11 * magnitude + 1e-12);
+  }
+  for (size_t i : {3u, 4u, 5u})
+    EXPECT_EQ(found[i].whole, expected[i].whole) << "result " << i;
+  expectSameWithOthers(program, arguments, bytes);
+}
+
+// Parts of a warp, a warp, blocks, rows beyond the registers; with and without a rest of a vector or a team.
+INSTANTIATE_TEST_SUITE_P(Lengths, CudaRows,
+                         ::testing::Values(1, 3, 4, 11, 16, 17, 32, 61, 64, 128, 131, 256, 1000, 1024, 1026,
+                                           1536, 5000, 8192, 16384, 20483),
+                         [](const auto &info) { return std::to_string(info.param); });
+
+/// The order of a reduction is that of its shape: neither other operands nor how a value is loaded change it.
+TEST(CudaRow, OtherOpsOfAFusionDoNotChangeASum) {
+  if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
+    GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+  Bytes first;
+  for (const char *more : {"%s", "%s, %h, %d"}) {
+    const bool alone = more[2] == '\0';
+    const std::string
+        type = "tensor<7xf32, #weft.device<cuda:0>>",
+        others = ", tensor<7x900xf16, #weft.device<cuda:0>>, tensor<7x900xf64, #weft.device<cuda:0>>";
+    FusedProgram program("weft.func @main(%x: tensor<7x900xf16, #weft.device<cuda:0>>) -> (" + type +
+                             (alone ? "" : others) +
+                             ") {\n"
+                             "  %c = weft.convert %x to f32 : tensor<7x900xf16, #weft.device<cuda:0>>\n"
+                             "  %s = weft.sum %c, dims = [1] : tensor<7x900xf32, #weft.device<cuda:0>>\n"
+                             "  %h = weft.neg %x : tensor<7x900xf16, #weft.device<cuda:0>>\n"
+                             "  %d = weft.convert %x to f64 : tensor<7x900xf16, #weft.device<cuda:0>>\n"
+                             "  weft.return " +
+                             more + " : " + type + (alone ? "" : others) + "\n}",
+                         ir::FusionKind::row);
+    ASSERT_TRUE(program.valid());
+    choose(program);
+    const Bytes found = runEveryMode(program, program.randomArguments(8));
+    ASSERT_FALSE(found.empty());
+    if (first.empty())
+      first = found;
+    EXPECT_EQ(found[0], first[0]);
+  }
+}
+
+} // namespace weft::testing
