@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/ReductionBody.h"
 
-#include "ir/Schedule.h"
-
 using namespace mlir;
 namespace weft::codegen {
 
@@ -39,6 +37,25 @@ void ReductionBody::requestAll() {
     ofDomain.push_back(ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain));
     roots.push_back(graph.request(value, ofDomain.back() ? whole : kept));
   }
+}
+
+ColumnBody::ColumnBody(ir::FusionOp fusion, const ir::ColumnShape &shape, int64_t lanes)
+    : ReductionBody(fusion, shape.dim, shape.dims, lanes) {
+  auto innerDims = static_cast<unsigned>(fusion.getDomain().size()) - shape.dim - shape.dims;
+  if (shape.dim > 0)
+    kept.groups.push_back({shape.dim, outer, outer != 1 ? space.expr(matrix) : IndexExpr()});
+  whole = kept;
+  whole.groups.push_back({shape.dims, rows, space.expr(row)});
+  // Without inner dimensions there is one column.
+  if (innerDims) {
+    IndexExpr at = columns != 1 ? inRow : IndexExpr();
+    kept.groups.push_back({innerDims, columns, at});
+    whole.groups.push_back({innerDims, columns, at});
+  }
+  address = linearIndex(space, whole);
+  keptAddress = linearIndex(space, kept);
+  graph.setKeptIndex(keptAddress);
+  requestAll();
 }
 
 static unsigned keptDims(ir::FusionOp fusion) {

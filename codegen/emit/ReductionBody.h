@@ -15,6 +15,7 @@
 #define WEFT_CODEGEN_EMIT_REDUCTIONBODY_H
 
 #include "codegen/emit/BodyGraph.h"
+#include "ir/Schedule.h"
 
 namespace weft::codegen {
 
@@ -40,6 +41,11 @@ protected:
   ReductionBody(const ReductionBody &) = delete;
   /// Requests all nodes that a step needs, at `whole` and at `kept`.
   void requestAll();
+};
+
+/// The body of columns: the domain is [outer][rows][columns], and the reductions run down the rows.
+struct ColumnBody : ReductionBody {
+  ColumnBody(ir::FusionOp fusion, const ir::ColumnShape &shape, int64_t lanes);
 };
 
 /// The body of rows: the domain is [rows][columns], and the reductions run along the columns.

@@ -38,28 +38,13 @@ namespace weft::codegen {
 
 namespace {
 
-struct ColumnBody : ReductionBody {
-  ColumnBody(ir::FusionOp fusion, const ir::ColumnShape &shape, int64_t block, int64_t lanes)
-      : ReductionBody(fusion, shape.dim, shape.dims, lanes) {
-    auto innerDims = static_cast<unsigned>(fusion.getDomain().size()) - shape.dim - shape.dims;
+struct TaskBody : ColumnBody {
+  TaskBody(ir::FusionOp fusion, const ir::ColumnShape &shape, int64_t block, int64_t lanes)
+      : ColumnBody(fusion, shape, lanes) {
     inTask = space.addLoop(columns - 1, lanes);
-    if (shape.dim > 0)
-      kept.groups.push_back({shape.dim, outer, outer != 1 ? space.expr(matrix) : IndexExpr()});
-    whole = kept;
-    whole.groups.push_back({shape.dims, rows, space.expr(row)});
-    // Without inner dimensions there is one column.
-    if (innerDims) {
-      IndexExpr at = columns != 1 ? inRow : IndexExpr();
-      kept.groups.push_back({innerDims, columns, at});
-      whole.groups.push_back({innerDims, columns, at});
-    }
-    address = linearIndex(space, whole);
-    keptAddress = linearIndex(space, kept);
-    graph.setKeptIndex(keptAddress);
     scratchAddress = space.expr(inTask);
     scratchAddress.lane = lanes > 1 ? 1 : 0;
     scratchRow = add(scale(space.expr(row), block), scratchAddress);
-    requestAll();
     for (Value value : ir::spreadValues(fusion))
       graph.request(value, kept);
   }
@@ -86,24 +71,24 @@ private:
     unsigned pass; ///< of `kept`: the pass that stores it; of `spread`: the number of passes before it
     Value buffer;
   };
-  using Visit = llvm::function_ref<void(ColumnBody &, BodyEmitter &)>;
+  using Visit = llvm::function_ref<void(TaskBody &, BodyEmitter &)>;
   /// Emits a loop over the columns of the task, in vectors and then single columns.
   void columns(Visit visit);
-  void storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped);
+  void storeRoots(TaskBody &body, BodyEmitter &emitter, bool domainShaped);
   using Buffers = SmallVector<SmallVector<Value, 2>>; ///< in scratch, per reducer
   /// Loads the state of a reducer from scratch; `count` is the number of rows that it combines.
-  Reducer::State loadState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
+  Reducer::State loadState(TaskBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
                            Value count);
-  void storeState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
+  void storeState(TaskBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
                   const Reducer::State &state);
   /// Sets the nodes of a value to its element in scratch at `address`.
-  void restore(ColumnBody &body, BodyEmitter &emitter, const Stored &stored, const IndexExpr &address);
-  void restoreSpread(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone);
+  void restore(TaskBody &body, BodyEmitter &emitter, const Stored &stored, const IndexExpr &address);
+  void restoreSpread(TaskBody &body, BodyEmitter &emitter, unsigned passesDone);
   /// Sets the nodes that read results of the reductions of the first `passesDone` passes.
-  void setResults(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone);
+  void setResults(TaskBody &body, BodyEmitter &emitter, unsigned passesDone);
   /// Emits one row: appends the elements that the reductions of the pass read to `states`, stores the values
   /// that the pass keeps, and stores results in the last pass. `asksAhead`: also prefetches later rows.
-  void step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, Value row, bool asksAhead,
+  void step(unsigned pass, TaskBody &body, BodyEmitter &emitter, Value row, bool asksAhead,
             MutableArrayRef<SmallVector<Reducer::State>> states);
   /// `whole`: the rows are combined with the partial results. `firstHalf`: they are stored in `halves`.
   /// `secondHalf`: they are combined with `halves`, and that with the partial results.
@@ -118,7 +103,7 @@ private:
   ir::ScheduleAttr schedule;
   ir::ColumnShape shape;
   int64_t lanes, rowsAtOnce, block;
-  ColumnBody vectors, scalars;
+  TaskBody vectors, scalars;
   SmallVector<Reducer> reducers;
   SmallVector<unsigned> passOf; ///< of each reducer
   Buffers partials, halves;
@@ -169,7 +154,7 @@ Status ColumnEmitter::prepare() {
   return {};
 }
 
-Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers,
+Reducer::State ColumnEmitter::loadState(TaskBody &body, BodyEmitter &emitter, const Buffers &buffers,
                                         unsigned reducer, Value count) {
   Reducer::State state;
   for (auto [buffer, type] : llvm::zip(buffers[reducer], reducers[reducer].types()))
@@ -177,13 +162,13 @@ Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, 
   return reducers[reducer].restore(state, count);
 }
 
-void ColumnEmitter::storeState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers,
-                               unsigned reducer, const Reducer::State &state) {
+void ColumnEmitter::storeState(TaskBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
+                               const Reducer::State &state) {
   for (auto [buffer, value] : llvm::zip(buffers[reducer], state)) // the count is passed to loadState()
     emitter.store(buffer, body.scratchAddress, value);
 }
 
-void ColumnEmitter::restore(ColumnBody &body, BodyEmitter &emitter, const Stored &stored,
+void ColumnEmitter::restore(TaskBody &body, BodyEmitter &emitter, const Stored &stored,
                             const IndexExpr &address) {
   Type element = cast<RankedTensorType>(stored.value.getType()).getElementType();
   Value value = emitter.load(stored.buffer, address, element);
@@ -191,13 +176,13 @@ void ColumnEmitter::restore(ColumnBody &body, BodyEmitter &emitter, const Stored
     emitter.setNode(node, value);
 }
 
-void ColumnEmitter::restoreSpread(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone) {
+void ColumnEmitter::restoreSpread(TaskBody &body, BodyEmitter &emitter, unsigned passesDone) {
   for (const Stored &value : spread)
     if (value.pass <= passesDone)
       restore(body, emitter, value, body.scratchAddress);
 }
 
-void ColumnEmitter::setResults(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone) {
+void ColumnEmitter::setResults(TaskBody &body, BodyEmitter &emitter, unsigned passesDone) {
   for (unsigned i = 0; i < reducers.size(); ++i)
     if (passOf[i] < passesDone) {
       Reducer::State state = loadState(body, emitter, partials, i, kernel.index(shape.rows));
@@ -213,7 +198,7 @@ void ColumnEmitter::setResults(ColumnBody &body, BodyEmitter &emitter, unsigned 
 void ColumnEmitter::columns(Visit visit) {
   kernel.parallelFor(low, high, lanes, ir::isMultipleOf(vectors.columns, lanes),
                      [&](Value column, bool vector) {
-                       ColumnBody &body = vector ? vectors : scalars;
+                       TaskBody &body = vector ? vectors : scalars;
                        BodyEmitter &emitter = vector ? *vectorEmitter : *scalarEmitter;
                        emitter.setVar(body.column, column);
                        emitter.setVar(body.inTask, kernel.create<arith::SubIOp>(column, low));
@@ -221,7 +206,7 @@ void ColumnEmitter::columns(Visit visit) {
                      });
 }
 
-void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped) {
+void ColumnEmitter::storeRoots(TaskBody &body, BodyEmitter &emitter, bool domainShaped) {
   // Compute all values before the first store, because an operand may share its buffer with a result.
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(body.roots))
@@ -235,7 +220,7 @@ void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool doma
   }
 }
 
-void ColumnEmitter::step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, Value row, bool asksAhead,
+void ColumnEmitter::step(unsigned pass, TaskBody &body, BodyEmitter &emitter, Value row, bool asksAhead,
                          MutableArrayRef<SmallVector<Reducer::State>> states) {
   bool vector = body.space.lanes > 1;
   emitter.setVar(body.row, row);
@@ -276,7 +261,7 @@ void ColumnEmitter::step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, 
 }
 
 void ColumnEmitter::emitRows(unsigned pass, Value row, int64_t count, Part part) {
-  columns([&](ColumnBody &body, BodyEmitter &emitter) {
+  columns([&](TaskBody &body, BodyEmitter &emitter) {
     restoreSpread(body, emitter, pass);
     SmallVector<SmallVector<Reducer::State>> states(active.size());
     for (int64_t u = 0; u < count; ++u) {
@@ -314,7 +299,7 @@ void ColumnEmitter::emitPass(unsigned pass) {
     if (passOf[i] == pass)
       active.push_back(i);
   if (!active.empty())
-    columns([&](ColumnBody &body, BodyEmitter &emitter) {
+    columns([&](TaskBody &body, BodyEmitter &emitter) {
       for (unsigned i : active)
         storeState(body, emitter, partials, i, reducers[i].identity(body.space.lanes));
     });
@@ -344,7 +329,7 @@ void ColumnEmitter::emitPass(unsigned pass) {
   }
   if (llvm::none_of(spread, [&](const Stored &value) { return value.pass == pass + 1; }))
     return;
-  columns([&](ColumnBody &body, BodyEmitter &emitter) {
+  columns([&](TaskBody &body, BodyEmitter &emitter) {
     restoreSpread(body, emitter, pass);
     setResults(body, emitter, pass + 1);
     for (const Stored &value : spread)
@@ -369,7 +354,7 @@ void ColumnEmitter::emitTask(Value task) {
     emitPass(pass);
   if (llvm::all_of(vectors.ofDomain, [](bool ofDomain) { return ofDomain; }))
     return;
-  columns([&](ColumnBody &body, BodyEmitter &emitter) {
+  columns([&](TaskBody &body, BodyEmitter &emitter) {
     setResults(body, emitter, lastPass + 1);
     storeRoots(body, emitter, /*domainShaped=*/false);
   });
