@@ -40,6 +40,8 @@ static const std::array<KernelTarget, 2> &table() {
     const int64_t threads = schedule.number(ir::ScheduleField::threads);
     if (schedule.getKind() == ir::FusionKind::row)
       return std::make_unique<TeamMapping>(threads, schedule.number(ir::ScheduleField::lanes));
+    if (schedule.getKind() == ir::FusionKind::column)
+      return std::make_unique<TeamMapping>(threads, threads);
     return std::make_unique<ElementMapping>(threads);
   };
   static const std::array<KernelTarget, 2> rows = {{
@@ -50,7 +52,7 @@ static const std::array<KernelTarget, 2> &table() {
         /*transposed=*/nullptr,
         /*plane=*/emitPlane,
         /*row=*/emitTeamRow,
-        /*column=*/nullptr,
+        /*column=*/emitBlockColumn,
         /*scan=*/nullptr,
         /*window=*/emitLoop,
         /*indexedWrite=*/emitUpdate,

@@ -11,6 +11,9 @@
 // that the team holds. The passes over a longer row read it again, mostly from the second-level cache. A few
 // very long rows were split into more rows before (passes/SplitReductions.cpp).
 //
+// column: neighbouring threads have neighbouring vectors of columns, and one, eight or 32 threads share each,
+// which take turns at its rows and combine their partial results in shared memory.
+//
 //===----------------------------------------------------------------------===//
 #include "ir/CudaReductions.h"
 
@@ -83,6 +86,57 @@ std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription 
   schedule[ScheduleField::lanes] = team;
   schedule[ScheduleField::partials] = partials;
   schedule[ScheduleField::prefetch] = 0;
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// column
+//===----------------------------------------------------------------------===//
+
+int64_t columnShares(int64_t rows) {
+  // A few rows take less time than a barrier. Each of several threads has two rows and more.
+  return rows < 16 ? 1 : rows < 128 ? 8 : 32;
+}
+
+int64_t columnStateBytes(Operation *reduction, const Schedule &schedule) {
+  if (schedule[ScheduleField::rows] == 1)
+    return 0;
+  // Beside the values there is the number of rows of a thread, in the moments' own type.
+  const int64_t count = isa<WelfordOp>(reduction) ? 8 : 0;
+  return schedule[ScheduleField::threads] *
+         (schedule[ScheduleField::vector] * accumulatorBytes(reduction) + count);
+}
+
+std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescription &target, int64_t width) {
+  const ColumnShape shape = columnShape(fusion);
+  const int64_t rows = shape.rows.number().value_or(0), inner = shape.inner.number().value_or(0);
+  if (rows < 1 || inner < 1)
+    return std::nullopt;
+  Schedule schedule(FusionKind::column);
+  int64_t vector = std::min<int64_t>(width, 8);
+  while (inner % vector != 0)
+    vector /= 2;
+  const int64_t shares = columnShares(rows);
+  // As wide as 512 threads allow, but with blocks for all multiprocessors, twice over; and not so narrow that
+  // a warp reads parts of a sector.
+  int64_t across = shares == 32 ? 16 : shares == 8 ? 32 : 128;
+  const int64_t least = shares == 1 ? 32 : 8, outer = std::max<int64_t>(shape.outer.number().value_or(1), 1);
+  auto stateBytes = [&] {
+    int64_t bytes = 0;
+    schedule[ScheduleField::threads] = across * shares;
+    schedule[ScheduleField::vector] = vector;
+    schedule[ScheduleField::rows] = shares;
+    schedule[ScheduleField::block] = across * vector;
+    for (Operation &op : fusion.getBody().front())
+      if (isReductionOp(&op))
+        bytes = std::max(bytes, columnStateBytes(&op, schedule));
+    return bytes;
+  };
+  auto blocks = [&] { return outer * static_cast<int64_t>(llvm::divideCeil(inner, across * vector)); };
+  while (across > least && (stateBytes() > mostSharedBytes || blocks() < 2 * target.cores))
+    across /= 2;
+  while (stateBytes() > mostSharedBytes)
+    vector /= 2;
   return schedule;
 }
 

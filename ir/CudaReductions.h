@@ -41,9 +41,20 @@ int64_t rowTeam(int64_t length);
 /// each of its values.
 int64_t teamStateBytes(mlir::Operation *reduction, int64_t team);
 
+/// column: how many threads share a column of so many rows. The number of rows alone determines it, because
+/// the order of a reduction depends on it.
+int64_t columnShares(int64_t rows);
+/// column: the bytes of shared memory in which threads that share columns combine the states of a reduction.
+int64_t columnStateBytes(mlir::Operation *reduction, const Schedule &schedule);
+/// The most shared memory that a kernel may declare, on every target.
+inline constexpr int64_t mostSharedBytes = 48 << 10;
+
 /// The schedule in which teams of threads share rows. None if the fusion needs another: its rows have dynamic
 /// sizes, or no elements.
 std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription &target);
+/// The schedule in which the threads of a block share columns. None if the numbers of rows or columns are
+/// dynamic, or 0. `width` is the number of elements of the fusion's widest type that one access has.
+std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescription &target, int64_t width);
 
 } // namespace weft::ir
 

@@ -108,6 +108,12 @@ static bool chooseNumbers(FusionOp fusion, const TargetDescription &target, Sche
       return true;
     }
     return false;
+  case FusionKind::column:
+    if (std::optional<Schedule> blocks = chooseColumnBlocks(fusion, target, accessWidth(fusion, target))) {
+      schedule = *blocks;
+      return true;
+    }
+    return false;
   case FusionKind::update:
     return chooseCudaUpdate(fusion, target, schedule);
   case FusionKind::multi_tensor:

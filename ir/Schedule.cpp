@@ -413,6 +413,13 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
       bytes += keptBytes(fusion, schedule, value);
     return bytes;
   case FusionKind::column: {
+    if (isShared(schedule)) {
+      // The reductions use the same memory one after the other.
+      for (Operation &op : fusion.getBody().front())
+        if (isReductionOp(&op))
+          bytes = std::max(bytes, columnStateBytes(&op, schedule));
+      return bytes;
+    }
     // The first pass also keeps the sum of the first half of its rows (codegen/emit/EmitColumn.cpp).
     llvm::DenseMap<Value, unsigned> passes = reductionPasses(fusion);
     for (Operation &op : fusion.getBody().front())

@@ -70,6 +70,8 @@ private:
   LogicalResult verifyRow();
   /// Rows that teams of threads share.
   LogicalResult verifyRowTeams();
+  /// Columns that the threads of a block share.
+  LogicalResult verifyColumnBlocks();
   LogicalResult verifyColumn();
   LogicalResult verifyScan();
   LogicalResult verifyUpdate();
@@ -212,7 +214,40 @@ LogicalResult Verifier::verifyKeep(Size length, const char *what, const char *ea
   return success();
 }
 
+LogicalResult Verifier::verifyColumnBlocks() {
+  const ColumnShape shape = columnShape(fusion);
+  const int64_t rows = shape.rows.number().value_or(0), inner = shape.inner.number().value_or(0);
+  if (rows < 1 || inner < 1)
+    return wrong(Field::threads, "1",
+                 "threads share columns of known sizes, and its domain is [" + Twine(sizesText(domain)) +
+                     "]");
+  const int64_t vector = (*this)[Field::vector], shares = columnShares(rows);
+  if (failed(needs({Field::block}, "its tasks are blocks of columns")) ||
+      failed(
+          isExactly(Field::rows, shares, "the order of a reduction follows from the number of rows alone")))
+    return failure();
+  if (inner % vector != 0)
+    return wrong(Field::vector, "a divisor of " + Twine(inner), "each thread has a whole vector of columns");
+  if (failed(isMultiple(Field::block, vector, "a block is whole vectors of columns")) ||
+      failed(isExactly(Field::threads, (*this)[Field::block] / vector * shares,
+                       Twine(shares) + " threads share each vector of " + Twine(vector) + " of " +
+                           Twine((*this)[Field::block]) + " columns")) ||
+      failed(isMultiple(Field::threads, warpThreads, "the memory of each value begins at 16 bytes")) ||
+      failed(hasNo({Field::streaming}, "stores of a GPU have one form")))
+    return failure();
+  if (!schedule.keep.empty())
+    return fusion.emitOpError() << "has keep = [" << schedule.keep
+                                << "] in its schedule, which it cannot have: each pass reads the rows again";
+  const int64_t bytes = scratchOf(fusion, schedule);
+  return bytes <= mostSharedBytes ? success()
+                                  : wrong(Field::block, "a smaller one",
+                                          "its threads need " + Twine(bytes) + " of at most " +
+                                              Twine(mostSharedBytes) + " bytes of shared memory");
+}
+
 LogicalResult Verifier::verifyColumn() {
+  if (isShared(schedule))
+    return verifyColumnBlocks();
   return failure(failed(needs({Field::block}, "its tasks are blocks of columns")) ||
                  failed(isExactly(Field::rows, columnRows,
                                   "the order of a reduction follows from the number of rows alone")) ||

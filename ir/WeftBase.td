@@ -134,7 +134,7 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
       `squares` operands are transposed through scratch. On a device without `squares` (and for a window of an `update`), the
       rows of a tile lie along all dimensions up to `tile_dim`, and its columns along all dimensions after it.
     - `lanes` (`row`, `scan`), `partials` (`row`), `rows` (`column`): the order of a reduction. Each has one correct
-      value. Of a `row` that threads share, `lanes` is the number of these threads.
+      value. Of rows and columns that threads share, `lanes` and `rows` are the number of these threads.
     - `block` (`column`, `scan`, `update`): columns of a task.
     - `range` (`update`): indices of the written dimension that a task writes to.
     - `prefetch` (`row`): the distance of prefetches, in bytes.

@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -split-input-file -verify-diagnostics
 
-// Schedules of rows that threads share (ir/VerifySchedule.cpp): what the emitter relies on is proven first.
+// Schedules of rows and columns that threads share (ir/VerifySchedule.cpp): what the emitter relies on is proven first.
 
 #gpu = #weft.device<cuda:0>
 weft.func @lanes(%x: tensor<64x1000xf32, #gpu>) {
@@ -206,6 +206,146 @@ weft.func @empty_rows(%x: tensor<64x0xf32, #gpu>) {
     %1 = weft.exp %a : tensor<64x0xf32, #gpu>
     %2 = weft.sum %1, dims = [1] : tensor<64x0xf32, #gpu>
     weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_rows(%x: tensor<100x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has rows = 4 in its schedule, expected 8: the order of a reduction follows from the number of rows alone}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 128, vector = 4, rows = 4, block = 128, tasks = 2, grain = 1, scratch = 4096>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<100x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_vector(%x: tensor<100x254xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has vector = 4 in its schedule, expected a divisor of 254: each thread has a whole vector of columns}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 2, grain = 1, scratch = 4096>} : (tensor<100x254xf32, #gpu>) -> tensor<254xf32, #gpu> {
+  ^bb0(%a: tensor<100x254xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x254xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x254xf32, #gpu>
+    weft.yield %2 : tensor<254xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_threads(%x: tensor<100x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 256: 8 threads share each vector of 4 of 128 columns}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 128, vector = 4, rows = 8, block = 128, tasks = 2, grain = 1, scratch = 4096>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<100x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_block(%x: tensor<100x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 130 in its schedule, expected a multiple of 4: a block is whole vectors of columns}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 130, tasks = 2, grain = 1, scratch = 4096>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<100x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_warps(%x: tensor<100x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 8 in its schedule, expected a multiple of 32: the memory of each value begins at 16 bytes}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 8, vector = 4, rows = 8, block = 4, tasks = 64, grain = 1, scratch = 4096>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<100x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_memory(%x: tensor<100x4096xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 2048 in its schedule, expected a smaller one: its threads need 65536 of at most 49152 bytes of shared memory}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 64, rows = 8, block = 2048, tasks = 2, grain = 1, scratch = 65536>} : (tensor<100x4096xf32, #gpu>) -> tensor<4096xf32, #gpu> {
+  ^bb0(%a: tensor<100x4096xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x4096xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x4096xf32, #gpu>
+    weft.yield %2 : tensor<4096xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_scratch(%x: tensor<100x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 4095 in its schedule, expected at least 4096: that is what its kernel keeps there}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 2, grain = 1, scratch = 4095>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<100x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_keep(%x: tensor<100x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has keep = [0] in its schedule, which it cannot have: each pass reads the rows again}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 2, grain = 1, scratch = 4096, keep = [0]>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<100x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_streaming(%x: tensor<100x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has streaming = 1 in its schedule, which it cannot have: stores of a GPU have one form}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 2, grain = 1, scratch = 4096, streaming>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<100x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<100x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<100x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @column_empty(%x: tensor<0x256xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 256 in its schedule, expected 1: threads share columns of known sizes, and its domain is [0, 256]}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 2, grain = 1, scratch = 4096>} : (tensor<0x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
+  ^bb0(%a: tensor<0x256xf32, #gpu>):
+    %1 = weft.exp %a : tensor<0x256xf32, #gpu>
+    %2 = weft.sum %1, dims = [0] : tensor<0x256xf32, #gpu>
+    weft.yield %2 : tensor<256xf32, #gpu>
   }
   weft.return
 }

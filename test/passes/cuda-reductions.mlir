@@ -119,6 +119,97 @@ weft.func @wide(%x: tensor<1000x16384xf64, #gpu>) -> tensor<1000xf64, #gpu> {
   weft.return %0 : tensor<1000xf64, #gpu>
 }
 
+// One, eight or 32 threads share a column, by the number of its rows. Blocks are as wide as 512 threads allow, but narrower where
+// there are few for the multiprocessors.
+// CHECK-LABEL: weft.func @few_rows
+// CHECK: schedule = #weft.schedule<column, threads = 128, vector = 4, rows = 1, block = 512, tasks = 1954, grain = 1, scratch = 0>
+weft.func @few_rows(%x: tensor<15x1000000xf32, #gpu>) -> tensor<1000000xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<15x1000000xf32, #gpu>) -> tensor<1000000xf32, #gpu> {
+  ^bb0(%a: tensor<15x1000000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<15x1000000xf32, #gpu>
+    weft.yield %1 : tensor<1000000xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @some_rows
+// CHECK: schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 782, grain = 1, scratch = 4096>
+weft.func @some_rows(%x: tensor<16x100000xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<16x100000xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<16x100000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<16x100000xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @most_of_some_rows
+// CHECK: schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 782, grain = 1, scratch = 4096>
+weft.func @most_of_some_rows(%x: tensor<127x100000xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<127x100000xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<127x100000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<127x100000xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @many_rows
+// CHECK: schedule = #weft.schedule<column, threads = 512, vector = 4, rows = 32, block = 64, tasks = 1563, grain = 1, scratch = 8192>
+weft.func @many_rows(%x: tensor<128x100000xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<128x100000xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<128x100000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<128x100000xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @few_columns
+// CHECK: schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 32, block = 32, tasks = 24, grain = 1, scratch = 4096>
+weft.func @few_columns(%x: tensor<128x768xf32, #gpu>) -> tensor<768xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<128x768xf32, #gpu>) -> tensor<768xf32, #gpu> {
+  ^bb0(%a: tensor<128x768xf32, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<128x768xf32, #gpu>
+    weft.yield %1 : tensor<768xf32, #gpu>
+  }
+  weft.return %0 : tensor<768xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @middle
+// CHECK: schedule = #weft.schedule<column, threads = 512, vector = 4, rows = 32, block = 64, tasks = 1200, grain = 1, scratch = 8192>
+weft.func @middle(%x: tensor<100x128x768xf32, #gpu>) -> tensor<100x768xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<100x128x768xf32, #gpu>) -> tensor<100x768xf32, #gpu> {
+  ^bb0(%a: tensor<100x128x768xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<100x128x768xf32, #gpu>
+    weft.yield %1 : tensor<100x768xf32, #gpu>
+  }
+  weft.return %0 : tensor<100x768xf32, #gpu>
+}
+
+// A vector of columns is whole: none of 16 bytes in rows of 766.
+// CHECK-LABEL: weft.func @even_columns
+// CHECK: schedule = #weft.schedule<column, threads = 256, vector = 2, rows = 32, block = 16, tasks = 48, grain = 1, scratch = 2048>
+weft.func @even_columns(%x: tensor<128x766xf32, #gpu>) -> tensor<766xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<128x766xf32, #gpu>) -> tensor<766xf32, #gpu> {
+  ^bb0(%a: tensor<128x766xf32, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<128x766xf32, #gpu>
+    weft.yield %1 : tensor<766xf32, #gpu>
+  }
+  weft.return %0 : tensor<766xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @halves
+// CHECK: schedule = #weft.schedule<column, threads = 512, vector = 8, rows = 32, block = 128, tasks = 782, grain = 1, scratch = 16384>
+weft.func @halves(%x: tensor<128x100000xf16, #gpu>) -> tensor<100000xf16, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<128x100000xf16, #gpu>) -> tensor<100000xf16, #gpu> {
+  ^bb0(%a: tensor<128x100000xf16, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<128x100000xf16, #gpu>
+    weft.yield %1 : tensor<100000xf16, #gpu>
+  }
+  weft.return %0 : tensor<100000xf16, #gpu>
+}
+
 // The number of rows may be one of the call. Their length determines the order of a sum, so a dynamic one has the fallback.
 #b = #weft.device<cuda:0, [n]>
 // CHECK-LABEL: weft.func @dynamic

@@ -1,5 +1,5 @@
-// On a device a loop over contiguous operands has a block of threads a task, which takes one access of each thread; rows have
-// teams of threads (cuda-reductions.mlir). Where a kind of fusion has no schedule, each thread carries out tasks of its own, and
+// On a device a loop over contiguous operands has a block of threads a task, which takes one access of each thread; rows and
+// columns have teams of threads (cuda-reductions.mlir). Where a kind of fusion has no schedule, each thread carries out tasks of its own, and
 // a note says so. The verifier holds these as it holds all others.
 // RUN: weft-opt %s --weft-choose-schedules=target=sm_90 -o %t
 // RUN: FileCheck %s < %t
@@ -11,6 +11,8 @@
 // NOTE-LABEL: weft.func @row
 // NOTE-NOT: WEFT-F009
 // NOTE-LABEL: weft.func @column
+// NOTE-NOT: WEFT-F009
+// NOTE-LABEL: weft.func @scans
 // NOTE-SAME: code = "WEFT-F009"{{.*}}message = "one thread a task: there is no schedule of this kind for cuda:sm_90"
 
 // A device's schedule is none of the host's, and the other way around.
@@ -49,7 +51,7 @@ weft.func @row(%x: tensor<64x100xf32, #gpu>) -> tensor<64x100xf32, #gpu> {
   weft.return %0 : tensor<64x100xf32, #gpu>
 }
 
-// CHECK: schedule = #weft.schedule<column, threads = 1, vector = 4, rows = 8, block = 16, tasks = 63, grain = 1, scratch = 128>
+// CHECK: schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 32, block = 32, tasks = 32, grain = 1, scratch = 4096>
 weft.func @column(%x: tensor<300x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   %0 = weft.fusion column (%x) : (tensor<300x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   ^bb0(%a: tensor<300x1000xf32, #gpu>):

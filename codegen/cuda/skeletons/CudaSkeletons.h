@@ -22,6 +22,8 @@ namespace detail {
 Status emitPlane(KernelBuilder &kernel);
 /// Rows that teams share; the kernel's mapping is a TeamMapping.
 Status emitTeamRow(KernelBuilder &kernel);
+/// Columns that the threads of a block share; the kernel's mapping is a TeamMapping of the whole block.
+Status emitBlockColumn(KernelBuilder &kernel);
 } // namespace detail
 
 } // namespace weft::codegen

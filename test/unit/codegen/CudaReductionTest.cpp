@@ -72,9 +72,10 @@ std::optional<Ptx> compilePtx(ir::FusionOp fusion) {
   return ptx;
 }
 
-/// Runs a kernel whose blocks have a task each.
-Bytes runOnEngine(FusedProgram &program, const Ptx &ptx, const std::vector<ir::Literal> &arguments,
-                  const cudasim::LaunchOptions &options) {
+/// Runs a kernel whose blocks have a task each. `results` may be null.
+cudasim::LaunchResult launchOnEngine(FusedProgram &program, const Ptx &ptx,
+                                     const std::vector<ir::Literal> &arguments,
+                                     const cudasim::LaunchOptions &options, Bytes *results) {
   cudasim::Memory memory(uint64_t(1) << 30);
   std::vector<uint64_t> buffers;
   for (const ir::Literal &argument : arguments) {
@@ -91,15 +92,14 @@ Bytes runOnEngine(FusedProgram &program, const Ptx &ptx, const std::vector<ir::L
     std::memcpy(parameters.data() + parameters.size() - 8, &buffers[static_cast<size_t>(slot)], 8);
   }
   EXPECT_TRUE(ptx.module->load(memory));
-  const cudasim::LaunchResult result =
+  cudasim::LaunchResult result =
       launch(*ptx.module, codegen::canonicalSymbol.str(), memory, options, parameters);
-  EXPECT_TRUE(result.ok()) << result.fault->str() << "\n" << ptx.kernel.ptx;
-  Bytes results;
   for (auto [i, type] : llvm::enumerate(program.fusion.getResultTypes())) {
     const std::byte *from = memory.host(buffers[arguments.size() + i], sizeOf(type));
-    results.emplace_back(from, from + sizeOf(type));
+    if (results)
+      results->emplace_back(from, from + sizeOf(type));
   }
-  return results;
+  return result;
 }
 
 /// The results of the kernel with the fusion's schedule: the same in every mode.
@@ -114,7 +114,9 @@ Bytes runEveryMode(FusedProgram &program, const std::vector<ir::Literal> &argume
     for (bool race : {false, true}) {
       const cudasim::LaunchOptions options = {
           .grid = {blocks}, .block = {ptx->kernel.threads}, .order = order, .seed = 7, .race = race};
-      Bytes found = runOnEngine(program, *ptx, arguments, options);
+      Bytes found;
+      const cudasim::LaunchResult result = launchOnEngine(program, *ptx, arguments, options, &found);
+      EXPECT_TRUE(result.ok()) << result.fault->str() << "\n" << ptx->kernel.ptx;
       if (first.empty())
         first = found;
       EXPECT_EQ(found, first) << "order " << static_cast<int>(order) << (race ? " in race mode" : "");
@@ -279,6 +281,173 @@ INSTANTIATE_TEST_SUITE_P(Lengths, CudaRows,
                          ::testing::Values(1, 3, 4, 11, 16, 17, 32, 61, 64, 128, 131, 256, 1000, 1024, 1026,
                                            1536, 5000, 8192, 16384, 20483),
                          [](const auto &info) { return std::to_string(info.param); });
+
+struct Matrix {
+  int64_t outer, rows, inner;
+};
+void PrintTo(const Matrix &m, std::ostream *os) { *os << m.outer << "x" << m.rows << "x" << m.inner; }
+
+constexpr const char *middleSoftmaxText =
+    R"(weft.func @main(%x: tensor<OxRxIxf32, #weft.device<cuda:0>>) -> tensor<OxRxIxf32, #weft.device<cuda:0>> {
+      %1 = weft.rmax %x, dims = [1] : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %2 = weft.broadcast_in_dim %1, dims = [0, 2] : tensor<OxIxf32, #weft.device<cuda:0>> -> tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %3 = weft.sub %x, %2 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %4 = weft.exp %3 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %5 = weft.sum %4, dims = [1] : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %6 = weft.broadcast_in_dim %5, dims = [0, 2] : tensor<OxIxf32, #weft.device<cuda:0>> -> tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %7 = weft.div %4, %6 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      weft.return %7 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+    })";
+
+constexpr const char *columnStatisticsText =
+    R"(weft.func @main(%x: tensor<OxRxIxf32, #weft.device<cuda:0>>, %i: tensor<OxRxIxi32, #weft.device<cuda:0>>)
+        -> (tensor<OxIxf32, #weft.device<cuda:0>>, tensor<OxIxf64, #weft.device<cuda:0>>, tensor<OxIxf64, #weft.device<cuda:0>>, tensor<OxIxi64, #weft.device<cuda:0>>, tensor<OxIxi32, #weft.device<cuda:0>>, tensor<OxIxi1, #weft.device<cuda:0>>) {
+      %0 = weft.sum %x, dims = [1] : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %1 = weft.convert %x to f64 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %mean, %m2, %n = weft.welford %1, dims = [1] : tensor<OxRxIxf64, #weft.device<cuda:0>>
+      %2 = weft.argmax %x, dim = 1 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      %3 = weft.sum %i, dims = [1] : tensor<OxRxIxi32, #weft.device<cuda:0>>
+      %4 = weft.eq %i, %i : tensor<OxRxIxi32, #weft.device<cuda:0>>
+      %5 = weft.any %4, dims = [1] : tensor<OxRxIxi1, #weft.device<cuda:0>>
+      weft.return %0, %mean, %m2, %2, %3, %5 : tensor<OxIxf32, #weft.device<cuda:0>>, tensor<OxIxf64, #weft.device<cuda:0>>, tensor<OxIxf64, #weft.device<cuda:0>>, tensor<OxIxi64, #weft.device<cuda:0>>, tensor<OxIxi32, #weft.device<cuda:0>>, tensor<OxIxi1, #weft.device<cuda:0>>
+    })";
+
+std::string matrixText(const char *text, const Matrix &m) {
+  return replaced(text, {{"<OxRxIx", "<" + std::to_string(m.outer) + "x" + std::to_string(m.rows) + "x" +
+                                         std::to_string(m.inner) + "x"},
+                         {"<OxIx", "<" + std::to_string(m.outer) + "x" + std::to_string(m.inner) + "x"}});
+}
+
+double additionsOfColumn(int64_t rows) {
+  const auto shares = static_cast<double>(ir::columnShares(rows));
+  return std::ceil(static_cast<double>(rows) / shares) + std::log2(shares);
+}
+
+/// Narrower and wider blocks, and vectors of another width.
+void expectSameInOtherBlocks(FusedProgram &program, const std::vector<ir::Literal> &arguments,
+                             const Bytes &expected) {
+  const ir::Schedule chosen = program.fusion.getSchedule()->toSchedule();
+  for (const auto [vector, across] : {std::pair<int64_t, int64_t>(1, 32), {2, 32}}) {
+    ir::Schedule other = chosen;
+    const int64_t shares = chosen[Field::rows];
+    other[Field::vector] = vector;
+    other[Field::block] = vector * across;
+    other[Field::threads] = across * shares;
+    other.tasks = ir::tasksOf(program.fusion, other);
+    other[Field::scratch] = ir::scratchOf(program.fusion, other);
+    if (ir::columnShape(program.fusion).inner.asNumber() % vector != 0 ||
+        other[Field::scratch] > ir::mostSharedBytes)
+      continue;
+    auto schedule = ir::ScheduleAttr::get(program.fusion.getContext(), other);
+    ASSERT_TRUE(succeeded(ir::verifySchedule(program.fusion, schedule)));
+    program.fusion.setScheduleAttr(schedule);
+    EXPECT_EQ(runEveryMode(program, arguments), expected);
+  }
+}
+
+class CudaColumns : public ::testing::TestWithParam<Matrix> {
+protected:
+  void SetUp() override {
+    if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
+      GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+  }
+};
+
+TEST_P(CudaColumns, SoftmaxIsThatOfDoublePrecision) {
+  const Matrix m = GetParam();
+  FusedProgram program(matrixText(middleSoftmaxText, m), ir::FusionKind::column);
+  FusedProgram wide(replaced(matrixText(middleSoftmaxText, m), {{"f32", "f64"}}), ir::FusionKind::column);
+  ASSERT_TRUE(program.valid() && wide.valid());
+  const auto arguments = program.randomArguments(3);
+  const auto expected = wide.interpret(widened(arguments));
+  choose(program);
+  const Bytes bytes = runEveryMode(program, arguments);
+  ASSERT_FALSE(bytes.empty());
+  const ir::Literal found = literalsOf(program, bytes)[0];
+  const double relative = (additionsOfColumn(m.rows) + 2 * (4 + 2) + 1) * unit;
+  for (size_t i = 0; i < found.real.size(); ++i)
+    expectNear(found, expected[0], i, relative * std::abs(expected[0].real[i]) + 1e-37);
+  expectSameInOtherBlocks(program, arguments, bytes);
+}
+
+TEST_P(CudaColumns, StatisticsOfEveryKind) {
+  const Matrix m = GetParam();
+  FusedProgram program(matrixText(columnStatisticsText, m), ir::FusionKind::column);
+  ASSERT_TRUE(program.valid());
+  auto arguments = program.randomArguments(4);
+  // The first of equal values, and the first NaN.
+  arguments[0].real[0] = arguments[0].real[static_cast<size_t>((m.rows - 1) * m.inner)] = 8;
+  if (m.inner > 1) {
+    arguments[0].real[static_cast<size_t>((m.rows - 1) * m.inner + 1)] = std::nan("");
+    arguments[0].real[static_cast<size_t>(m.rows / 2 * m.inner + 1)] = std::nan("");
+  }
+  choose(program);
+  const Bytes bytes = runEveryMode(program, arguments);
+  ASSERT_FALSE(bytes.empty());
+  const auto found = literalsOf(program, bytes), expected = program.interpret(arguments);
+  for (int64_t o = 0; o < m.outer; ++o)
+    for (int64_t c = 0; c < m.inner; ++c) {
+      double sum = 0, magnitude = 0;
+      for (int64_t r = 0; r < m.rows; ++r) {
+        const double value = arguments[0].real[static_cast<size_t>((o * m.rows + r) * m.inner + c)];
+        sum += value;
+        magnitude += std::abs(value);
+      }
+      const auto at = static_cast<size_t>(o * m.inner + c);
+      ir::Literal wide = expected[0];
+      wide.real[at] = sum;
+      expectNear(found[0], wide, at, additionsOfColumn(m.rows) * unit * magnitude);
+      expectNear(found[1], expected[1], at, 1e-12 * magnitude);
+      expectNear(found[2], expected[2], at, 1e-11 * magnitude + 1e-12);
+    }
+  for (size_t i : {3u, 4u, 5u})
+    EXPECT_EQ(found[i].whole, expected[i].whole) << "result " << i;
+  expectSameInOtherBlocks(program, arguments, bytes);
+}
+
+// One, eight and 32 threads a column; with and without a rest of rows, of a block, and of a vector.
+INSTANTIATE_TEST_SUITE_P(Shapes, CudaColumns,
+                         ::testing::Values(Matrix{1, 1, 8}, Matrix{2, 3, 130}, Matrix{1, 15, 1},
+                                           Matrix{3, 16, 66}, Matrix{1, 37, 410}, Matrix{1, 100, 256},
+                                           Matrix{2, 128, 33}, Matrix{1, 131, 100}, Matrix{1, 256, 64},
+                                           Matrix{1, 1000, 7}),
+                         [](const auto &info) {
+                           const Matrix &m = info.param;
+                           return std::to_string(m.outer) + "_" + std::to_string(m.rows) + "_" +
+                                  std::to_string(m.inner);
+                         });
+
+/// A kernel without one of its barriers has a race, which race mode finds.
+TEST(CudaReductions, EveryBarrierIsNeeded) {
+  if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
+    GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+  for (const auto &[text, kind] :
+       {std::pair(rowsText(softmaxText, 2, 2000), ir::FusionKind::row),
+        std::pair(matrixText(middleSoftmaxText, {1, 40, 32}), ir::FusionKind::column)}) {
+    FusedProgram program(text, kind);
+    ASSERT_TRUE(program.valid());
+    const auto arguments = program.randomArguments(6);
+    choose(program);
+    std::optional<Ptx> ptx = compilePtx(program.fusion);
+    ASSERT_TRUE(ptx);
+    const auto blocks = static_cast<uint32_t>(program.fusion.getSchedule()->getTasks().asNumber());
+    size_t barriers = 0;
+    for (size_t at = 0; (at = ptx->kernel.ptx.find("bar.sync", at)) != std::string::npos; ++at, ++barriers) {
+      std::string without = ptx->kernel.ptx;
+      without.replace(at, without.find(';', at) + 1 - at, "");
+      cudasim::ParseResult parsed = cudasim::Module::parse(without);
+      ASSERT_TRUE(bool(parsed)) << parsed.error.str();
+      Ptx mutant{std::move(parsed.module), ptx->kernel, ptx->slots};
+      const cudasim::LaunchResult result =
+          launchOnEngine(program, mutant, arguments,
+                         {.grid = {blocks}, .block = {ptx->kernel.threads}, .race = true}, nullptr);
+      EXPECT_FALSE(result.ok()) << "without barrier " << barriers << "\n" << ptx->kernel.ptx;
+      EXPECT_TRUE(result.ok() || result.fault->kind == cudasim::FaultKind::sharedRace ||
+                  result.fault->kind == cudasim::FaultKind::uninitialized);
+    }
+    EXPECT_GE(barriers, 2u);
+  }
+}
 
 /// The order of a reduction is that of its shape: neither other operands nor how a value is loaded change it.
 TEST(CudaRow, OtherOpsOfAFusionDoNotChangeASum) {

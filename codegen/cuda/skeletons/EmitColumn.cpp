@@ -1,0 +1,273 @@
+//===- EmitColumn.cpp - Columns that blocks of threads share --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The domain is [outer][rows][inner]; a task is a block of the columns of one outer index. Neighbouring
+// threads have neighbouring vectors of columns, so that memory is read in long runs, and `rows` threads (the
+// schedule's) share each vector: thread y of r takes the rows y, y + r, .. in order. Their partial results
+// meet in shared memory, and are combined by halves:
+//
+//   partial y of r = the rows i = y (mod r), in order
+//   result         = ((p0 + p16) + (p8 + p24)) + .. for r = 32
+//
+// The number of rows alone determines r, and with it the order of a reduction. Each level of dependent
+// reductions takes one pass over the rows. Results of the domain's shape are stored in the last pass.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/skeletons/CudaSkeletons.h"
+#include "codegen/cuda/skeletons/TeamMapping.h"
+#include "codegen/emit/KernelBuilder.h"
+#include "codegen/emit/Reducer.h"
+#include "codegen/emit/ReductionBody.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+namespace {
+
+class BlockColumnEmitter {
+public:
+  explicit BlockColumnEmitter(KernelBuilder &kernel)
+      : kernel(kernel), fusion(kernel.fusion), schedule(*fusion.getSchedule()),
+        shape(ir::columnShape(fusion)), rows(shape.rows.asNumber()), inner(shape.inner.asNumber()),
+        lanes(schedule.getVector()), block(schedule.number(ir::ScheduleField::block)),
+        shares(schedule.number(ir::ScheduleField::rows)),
+        threads(schedule.number(ir::ScheduleField::threads)), body(fusion, shape, lanes) {}
+
+  Status prepare();
+  void emitTask(Value task);
+
+private:
+  void emitPass(unsigned pass);
+  /// One row: adds its elements to `states`, and stores results in the last pass.
+  void step(unsigned pass, Value row, MutableArrayRef<Reducer::State> states);
+  /// Combines the states of the threads that share columns. Each of them gets the result.
+  Reducer::State combineShares(Reducer &reducer, Reducer::State own);
+  /// A state of `count` rows, which is a constant then.
+  Reducer::State withCount(Reducer &reducer, Reducer::State state, int64_t count);
+  /// Whether all threads have as many rows.
+  bool isEven() const { return rows % shares == 0; }
+  /// A value of a state in shared memory, which has one for each thread.
+  void storeShared(Value buffer, Value thread, Value value);
+  Value loadShared(Value buffer, Value thread, Type type);
+  void storeRoots(bool domainShaped);
+
+  KernelBuilder &kernel;
+  ir::FusionOp fusion;
+  ir::ScheduleAttr schedule;
+  ir::ColumnShape shape;
+  int64_t rows, inner;
+  int64_t lanes, block;    ///< columns of a thread, and of a task
+  int64_t shares, threads; ///< threads that share columns, and of a block
+  ColumnBody body;
+  SmallVector<Reducer> reducers;
+  SmallVector<unsigned> passOf; ///< of each reducer
+  unsigned lastPass = 0;
+  SmallVector<unsigned> active; ///< the reducers of the pass being emitted
+  std::unique_ptr<BodyEmitter> emitter;
+  Value thread, share;     ///< the number of the thread, and that of its share
+  bool usesShared = false; ///< whether the memory holds the result of another reduction
+  Value valid; ///< whether the thread's columns are of the domain; null if those of all threads are
+};
+
+Status BlockColumnEmitter::prepare() {
+  auto passes = ir::reductionPasses(fusion);
+  lastPass = ir::lastReductionPass(fusion);
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (ir::isReductionOp(&op)) {
+      reducers.emplace_back(kernel, &op);
+      reducers.back().combinesEmpty = rows < shares;
+      passOf.push_back(passes.lookup(op.getOperand(0)));
+    }
+  return body.graph.expand();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+void BlockColumnEmitter::storeShared(Value buffer, Value thread, Value value) {
+  if (getElementTypeOrSelf(value.getType()).isInteger(1))
+    value =
+        kernel.create<arith::ExtUIOp>(ir::withElement(value.getType(), kernel.builder.getI8Type()), value);
+  if (isa<VectorType>(value.getType()))
+    kernel.create<vector::StoreOp>(value, buffer, ValueRange{kernel.mul(thread, lanes)});
+  else
+    kernel.create<memref::StoreOp>(value, buffer, ValueRange{thread});
+}
+
+Value BlockColumnEmitter::loadShared(Value buffer, Value thread, Type type) {
+  Type memory = KernelBuilder::memoryType(getElementTypeOrSelf(type));
+  Value value;
+  if (isa<VectorType>(type))
+    value = kernel.create<vector::LoadOp>(VectorType::get({lanes}, memory), buffer,
+                                          ValueRange{kernel.mul(thread, lanes)});
+  else
+    value = kernel.create<memref::LoadOp>(buffer, ValueRange{thread});
+  return getElementTypeOrSelf(type).isInteger(1) ? kernel.create<arith::TruncIOp>(type, value).getResult()
+                                                 : value;
+}
+
+Reducer::State BlockColumnEmitter::combineShares(Reducer &reducer, Reducer::State own) {
+  if (shares == 1)
+    return own;
+  SmallVector<Value> buffers;
+  int64_t offset = 0;
+  for (Value value : own) {
+    Type memory = KernelBuilder::memoryType(getElementTypeOrSelf(value.getType()));
+    const int64_t count = threads * (isa<VectorType>(value.getType()) ? lanes : 1);
+    buffers.push_back(kernel.scratchView(offset, count, memory));
+    offset += count * (memory.getIntOrFloatBitWidth() / 8);
+  }
+  auto store = [&](const Reducer::State &state) {
+    for (auto [buffer, value] : llvm::zip(buffers, state))
+      storeShared(buffer, thread, value);
+  };
+  auto load = [&](Value from, int64_t count) {
+    Reducer::State state;
+    for (auto [buffer, value] : llvm::zip(buffers, own))
+      state.push_back(loadShared(buffer, from, value.getType()));
+    return isEven() ? withCount(reducer, std::move(state), count) : state;
+  };
+  // Before it is written again, all have read the result of the reduction before.
+  if (usesShared)
+    kernel.mapping.barrier(kernel);
+  usesShared = true;
+  store(own);
+  const int64_t across = threads / shares;
+  int64_t count = rows / shares;
+  for (int64_t half = shares / 2; half > 0; half /= 2, count *= 2) {
+    kernel.mapping.barrier(kernel);
+    Value isLower = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, share, kernel.index(half));
+    kernel.ifThen(isLower, [&] {
+      Reducer::State lower = load(thread, count);
+      store(reducer.combine(lower, load(kernel.addIndex(thread, half * across), count)));
+    });
+  }
+  kernel.mapping.barrier(kernel);
+  return load(kernel.create<arith::RemUIOp>(thread, kernel.index(across)), rows);
+}
+
+Reducer::State BlockColumnEmitter::withCount(Reducer &reducer, Reducer::State state, int64_t count) {
+  state.truncate(reducer.types().size());
+  return reducer.restore(std::move(state), kernel.index(count));
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+void BlockColumnEmitter::storeRoots(bool domainShaped) {
+  // Compute all values before the first store, because an operand may share its buffer with a result.
+  SmallVector<Value> values;
+  for (auto [i, root] : llvm::enumerate(body.roots))
+    values.push_back(body.ofDomain[i] == domainShaped ? emitter->emit(root) : Value());
+  emitter->storeResults(values, domainShaped ? body.address : body.keptAddress, {});
+}
+
+void BlockColumnEmitter::step(unsigned pass, Value row, MutableArrayRef<Reducer::State> states) {
+  emitter->setVar(body.row, row);
+  for (auto [state, i] : llvm::zip(states, active)) {
+    Value element = emitter->toVector(emitter->emit(body.operands[i])), position;
+    if (reducers[i].isArg)
+      position =
+          emitter->toVector(kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), row).getResult());
+    state = reducers[i].accumulate(state, element, position);
+  }
+  if (pass != lastPass || llvm::none_of(body.ofDomain, [](bool ofDomain) { return ofDomain; }))
+    return;
+  if (!valid)
+    return storeRoots(/*domainShaped=*/true);
+  kernel.ifThen(valid, [&] {
+    // What no reduction has read is read here, by the threads that store.
+    emitter->setVar(body.row, row);
+    storeRoots(/*domainShaped=*/true);
+  });
+}
+
+void BlockColumnEmitter::emitPass(unsigned pass) {
+  active.clear();
+  for (unsigned i = 0; i < reducers.size(); ++i)
+    if (passOf[i] == pass)
+      active.push_back(i);
+  SmallVector<Value> initial;
+  for (unsigned i : active)
+    llvm::append_range(initial, reducers[i].identity(lanes));
+  auto unpack = [&](ValueRange values) {
+    SmallVector<Reducer::State> states;
+    size_t at = 0;
+    for (unsigned i : active) {
+      states.push_back(Reducer::State(values.slice(at, reducers[i].size())));
+      at += reducers[i].size();
+    }
+    return states;
+  };
+  auto states =
+      unpack(kernel.forLoop(share, kernel.index(rows), shares, initial, [&](Value row, ValueRange values) {
+        SmallVector<Reducer::State> next = unpack(values);
+        step(pass, row, next);
+        SmallVector<Value> flat;
+        for (const Reducer::State &state : next)
+          llvm::append_range(flat, state);
+        return flat;
+      }));
+  for (auto [state, i] : llvm::zip(states, active)) {
+    if (isEven())
+      state = withCount(reducers[i], std::move(state), rows / shares);
+    Reducer::State total = combineShares(reducers[i], std::move(state));
+    for (auto [node, result] : llvm::zip(body.results[i], reducers[i].finish(total)))
+      emitter->setNode(node, result);
+  }
+}
+
+void BlockColumnEmitter::emitTask(Value task) {
+  emitter = std::make_unique<BodyEmitter>(kernel, body.graph);
+  const auto &team = static_cast<const TeamMapping &>(kernel.mapping);
+  thread = team.member(kernel);
+  const int64_t across = threads / shares;
+  share =
+      shares == 1 ? kernel.index(0) : kernel.create<arith::DivUIOp>(thread, kernel.index(across)).getResult();
+  Value place =
+      shares == 1 ? thread : kernel.create<arith::RemUIOp>(thread, kernel.index(across)).getResult();
+  Value number = task;
+  if (shape.outer != 1) {
+    Value blocks = kernel.index(shape.blocks(block));
+    emitter->setVar(body.matrix, kernel.create<arith::DivUIOp>(task, blocks));
+    number = kernel.create<arith::RemUIOp>(task, blocks);
+  }
+  Value column = kernel.add(kernel.mul(number, block), kernel.mul(place, lanes));
+  valid = Value();
+  if (inner % block != 0) {
+    // The threads behind the last column read it, and do nothing with it.
+    valid = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, column, kernel.index(inner));
+    column = kernel.minimum(column, kernel.index(inner - lanes));
+  }
+  emitter->setVar(body.column, column);
+  for (unsigned pass = 0; pass <= lastPass; ++pass)
+    emitPass(pass);
+  if (llvm::any_of(body.ofDomain, [](bool ofDomain) { return !ofDomain; })) {
+    Value stores = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, share, kernel.index(0));
+    if (valid)
+      stores = kernel.create<arith::AndIOp>(stores, valid);
+    kernel.ifThen(stores, [&] { storeRoots(/*domainShaped=*/false); });
+  }
+  emitter.reset();
+}
+
+} // namespace
+
+Status detail::emitBlockColumn(KernelBuilder &kernel) {
+  BlockColumnEmitter columns(kernel);
+  Status status = columns.prepare();
+  if (!status.ok())
+    return status;
+  kernel.forTasks([&](Value task) { columns.emitTask(task); });
+  return {};
+}
+
+} // namespace weft::codegen
