@@ -18,7 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
 #include "codegen/emit/KernelBuilder.h"
-#include "codegen/emit/Reducer.h"
+#include "codegen/emit/ScanBody.h"
 
 #include "ir/Schedule.h"
 
@@ -27,48 +27,6 @@ namespace weft::codegen {
 
 namespace {
 
-/// The body over [outer][n][inner]: lanes are along n if a task is a line, otherwise along inner.
-struct ScanBody {
-  ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
-      : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    SmallVector<ir::Size> domain = fusion.getDomain();
-    auto rank = static_cast<unsigned>(domain.size());
-    space.lanes = lanes;
-    outer = space.addLoop(shape.outer - 1);
-    step = space.addLoop(shape.extent - 1);
-    column = space.addLoop(shape.inner - 1);
-    IndexExpr at = space.expr(step), in = space.expr(column);
-    (alongLine ? at : in).lane = lanes > 1 ? 1 : 0;
-    TensorIndex index;
-    if (shape.dim > 0)
-      index.groups.push_back({shape.dim, shape.outer, shape.outer != 1 ? space.expr(outer) : IndexExpr()});
-    index.groups.push_back({1, shape.extent, at});
-    if (shape.dim + 1 < rank)
-      index.groups.push_back({rank - shape.dim - 1, shape.inner, alongLine ? IndexExpr() : in});
-    address = linearIndex(space, index);
-    graph.setKeptIndex(address);
-    Block &body = fusion.getBody().front();
-    for (Operation &op : body.without_terminator())
-      if (ir::isScanOp(&op)) {
-        scan = &op;
-        operand = graph.request(op.getOperand(0), index);
-        result = graph.request(op.getResult(0), index);
-      }
-    for (Value value : body.getTerminator()->getOperands())
-      roots.push_back(graph.request(value, index));
-    status = graph.expand();
-  }
-
-  IndexSpace space;
-  BodyGraph graph;
-  VarId outer, step, column;
-  IndexExpr address;
-  Operation *scan = nullptr;
-  int operand = 0, result = 0;
-  SmallVector<int> roots;
-  Status status;
-};
-
 class ScanEmitter {
 public:
   ScanEmitter(KernelBuilder &kernel, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
@@ -76,18 +34,14 @@ public:
         lineLanes(kernel.fusion.getSchedule()->number(ir::ScheduleField::lanes)),
         blockColumns(kernel.fusion.getSchedule()->number(ir::ScheduleField::block)),
         vectors(kernel.fusion, shape, alongLine, lanes), scalars(kernel.fusion, shape, alongLine, 1),
-        element(ir::toScalarType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
-        accumulator(ir::accumulatorType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
-        reverse(vectors.scan->hasAttr("reverse")), exclusive(vectors.scan->hasAttr("exclusive")) {}
+        reverse(vectors.reverse), exclusive(vectors.exclusive) {}
   Status emit();
 
 private:
-  Value identity(int64_t width);
-  Value combine(Value a, Value b);
-  /// The element to scan at the current position of `body`, converted to the accumulator's type.
-  Value elementOf(ScanBody &body, BodyEmitter &emitter);
-  /// Stores the fusion's results at this position; `value` is the result of the scan.
-  void finish(ScanBody &body, BodyEmitter &emitter, Value value);
+  Value identity(int64_t width) { return vectors.identity(kernel, width); }
+  Value combine(Value a, Value b) { return vectors.combine(kernel, a, b); }
+  Value elementOf(ScanBody &body, BodyEmitter &emitter) { return body.elementOf(kernel, emitter); }
+  void finish(ScanBody &body, BodyEmitter &emitter, Value value) { body.finish(kernel, emitter, value); }
   Value shifted(Value value, int64_t by);
   void line(BodyEmitter &vector, BodyEmitter &scalar);
   void columns(ScanBody &body, BodyEmitter &emitter, Value first, int64_t count);
@@ -98,44 +52,8 @@ private:
   bool alongLine;
   int64_t lanes, lineLanes, blockColumns;
   ScanBody vectors, scalars;
-  Type element, accumulator;
   bool reverse, exclusive;
 };
-
-Value ScanEmitter::identity(int64_t width) {
-  int64_t number = isa<ir::CumprodOp>(vectors.scan) ? 1 : 0;
-  Attribute value = isa<FloatType>(accumulator)
-                        ? Attribute(kernel.builder.getFloatAttr(accumulator, static_cast<double>(number)))
-                        : Attribute(kernel.builder.getIntegerAttr(accumulator, number));
-  auto attr = cast<TypedAttr>(value);
-  if (width > 1)
-    attr = DenseElementsAttr::get(VectorType::get({width}, accumulator), value);
-  return kernel.create<arith::ConstantOp>(attr);
-}
-
-Value ScanEmitter::combine(Value a, Value b) {
-  return combineValues(kernel, isa<ir::CumprodOp>(vectors.scan) ? Combiner::mul : Combiner::add, a, b,
-                       /*isUnsigned=*/false);
-}
-
-Value ScanEmitter::elementOf(ScanBody &body, BodyEmitter &emitter) {
-  Value value = emitter.emitVector(body.operand);
-  if (element != accumulator)
-    value = kernel.create<arith::ExtFOp>(ir::withElement(value.getType(), accumulator), value);
-  return value;
-}
-
-void ScanEmitter::finish(ScanBody &body, BodyEmitter &emitter, Value value) {
-  if (element != accumulator)
-    value = kernel.create<arith::TruncFOp>(ir::withElement(value.getType(), element), value);
-  emitter.setNode(body.result, value);
-  // Compute all values before the first store, because an operand may share its buffer with a result.
-  SmallVector<Value> values;
-  for (int root : body.roots)
-    values.push_back(emitter.emit(root));
-  for (auto [i, root] : llvm::enumerate(values))
-    emitter.store(kernel.result(static_cast<unsigned>(i)), body.address, root);
-}
 
 /// Moves each lane by `by` lanes in the scan's direction. Lanes without a source get the identity.
 Value ScanEmitter::shifted(Value value, int64_t by) {
