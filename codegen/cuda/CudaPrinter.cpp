@@ -439,13 +439,14 @@ Status CudaPrinter::moveLanes(Operation *op) {
 
 /// Values that threads of a warp exchange.
 Status CudaPrinter::exchange(gpu::ShuffleOp op) {
-  const bool isDown = op.getMode() == gpu::ShuffleMode::DOWN;
-  if (!op.getValid().use_empty() || (!isDown && op.getMode() != gpu::ShuffleMode::IDX))
-    return unknown(op, "a value comes from a later thread of the group or from one of a number, and whether "
-                       "there is such a thread is not asked");
-  line(declare(op.getShuffleResult(), /*isConst=*/true) + " = " + (isDown ? "weft_later" : "weft_of") + "(" +
-       bare(read(op.getValue())) + ", " + bare(read(op.getOffset())) + ", " + bare(read(op.getWidth())) +
-       ");");
+  if (!op.getValid().use_empty() || op.getMode() == gpu::ShuffleMode::XOR)
+    return unknown(op, "a value comes from an earlier or later thread of the group or from one of a number, "
+                       "and whether there is such a thread is not asked");
+  const char *name = op.getMode() == gpu::ShuffleMode::DOWN ? "weft_later"
+                     : op.getMode() == gpu::ShuffleMode::UP ? "weft_earlier"
+                                                            : "weft_of";
+  line(declare(op.getShuffleResult(), /*isConst=*/true) + " = " + name + "(" + bare(read(op.getValue())) +
+       ", " + bare(read(op.getOffset())) + ", " + bare(read(op.getWidth())) + ");");
   return {};
 }
 

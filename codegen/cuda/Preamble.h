@@ -105,6 +105,13 @@ template <typename T> __device__ __forceinline__ T weft_later(T v, unsigned by, 
   return __shfl_down_sync(0xffffffffu >> (32 - group) << first, v, by, group);
 }
 )"},
+    {"weft_earlier",
+     R"(// The value of the thread `by` places before, or the own one where the group has no such thread.
+template <typename T> __device__ __forceinline__ T weft_earlier(T v, unsigned by, unsigned group) {
+  const unsigned first = threadIdx.x % 32 / group * group;
+  return __shfl_up_sync(0xffffffffu >> (32 - group) << first, v, by, group);
+}
+)"},
     {"weft_of",
      R"(// The value of the group's thread with the number `thread`.
 template <typename T> __device__ __forceinline__ T weft_of(T v, unsigned thread, unsigned group) {
