@@ -38,7 +38,7 @@ static const std::array<KernelTarget, 2> &table() {
       "cuda", [](ir::ScheduleAttr) { return std::make_unique<ThreadMapping>(); }, cpu};
   auto mapBlocks = [](ir::ScheduleAttr schedule) -> std::unique_ptr<Mapping> {
     const int64_t threads = schedule.number(ir::ScheduleField::threads);
-    if (schedule.getKind() == ir::FusionKind::row)
+    if (schedule.getKind() == ir::FusionKind::row || schedule.getKind() == ir::FusionKind::scan)
       return std::make_unique<TeamMapping>(threads, schedule.number(ir::ScheduleField::lanes));
     if (schedule.getKind() == ir::FusionKind::column)
       return std::make_unique<TeamMapping>(threads, threads);
@@ -53,7 +53,7 @@ static const std::array<KernelTarget, 2> &table() {
         /*plane=*/emitPlane,
         /*row=*/emitTeamRow,
         /*column=*/emitBlockColumn,
-        /*scan=*/nullptr,
+        /*scan=*/emitTeamScan,
         /*window=*/emitLoop,
         /*indexedWrite=*/emitUpdate,
         /*multiTensor=*/emitMultiTensor},

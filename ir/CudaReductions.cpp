@@ -14,6 +14,8 @@
 // column: neighbouring threads have neighbouring vectors of columns, and one, eight or 32 threads share each,
 // which take turns at its rows and combine their partial results in shared memory.
 //
+// scan: a warp has a line of up to 1,024 elements, a block a longer one; columns have a thread each.
+//
 //===----------------------------------------------------------------------===//
 #include "ir/CudaReductions.h"
 
@@ -137,6 +139,46 @@ std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescript
     across /= 2;
   while (stateBytes() > mostSharedBytes)
     vector /= 2;
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// scan
+//===----------------------------------------------------------------------===//
+
+int64_t scanTeam(int64_t extent) {
+  constexpr int64_t ofWarp = 1024, longTeam = 256;
+  return extent <= ofWarp ? warpThreads : longTeam;
+}
+
+int64_t scanVector(int64_t extent) { return extent % teamVector == 0 ? teamVector : 1; }
+
+std::optional<Schedule> chooseScanTeams(FusionOp fusion, const TargetDescription &target, int64_t width) {
+  const ScanShape shape = scanShape(fusion);
+  const int64_t extent = shape.extent.number().value_or(0), inner = shape.inner.number().value_or(0);
+  if (extent < 1 || inner < 1)
+    return std::nullopt;
+  constexpr int64_t common = 128;
+  Schedule schedule(FusionKind::scan);
+  const bool isLine = inner == 1;
+  const int64_t team = isLine ? scanTeam(extent) : 1;
+  int64_t vector = isLine ? scanVector(extent) : std::min<int64_t>(width, 8);
+  while (!isLine && inner % vector != 0)
+    vector /= 2;
+  // A few lines or columns are for as many multiprocessors.
+  int64_t threads = std::max(common, team);
+  const int64_t outer = std::max<int64_t>(shape.outer.number().value_or(target.cores), 1);
+  auto blocks = [&] {
+    return static_cast<int64_t>(isLine ? llvm::divideCeil(outer * team, threads)
+                                       : outer * llvm::divideCeil(inner, threads * vector));
+  };
+  while (threads > std::max(team, warpThreads) && blocks() < target.cores)
+    threads /= 2;
+  schedule[ScheduleField::threads] = threads;
+  schedule[ScheduleField::vector] = vector;
+  schedule[ScheduleField::lanes] = team;
+  if (!isLine)
+    schedule[ScheduleField::block] = threads * vector;
   return schedule;
 }
 

@@ -46,6 +46,11 @@ int64_t teamStateBytes(mlir::Operation *reduction, int64_t team);
 int64_t columnShares(int64_t rows);
 /// column: the bytes of shared memory in which threads that share columns combine the states of a reduction.
 int64_t columnStateBytes(mlir::Operation *reduction, const Schedule &schedule);
+/// scan: how many threads share a line of `extent` elements, and how many elements each reads at a time. The
+/// extent alone determines both, because the order of the scan depends on them.
+int64_t scanTeam(int64_t extent);
+int64_t scanVector(int64_t extent);
+
 /// The most shared memory that a kernel may declare, on every target.
 inline constexpr int64_t mostSharedBytes = 48 << 10;
 
@@ -55,6 +60,9 @@ std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription 
 /// The schedule in which the threads of a block share columns. None if the numbers of rows or columns are
 /// dynamic, or 0. `width` is the number of elements of the fusion's widest type that one access has.
 std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescription &target, int64_t width);
+/// The schedule in which teams of threads share lines, or threads have columns. None if the extent or the
+/// number of columns is dynamic, or 0.
+std::optional<Schedule> chooseScanTeams(FusionOp fusion, const TargetDescription &target, int64_t width);
 
 } // namespace weft::ir
 

@@ -95,39 +95,33 @@ ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &ta
   return ScheduleAttr::get(fusion.getContext(), schedule);
 }
 
-/// Writes all numbers of a schedule but the tasks, grain and scratch, or returns false if there is none for
-/// this fusion.
-static bool chooseNumbers(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
+/// The numbers of a schedule but the tasks, grain and scratch, or nothing if there is none for this fusion.
+static std::optional<Schedule> chooseNumbers(FusionOp fusion, const TargetDescription &target) {
+  Schedule schedule(fusion.getKind());
   switch (fusion.getKind()) {
   case FusionKind::loop:
     chooseCudaLoop(fusion, target, schedule);
-    return true;
+    return schedule;
   case FusionKind::row:
-    if (std::optional<Schedule> teams = chooseRowTeams(fusion, target)) {
-      schedule = *teams;
-      return true;
-    }
-    return false;
+    return chooseRowTeams(fusion, target);
   case FusionKind::column:
-    if (std::optional<Schedule> blocks = chooseColumnBlocks(fusion, target, accessWidth(fusion, target))) {
-      schedule = *blocks;
-      return true;
-    }
-    return false;
+    return chooseColumnBlocks(fusion, target, accessWidth(fusion, target));
+  case FusionKind::scan:
+    return chooseScanTeams(fusion, target, accessWidth(fusion, target));
   case FusionKind::update:
-    return chooseCudaUpdate(fusion, target, schedule);
+    return chooseCudaUpdate(fusion, target, schedule) ? std::optional(schedule) : std::nullopt;
   case FusionKind::multi_tensor:
     chooseCudaSteps(fusion, target, schedule);
-    return true;
-  default:
-    return false;
+    return schedule;
   }
+  return std::nullopt;
 }
 
 ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target) {
-  Schedule schedule(fusion.getKind());
-  if (!chooseNumbers(fusion, target, schedule))
+  std::optional<Schedule> chosen = chooseNumbers(fusion, target);
+  if (!chosen)
     return chooseFallbackSchedule(fusion, target);
+  Schedule &schedule = *chosen;
   schedule.tasks = tasksOf(fusion, schedule);
   if (!schedule.tasks.isExpressible())
     return chooseFallbackSchedule(fusion, target); // which says what is wrong

@@ -381,6 +381,9 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
   case FusionKind::column:
     return columnTasks(columnShape(fusion), block);
   case FusionKind::scan:
+    if (isShared(schedule) && block == noNumber)
+      return ceilDiv(scanShape(fusion).outer,
+                     schedule[ScheduleField::threads] / schedule[ScheduleField::lanes]);
     return scanTasks(scanShape(fusion), block == noNumber ? 1 : block);
   case FusionKind::update: {
     if (isPlane(schedule))
@@ -433,6 +436,10 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
     return bytes;
   }
   case FusionKind::scan:
+    // The totals of a team's warps.
+    return isShared(schedule) && schedule[ScheduleField::lanes] > warpThreads
+               ? schedule[ScheduleField::lanes] / warpThreads * 8
+               : 0;
   case FusionKind::update:
   case FusionKind::multi_tensor:
     return 0;

@@ -74,6 +74,8 @@ private:
   LogicalResult verifyColumnBlocks();
   LogicalResult verifyColumn();
   LogicalResult verifyScan();
+  /// Lines and columns that the threads of a block scan.
+  LogicalResult verifyScanTeams();
   LogicalResult verifyUpdate();
   LogicalResult verifyFields();
   std::string cutText();
@@ -257,7 +259,37 @@ LogicalResult Verifier::verifyColumn() {
                  failed(verifyKeep(columnShape(fusion).rows, "columns", "rows")));
 }
 
+LogicalResult Verifier::verifyScanTeams() {
+  const ScanShape shape = scanShape(fusion);
+  const int64_t extent = shape.extent.number().value_or(0), inner = shape.inner.number().value_or(0);
+  if (extent < 1 || inner < 1)
+    return wrong(Field::threads, "1",
+                 "threads scan lines and columns of known sizes, and its domain is [" +
+                     Twine(sizesText(domain)) + "]");
+  const int64_t vector = (*this)[Field::vector];
+  if (failed(isMultiple(Field::threads, warpThreads, "a warp has no threads without a line or columns")))
+    return failure();
+  if (inner > 1) {
+    if (inner % vector != 0)
+      return wrong(Field::vector, "a divisor of " + Twine(inner),
+                   "each thread has a whole vector of columns");
+    return failure(failed(needs({Field::block}, "its tasks are blocks of columns")) ||
+                   failed(isExactly(Field::lanes, 1, "a thread has its columns alone")) ||
+                   failed(isExactly(Field::block, (*this)[Field::threads] * vector,
+                                    "each thread of the block has a vector of columns")));
+  }
+  const char *order = "the order of a scan follows from the length of its lines alone";
+  const int64_t team = scanTeam(extent);
+  return failure(failed(hasNo({Field::block}, "its tasks are lines")) ||
+                 failed(isExactly(Field::lanes, team, order)) ||
+                 failed(isExactly(Field::vector, scanVector(extent), order)) ||
+                 (team > warpThreads &&
+                  failed(isExactly(Field::threads, team, "a line of several warps has a block of its own"))));
+}
+
 LogicalResult Verifier::verifyScan() {
+  if (isShared(schedule))
+    return verifyScanTeams();
   int64_t vector = (*this)[Field::vector], block = (*this)[Field::block];
   if (failed(isExactly(Field::lanes, reductionLanes,
                        "the order of a scan follows from the length of its lines alone")))
@@ -353,6 +385,9 @@ std::string Verifier::cutText() {
   case FusionKind::scan:
     return has(Field::block)
                ? "the columns of the domain " + shape + " are cut in blocks of " + in(Field::block)
+           : isShared(schedule)
+               ? "a block has " + std::to_string((*this)[Field::threads] / (*this)[Field::lanes]) +
+                     " lines of the domain " + shape
                : "a task is a line of the domain " + shape;
   case FusionKind::update:
     return "the writes are cut by outer index, block and range";

@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -split-input-file -verify-diagnostics
 
-// Schedules of rows and columns that threads share (ir/VerifySchedule.cpp): what the emitter relies on is proven first.
+// Schedules of rows, columns and scans that threads share (ir/VerifySchedule.cpp): what the emitter relies on is proven first.
 
 #gpu = #weft.device<cuda:0>
 weft.func @lanes(%x: tensor<64x1000xf32, #gpu>) {
@@ -346,6 +346,162 @@ weft.func @column_empty(%x: tensor<0x256xf32, #gpu>) {
     %1 = weft.exp %a : tensor<0x256xf32, #gpu>
     %2 = weft.sum %1, dims = [0] : tensor<0x256xf32, #gpu>
     weft.yield %2 : tensor<256xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_lanes(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has lanes = 16 in its schedule, expected 32: the order of a scan follows from the length of its lines alone}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 16, tasks = 8, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_vector(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has vector = 2 in its schedule, expected 4: the order of a scan follows from the length of its lines alone}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 2, lanes = 32, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_threads(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 48 in its schedule, expected a multiple of 32: a warp has no threads without a line or columns}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 48, vector = 4, lanes = 32, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @two_lines_of_a_block(%x: tensor<64x2000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 512 in its schedule, expected 256: a line of several warps has a block of its own}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 512, vector = 4, lanes = 256, tasks = 32, grain = 1, scratch = 64>} : (tensor<64x2000xf32, #gpu>) -> tensor<64x2000xf32, #gpu> {
+  ^bb0(%a: tensor<64x2000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x2000xf32, #gpu>
+    weft.yield %1 : tensor<64x2000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_block_of_lines(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 128 in its schedule, which it cannot have: its tasks are lines}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 32, block = 128, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_tasks(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 64 in its schedule, expected 16: a block has 4 lines of the domain [64, 1000]}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 32, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_scratch(%x: tensor<64x2000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 63 in its schedule, expected at least 64: that is what its kernel keeps there}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 256, vector = 4, lanes = 256, tasks = 64, grain = 1, scratch = 63>} : (tensor<64x2000xf32, #gpu>) -> tensor<64x2000xf32, #gpu> {
+  ^bb0(%a: tensor<64x2000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x2000xf32, #gpu>
+    weft.yield %1 : tensor<64x2000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_columns(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op needs block in its schedule: its tasks are blocks of columns}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 1, tasks = 2, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_width(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 256 in its schedule, expected 512: each thread of the block has a vector of columns}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 1, block = 256, tasks = 4, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_shared_columns(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has lanes = 32 in its schedule, expected 1: a thread has its columns alone}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 32, block = 512, tasks = 2, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_part_of_a_vector(%x: tensor<64x998xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has vector = 4 in its schedule, expected a divisor of 998: each thread has a whole vector of columns}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 1, block = 512, tasks = 2, grain = 1, scratch = 0>} : (tensor<64x998xf32, #gpu>) -> tensor<64x998xf32, #gpu> {
+  ^bb0(%a: tensor<64x998xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<64x998xf32, #gpu>
+    weft.yield %1 : tensor<64x998xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @scan_empty(%x: tensor<64x0xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 1: threads scan lines and columns of known sizes, and its domain is [64, 0]}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 32, tasks = 0, grain = 1, scratch = 0>} : (tensor<64x0xf32, #gpu>) -> tensor<64x0xf32, #gpu> {
+  ^bb0(%a: tensor<64x0xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x0xf32, #gpu>
+    weft.yield %1 : tensor<64x0xf32, #gpu>
   }
   weft.return
 }

@@ -210,6 +210,74 @@ weft.func @halves(%x: tensor<128x100000xf16, #gpu>) -> tensor<100000xf16, #gpu> 
   weft.return %0 : tensor<100000xf16, #gpu>
 }
 
+// A warp scans a line of up to 1,024 elements, in vectors of four if these are its divisors, and a block a longer one. Columns
+// have a thread each.
+// CHECK-LABEL: weft.func @line
+// CHECK: schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 32, tasks = 250, grain = 1, scratch = 0>
+weft.func @line(%x: tensor<1000x1024xf32, #gpu>) -> tensor<1000x1024xf32, #gpu> {
+  %0 = weft.fusion scan (%x) : (tensor<1000x1024xf32, #gpu>) -> tensor<1000x1024xf32, #gpu> {
+  ^bb0(%a: tensor<1000x1024xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<1000x1024xf32, #gpu>
+    weft.yield %1 : tensor<1000x1024xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000x1024xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @odd_line
+// CHECK: schedule = #weft.schedule<scan, threads = 128, vector = 1, lanes = 32, tasks = 250, grain = 1, scratch = 0>
+weft.func @odd_line(%x: tensor<1000x1023xf32, #gpu>) -> tensor<1000x1023xf32, #gpu> {
+  %0 = weft.fusion scan (%x) : (tensor<1000x1023xf32, #gpu>) -> tensor<1000x1023xf32, #gpu> {
+  ^bb0(%a: tensor<1000x1023xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<1000x1023xf32, #gpu>
+    weft.yield %1 : tensor<1000x1023xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000x1023xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @few_lines
+// CHECK: schedule = #weft.schedule<scan, threads = 32, vector = 4, lanes = 32, tasks = 64, grain = 1, scratch = 0>
+weft.func @few_lines(%x: tensor<64x1024xf32, #gpu>) -> tensor<64x1024xf32, #gpu> {
+  %0 = weft.fusion scan (%x) : (tensor<64x1024xf32, #gpu>) -> tensor<64x1024xf32, #gpu> {
+  ^bb0(%a: tensor<64x1024xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x1024xf32, #gpu>
+    weft.yield %1 : tensor<64x1024xf32, #gpu>
+  }
+  weft.return %0 : tensor<64x1024xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @long_line
+// CHECK: schedule = #weft.schedule<scan, threads = 256, vector = 4, lanes = 256, tasks = 1000, grain = 1, scratch = 64>
+weft.func @long_line(%x: tensor<1000x1028xf32, #gpu>) -> tensor<1000x1028xf32, #gpu> {
+  %0 = weft.fusion scan (%x) : (tensor<1000x1028xf32, #gpu>) -> tensor<1000x1028xf32, #gpu> {
+  ^bb0(%a: tensor<1000x1028xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<1000x1028xf32, #gpu>
+    weft.yield %1 : tensor<1000x1028xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000x1028xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @scanned_columns
+// CHECK: schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 1, block = 512, tasks = 1960, grain = 1, scratch = 0>
+weft.func @scanned_columns(%x: tensor<10x100x100000xf32, #gpu>) -> tensor<10x100x100000xf32, #gpu> {
+  %0 = weft.fusion scan (%x) : (tensor<10x100x100000xf32, #gpu>) -> tensor<10x100x100000xf32, #gpu> {
+  ^bb0(%a: tensor<10x100x100000xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<10x100x100000xf32, #gpu>
+    weft.yield %1 : tensor<10x100x100000xf32, #gpu>
+  }
+  weft.return %0 : tensor<10x100x100000xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @few_scanned_columns
+// CHECK: schedule = #weft.schedule<scan, threads = 32, vector = 1, lanes = 1, block = 32, tasks = 4, grain = 1, scratch = 0>
+weft.func @few_scanned_columns(%x: tensor<10x101xf32, #gpu>) -> tensor<10x101xf32, #gpu> {
+  %0 = weft.fusion scan (%x) : (tensor<10x101xf32, #gpu>) -> tensor<10x101xf32, #gpu> {
+  ^bb0(%a: tensor<10x101xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<10x101xf32, #gpu>
+    weft.yield %1 : tensor<10x101xf32, #gpu>
+  }
+  weft.return %0 : tensor<10x101xf32, #gpu>
+}
+
 // The number of rows may be one of the call. Their length determines the order of a sum, so a dynamic one has the fallback.
 #b = #weft.device<cuda:0, [n]>
 // CHECK-LABEL: weft.func @dynamic

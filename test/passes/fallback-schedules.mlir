@@ -1,5 +1,5 @@
-// On a device a loop over contiguous operands has a block of threads a task, which takes one access of each thread; rows and
-// columns have teams of threads (cuda-reductions.mlir). Where a kind of fusion has no schedule, each thread carries out tasks of its own, and
+// On a device a loop over contiguous operands has a block of threads a task, which takes one access of each thread; rows,
+// columns and scans have teams of threads (cuda-reductions.mlir). Where a kind of fusion has no schedule, each thread carries out tasks of its own, and
 // a note says so. The verifier holds these as it holds all others.
 // RUN: weft-opt %s --weft-choose-schedules=target=sm_90 -o %t
 // RUN: FileCheck %s < %t
@@ -13,6 +13,8 @@
 // NOTE-LABEL: weft.func @column
 // NOTE-NOT: WEFT-F009
 // NOTE-LABEL: weft.func @scans
+// NOTE-NOT: WEFT-F009
+// NOTE-LABEL: weft.func @updates
 // NOTE-SAME: code = "WEFT-F009"{{.*}}message = "one thread a task: there is no schedule of this kind for cuda:sm_90"
 
 // A device's schedule is none of the host's, and the other way around.
@@ -61,8 +63,8 @@ weft.func @column(%x: tensor<300x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   weft.return %0 : tensor<1000xf32, #gpu>
 }
 
-// CHECK: schedule = #weft.schedule<scan, threads = 1, vector = 16, lanes = 16, tasks = 9, grain = 1, scratch = 0>
-// CHECK: schedule = #weft.schedule<scan, threads = 1, vector = 4, lanes = 16, block = 4, tasks = 8, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<scan, threads = 32, vector = 1, lanes = 32, tasks = 9, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<scan, threads = 32, vector = 2, lanes = 1, block = 64, tasks = 1, grain = 1, scratch = 0>
 weft.func @scans(%x: tensor<9x30xf32, #gpu>) -> (tensor<9x30xf32, #gpu>, tensor<9x30xf32, #gpu>) {
   %0 = weft.fusion scan (%x) : (tensor<9x30xf32, #gpu>) -> tensor<9x30xf32, #gpu> {
   ^bb0(%a: tensor<9x30xf32, #gpu>):

@@ -24,6 +24,8 @@ Status emitPlane(KernelBuilder &kernel);
 Status emitTeamRow(KernelBuilder &kernel);
 /// Columns that the threads of a block share; the kernel's mapping is a TeamMapping of the whole block.
 Status emitBlockColumn(KernelBuilder &kernel);
+/// Lines that teams share, and columns that a thread has each; the kernel's mapping is a TeamMapping.
+Status emitTeamScan(KernelBuilder &kernel);
 } // namespace detail
 
 } // namespace weft::codegen

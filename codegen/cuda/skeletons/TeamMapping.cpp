@@ -65,7 +65,7 @@ Mapping::State TeamMapping::reduceLanes(KernelBuilder &kernel, State partial, Co
                                                : partial;
 }
 
-/// The value of another thread of the group: `by` places further, or that of its first.
+/// The value of another thread of the group: `by` places further or before, or that of number `by`.
 static Value shuffle(KernelBuilder &kernel, Value value, gpu::ShuffleMode mode, int64_t by, int64_t group) {
   if (matchPattern(value, m_Constant()))
     return value; // the same in every thread
@@ -76,6 +76,15 @@ static Value shuffle(KernelBuilder &kernel, Value value, gpu::ShuffleMode mode, 
   value = kernel.create<gpu::ShuffleOp>(value, static_cast<int32_t>(by), static_cast<int32_t>(group), mode)
               .getShuffleResult();
   return isNarrow ? kernel.create<arith::TruncIOp>(type, value).getResult() : value;
+}
+
+Value TeamMapping::earlier(KernelBuilder &kernel, Value value, int64_t by) const {
+  return shuffle(kernel, value, gpu::ShuffleMode::UP, by, std::min(team, ir::warpThreads));
+}
+
+Value TeamMapping::ofLast(KernelBuilder &kernel, Value value) const {
+  const int64_t group = std::min(team, ir::warpThreads);
+  return shuffle(kernel, value, gpu::ShuffleMode::IDX, group - 1, group);
 }
 
 Mapping::State TeamMapping::reduceGroup(KernelBuilder &kernel, State own, int64_t group,

@@ -34,6 +34,10 @@ public:
   /// The number of the thread in its team, and of its team in the block.
   mlir::Value member(KernelBuilder &kernel) const;
   mlir::Value teamInBlock(KernelBuilder &kernel) const;
+  /// A value that the team's thread `by` places before has, in the same warp; its own if there is none.
+  mlir::Value earlier(KernelBuilder &kernel, mlir::Value value, int64_t by) const;
+  /// A value that the last thread of the team in this warp has.
+  mlir::Value ofLast(KernelBuilder &kernel, mlir::Value value) const;
   int64_t teams() const { return ownThreads / team; }
 
 private:

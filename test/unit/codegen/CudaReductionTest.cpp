@@ -417,13 +417,77 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CudaColumns,
                                   std::to_string(m.inner);
                          });
 
+constexpr const char *lineText =
+    R"(weft.func @main(%x: tensor<OxRxIxf32, #weft.device<cuda:0>>) -> tensor<OxRxIxf32, #weft.device<cuda:0>> {
+      %1 = weft.cumsum %x, dim = 1 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+      weft.return %1 : tensor<OxRxIxf32, #weft.device<cuda:0>>
+    })";
+
+class CudaScans : public ::testing::TestWithParam<Matrix> {
+protected:
+  void SetUp() override {
+    if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
+      GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+  }
+};
+
+/// Sums of f32 and products of i16, in both directions, with and without the element itself.
+TEST_P(CudaScans, RunningSumsAndProducts) {
+  const Matrix m = GetParam();
+  for (const char *flags : {"", " exclusive", " reverse", " reverse exclusive"})
+    for (const bool whole : {false, true}) {
+      const std::string type =
+          std::string("tensor<OxRxIx") + (whole ? "i16" : "f32") + ", #weft.device<cuda:0>>";
+      const std::string text = "weft.func @main(%x: " + type + ") -> " + type +
+                               " {\n  %0 = weft.neg %x : " + type + "\n  %1 = weft." +
+                               (whole ? "cumprod" : "cumsum") + " %0, dim = 1" + flags + " : " + type +
+                               "\n  %2 = weft.neg %1 : " + type + "\n  weft.return %2 : " + type + "\n}";
+      FusedProgram program(matrixText(text.c_str(), m), ir::FusionKind::scan);
+      ASSERT_TRUE(program.valid()) << text;
+      const auto arguments = program.randomArguments(9);
+      choose(program);
+      const Bytes bytes = runEveryMode(program, arguments);
+      ASSERT_FALSE(bytes.empty());
+      const ir::Literal found = literalsOf(program, bytes)[0];
+      if (whole) {
+        EXPECT_EQ(found.whole, program.interpret(arguments)[0].whole) << flags;
+        continue;
+      }
+      FusedProgram wide(replaced(matrixText(text.c_str(), m), {{"f32", "f64"}}), ir::FusionKind::scan);
+      const auto expected = wide.interpret(widened(arguments));
+      // An element takes part in its thread's sum, in those of the shifts and of the warps, and in all
+      // carries.
+      const double chunk = static_cast<double>(ir::scanTeam(m.rows) * ir::scanVector(m.rows));
+      const double additions =
+          m.inner == 1 ? static_cast<double>(m.rows) / chunk + 24 : static_cast<double>(m.rows);
+      for (size_t i = 0; i < found.real.size(); ++i) {
+        // The magnitude of what is added is at most 2 for each element of a line.
+        expectNear(found, expected[0], i, additions * unit * 2 * static_cast<double>(m.rows));
+      }
+    }
+}
+
+// Parts of a warp, a warp and blocks, with and without vectors and a rest of a chunk; columns.
+INSTANTIATE_TEST_SUITE_P(Shapes, CudaScans,
+                         ::testing::Values(Matrix{1, 1, 1}, Matrix{5, 3, 1}, Matrix{3, 4, 1},
+                                           Matrix{7, 130, 1}, Matrix{133, 128, 1}, Matrix{2, 1000, 1},
+                                           Matrix{2, 1024, 1}, Matrix{1, 1025, 1}, Matrix{1, 3072, 1},
+                                           Matrix{2, 5000, 1}, Matrix{3, 17, 205}, Matrix{1, 40, 512},
+                                           Matrix{2, 1, 6}),
+                         [](const auto &info) {
+                           const Matrix &m = info.param;
+                           return std::to_string(m.outer) + "_" + std::to_string(m.rows) + "_" +
+                                  std::to_string(m.inner);
+                         });
+
 /// A kernel without one of its barriers has a race, which race mode finds.
 TEST(CudaReductions, EveryBarrierIsNeeded) {
   if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
     GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
   for (const auto &[text, kind] :
        {std::pair(rowsText(softmaxText, 2, 2000), ir::FusionKind::row),
-        std::pair(matrixText(middleSoftmaxText, {1, 40, 32}), ir::FusionKind::column)}) {
+        std::pair(matrixText(middleSoftmaxText, {1, 40, 32}), ir::FusionKind::column),
+        std::pair(matrixText(lineText, {1, 3000, 1}), ir::FusionKind::scan)}) {
     FusedProgram program(text, kind);
     ASSERT_TRUE(program.valid());
     const auto arguments = program.randomArguments(6);
