@@ -1,0 +1,394 @@
+//===- ContractionSchedule.cpp --------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/contractions/ContractionSchedule.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::codegen {
+
+using Wide = __int128;
+
+/// Bytes of one access, and of the rows between which padding prevents bank conflicts.
+static constexpr int64_t accessBytes = 16, rowBytes = 128;
+/// The most blocks of a grid along x.
+static constexpr int64_t mostBlocks = std::numeric_limits<int32_t>::max();
+/// Registers of a thread beside sums and operands: addresses and counters.
+static constexpr int64_t otherRegisters = 48;
+
+static int64_t bytesOf(DType dtype) { return static_cast<int64_t>(itemsize(dtype)); }
+static int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/// 90 for "sm_90".
+static int64_t architectureOf(const ir::TargetDescription &device) {
+  int64_t number = 0;
+  llvm::StringRef(device.name).drop_front(3).getAsInteger(10, number);
+  return number;
+}
+
+/// m16n8k16 of halves and m16n8k32 of bytes are from sm_80 on.
+static bool hasMatrixUnits(DType dtype, const ir::TargetDescription &device) {
+  const bool type = isHalf(dtype) || dtype == DType::i8 || dtype == DType::ui8;
+  return type && architectureOf(device) >= 80;
+}
+
+std::string ContractionSchedule::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto tile = [&](const char *name, const TileCopy &copy) {
+    os << ", " << name << " " << (copy.alongK ? "along k" : "across k") << (copy.turned ? ", turned" : "")
+       << (copy.async   ? ", async"
+           : copy.early ? ", early"
+                        : "")
+       << " by " << copy.vector << " + " << copy.pad;
+  };
+  os << (matrixUnits ? "mma " : "fma ") << blockM << "x" << blockN << "x" << blockK << ", warps " << warpM
+     << "x" << warpN << ", " << stages << " stages, depth " << depth;
+  tile("a", a);
+  tile("b", b);
+  os << ", c by " << vectorC << (wideIndex ? ", 64-bit index" : "");
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts about a contraction
+//===----------------------------------------------------------------------===//
+
+/// Whether accesses of `vector` elements along the dimension `along` of `strides` are aligned.
+static bool allowsVector(const CudaContraction &c, const std::array<Extent, 3> &strides, size_t along,
+                         int64_t vector) {
+  if (vector == 1)
+    return true;
+  if (!strides[along].is(1) || c.alignment % (vector * bytesOf(c.dtype)) != 0)
+    return false;
+  const size_t across = along == 1 ? 2 : 1;
+  return strides[across].isMultipleOf(vector) && (c.batch.is(1) || strides[0].isMultipleOf(vector));
+}
+
+static int64_t widestVector(const CudaContraction &c, const std::array<Extent, 3> &strides, size_t along,
+                            int64_t most) {
+  int64_t vector = most;
+  while (vector > 1 && !allowsVector(c, strides, along, vector))
+    vector /= 2;
+  return vector;
+}
+
+/// Whether offsets within one matrix of an operand, to the end of its last tile, have 32 bits.
+static bool fitsInt(const Extent &rows, const Extent &rowStride, int64_t rowTile, const Extent &columns,
+                    const Extent &columnStride, int64_t columnTile) {
+  for (const Extent &extent : {rows, rowStride, columns, columnStride})
+    if (extent.isParameter)
+      return false;
+  const Wide last = (Wide(rows.value) + rowTile) * rowStride.value +
+                    (Wide(columns.value) + columnTile) * columnStride.value;
+  return rows.value + Wide(rowTile) <= mostBlocks && columns.value + Wide(columnTile) <= mostBlocks &&
+         last <= mostBlocks;
+}
+
+static bool needsWideIndex(const CudaContraction &c, const ContractionSchedule &s) {
+  // Tiles are read ahead, by as many as there are stages.
+  const int64_t ahead = s.blockK * s.stages;
+  return !fitsInt(c.m, c.aStrides[1], s.blockM, c.k, c.aStrides[2], ahead) ||
+         !fitsInt(c.k, c.bStrides[1], ahead, c.n, c.bStrides[2], s.blockN) ||
+         !fitsInt(c.m, c.cStrides[1], s.blockM, c.n, c.cStrides[2], s.blockN);
+}
+
+/// Registers of a thread for sums and operands.
+static int64_t workingRegisters(const CudaContraction &c, const ContractionSchedule &s) {
+  const int64_t words = bytesOf(c.dtype) == 8 ? 2 : 1, sums = s.warpM * s.warpN / 32 * words;
+  int64_t staged = 0;
+  const auto add = [&](const TileCopy &copy, int64_t elements) {
+    const int64_t perThread = ceilDiv(elements, s.threads() * copy.vector) * copy.vector;
+    if (copy.early)
+      staged += copy.vector == 1 ? perThread * words : ceilDiv(perThread * bytesOf(c.dtype), 4);
+  };
+  add(s.a, s.blockM * s.blockK);
+  add(s.b, s.blockN * s.blockK);
+  if (s.matrixUnits)
+    return sums + staged + s.warpM / 16 * 4 + s.warpN / 8 * 2;
+  return sums + staged + (s.warpM / 4 + s.warpN / 8) * s.depth * words;
+}
+
+//===----------------------------------------------------------------------===//
+// Proof
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The first number of a schedule that is wrong.
+class Verifier {
+public:
+  Verifier(const ContractionSchedule &s, const CudaContraction &c, const ir::TargetDescription &device)
+      : s(s), c(c), device(device) {}
+
+  Status verify() {
+    if (Status status = verifyContraction(); !status)
+      return status;
+    if (Status status = verifyTiles(); !status)
+      return status;
+    if (Status status = verifyCopy("a", s.a, c.aStrides, 1, s.blockM, s.pitchA()); !status)
+      return status;
+    if (Status status = verifyCopy("b", s.b, c.bStrides, 2, s.blockN, s.pitchB()); !status)
+      return status;
+    return verifyLimits();
+  }
+
+private:
+  Status wrong(const std::string &what) const {
+    return Status::error("the schedule " + s.str() + " of a contraction of " + std::string(name(c.dtype)) +
+                         " is wrong: " + what);
+  }
+
+  Status verifyContraction() const {
+    if (device.isCpu())
+      return Status::error("contractions are compiled for CUDA devices, not for " + device.fullName());
+    if (c.dtype == DType::i1)
+      return Status::error("no contraction of element type i1");
+    for (const Extent *extent :
+         {&c.batch, &c.m, &c.n, &c.k, &c.aStrides[0], &c.aStrides[1], &c.aStrides[2], &c.bStrides[0],
+          &c.bStrides[1], &c.bStrides[2], &c.cStrides[0], &c.cStrides[1], &c.cStrides[2]})
+      if (extent->value < 0 || extent->divisor < 1)
+        return Status::error("contraction with a negative extent or stride " + std::to_string(extent->value));
+    if (c.alignment < bytesOf(c.dtype) || c.alignment % bytesOf(c.dtype) != 0)
+      return Status::error("contraction of " + std::string(name(c.dtype)) + " aligned to " +
+                           std::to_string(c.alignment) + " bytes");
+    return {};
+  }
+
+  Status verifyTiles() const {
+    for (auto [label, number] :
+         {std::pair("a block", std::min({s.blockM, s.blockN, s.blockK})),
+          std::pair("a warp", std::min(s.warpM, s.warpN)), std::pair("depth", s.depth)})
+      if (number < 1)
+        return wrong(std::string(label) + " has nothing to do");
+    if (std::max({s.blockM, s.blockN, s.blockK}) > 1024)
+      return wrong("a side of a block is longer than 1024");
+    if (s.blockM % s.warpM != 0 || s.blockN % s.warpN != 0)
+      return wrong("a block is not made of whole warps");
+    if (s.threads() > device.blockThreads)
+      return wrong("a block has " + std::to_string(s.threads()) + " threads, more than " +
+                   std::to_string(device.blockThreads));
+    if (s.stages < 2 || s.stages > 8)
+      return wrong("there must be 2 to 8 stages");
+    return s.matrixUnits ? verifyMatrixUnits() : verifyPlainUnits();
+  }
+
+  Status verifyMatrixUnits() const {
+    if (!hasMatrixUnits(c.dtype, device))
+      return wrong(std::string(device.name) + " multiplies no matrices of this type");
+    if (s.warpM % 16 != 0 || s.warpN % 16 != 0 || s.blockK * bytesOf(c.dtype) % 32 != 0)
+      return wrong("a warp must multiply tiles of 16 x 16, and 32 bytes of k at a time");
+    if (bytesOf(c.dtype) == 1 && !(s.a.alongK && s.b.alongK))
+      return wrong("bytes are multiplied from tiles along k");
+    if (s.vectorC > 2)
+      return wrong("a thread has two columns beside each other");
+    return {};
+  }
+
+  Status verifyPlainUnits() const {
+    if (s.warpM % 4 != 0 || s.warpN % 8 != 0)
+      return wrong("a warp has 4 x 8 threads");
+    if (s.blockK % s.depth != 0)
+      return wrong("depth must divide the block's k");
+    const int64_t bytes = bytesOf(c.dtype);
+    if ((s.depth & (s.depth - 1)) != 0 || s.depth * bytes > accessBytes)
+      return wrong("depth must be a power of two, and no more than one access");
+    // A thread has whole groups of neighbouring columns.
+    if (s.vectorC > 1 && (s.b.alongK || groupOf(s.warpN / 8) % s.vectorC != 0))
+      return wrong("a thread has not so many columns beside each other");
+    return {};
+  }
+
+  int64_t groupOf(int64_t elements) const {
+    int64_t group = accessBytes / bytesOf(c.dtype);
+    while (elements % group != 0)
+      group /= 2;
+    return group;
+  }
+
+  Status verifyCopy(const char *operand, const TileCopy &copy, const std::array<Extent, 3> &strides,
+                    size_t freeDim, int64_t freeTile, int64_t pitch) const {
+    const std::string who = std::string(operand) + ": ";
+    const int64_t bytes = bytesOf(c.dtype), piece = copy.vector * bytes;
+    if (copy.vector < 1 || (copy.vector & (copy.vector - 1)) != 0 || piece > accessBytes)
+      return wrong(who + "an access has 1, 2, 4, 8 or 16 bytes");
+    const bool memoryAlongK = copy.alongK != copy.turned;
+    const size_t along = memoryAlongK ? (freeDim == 1 ? 2 : 1) : freeDim;
+    if (!allowsVector(c, strides, along, copy.vector))
+      return wrong(who + "strides or alignment do not allow accesses of " + std::to_string(copy.vector) +
+                   " elements");
+    if ((memoryAlongK ? s.blockK : freeTile) % copy.vector != 0)
+      return wrong(who + "a row of a tile is not made of whole accesses");
+    if (copy.async && (architectureOf(device) < 80 || piece < 4 || copy.turned))
+      return wrong(who + "cp.async copies 4, 8 or 16 bytes as they are, from sm_80 on");
+    if (copy.async && copy.early)
+      return wrong(who + "cp.async leaves nothing in registers");
+    if (copy.pad < 0 || copy.pad > 1024)
+      return wrong(who + "padding is from 0 to 1024 elements");
+    // Rows begin at multiples of an access. Eight successive rows are read at once: their first 16 bytes
+    // are in different banks if the pitch is an odd number of accesses.
+    if (pitch * bytes % accessBytes != 0)
+      return wrong(who + "rows of a tile are not aligned to 16 bytes");
+    if ((s.matrixUnits || copy.alongK) && pitch * bytes / accessBytes % 2 == 0)
+      return wrong(who + "rows of a tile have bank conflicts");
+    return {};
+  }
+
+  Status verifyLimits() const {
+    if (s.vectorC < 1 || (s.vectorC & (s.vectorC - 1)) != 0 || s.vectorC * bytesOf(c.dtype) > accessBytes ||
+        (s.vectorC > 1 && (!allowsVector(c, c.cStrides, 2, s.vectorC) || !c.n.isMultipleOf(s.vectorC))))
+      return wrong("the result cannot be written by accesses of " + std::to_string(s.vectorC) + " elements");
+    if (s.sharedBytes(c.dtype) > device.blockSharedBytes)
+      return wrong("a block needs " + std::to_string(s.sharedBytes(c.dtype)) +
+                   " bytes of shared memory, of " + std::to_string(device.blockSharedBytes));
+    const int64_t registers = workingRegisters(c, s) + otherRegisters;
+    const int64_t budget = std::min(device.threadRegisters, device.coreRegisters / s.threads() / 8 * 8);
+    if (registers > budget)
+      return wrong("a thread needs about " + std::to_string(registers) + " registers, of " +
+                   std::to_string(budget));
+    if (!s.wideIndex && needsWideIndex(c, s))
+      return wrong("offsets do not fit into 32 bits");
+    if (!c.batch.isParameter && !c.m.isParameter && !c.n.isParameter)
+      return contractionBlocks(s, c.batch.value, c.m.value, c.n.value).status();
+    return {};
+  }
+
+  const ContractionSchedule &s;
+  const CudaContraction &c;
+  const ir::TargetDescription &device;
+};
+} // namespace
+
+Status verifyContractionSchedule(const ContractionSchedule &schedule, const CudaContraction &contraction,
+                                 const ir::TargetDescription &device) {
+  return Verifier(schedule, contraction, device).verify();
+}
+
+Expected<int64_t> contractionBlocks(const ContractionSchedule &schedule, int64_t batch, int64_t m,
+                                    int64_t n) {
+  const Wide blocks = Wide(batch) * ceilDiv(m, schedule.blockM) * ceilDiv(n, schedule.blockN);
+  if (blocks > mostBlocks)
+    return Status::error("a contraction of " + std::to_string(batch) + " x " + std::to_string(m) + " x " +
+                         std::to_string(n) + " elements needs more than 2^31 - 1 blocks of threads");
+  return static_cast<int64_t>(blocks);
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Tiles {
+  int64_t blockM, blockN, warpM, warpN;
+};
+} // namespace
+
+/// From the largest to the smallest; the long ones are for products with a vector.
+static constexpr Tiles matrixTiles[] = {{128, 128, 64, 32}, {128, 64, 32, 32}, {64, 64, 32, 32},
+                                        {32, 64, 16, 32},   {16, 64, 16, 16},  {64, 16, 16, 16}};
+static constexpr Tiles plainTiles[] = {{128, 128, 32, 64}, {64, 64, 32, 32}, {32, 64, 16, 32},
+                                       {32, 32, 16, 16},   {4, 64, 4, 16},   {64, 8, 16, 8}};
+
+/// The tiles with the least work of the multiprocessor that has most. A block multiplies its tile, also
+/// where it lies outside of the result, and reads both operands, which counts as many steps as 32 products.
+static Tiles chooseTiles(const CudaContraction &c, llvm::ArrayRef<Tiles> known, int64_t largest,
+                         const ir::TargetDescription &device) {
+  Tiles best = known.back();
+  Wide least = -1;
+  for (const Tiles &tiles : known) {
+    if (tiles.blockM * tiles.blockN > largest)
+      continue;
+    const Wide blocks = Wide(std::max<int64_t>(c.batch.value, 1)) *
+                        ceilDiv(std::max<int64_t>(c.m.value, 1), tiles.blockM) *
+                        ceilDiv(std::max<int64_t>(c.n.value, 1), tiles.blockN);
+    const Wide cost = (blocks + device.cores - 1) / device.cores *
+                      (tiles.blockM * tiles.blockN + 32 * (tiles.blockM + tiles.blockN));
+    if (least < 0 || cost < least) {
+      best = tiles;
+      least = cost;
+    }
+  }
+  return best;
+}
+
+/// How an operand comes to shared memory whose free dimension is `freeDim` of its strides.
+static TileCopy chooseCopy(const CudaContraction &c, const std::array<Extent, 3> &strides, size_t freeDim,
+                           bool alwaysAlongK, const ir::TargetDescription &device) {
+  const size_t k = freeDim == 1 ? 2 : 1;
+  const int64_t bytes = bytesOf(c.dtype), most = accessBytes / bytes;
+  const bool memoryAlongK = strides[k].is(1) || !strides[freeDim].is(1);
+  TileCopy copy;
+  copy.alongK = memoryAlongK || alwaysAlongK;
+  copy.turned = copy.alongK != memoryAlongK;
+  // A turned tile is stored element by element, for which wide loads take registers and give little.
+  copy.vector =
+      widestVector(c, strides, memoryAlongK ? k : freeDim, copy.turned ? std::min<int64_t>(most, 4) : most);
+  copy.async = architectureOf(device) >= 80 && !copy.turned && copy.vector * bytes >= 4;
+  return copy;
+}
+
+/// Fits a copy to its tile, whose rows in shared memory have `row` elements and begin at multiples of an
+/// access; an odd number of accesses apart where eight rows are read at once. `along` is the extent of the
+/// tile in the order of global memory. Few accesses of a thread are read early: it waits for many at once.
+static void fitCopy(TileCopy &copy, int64_t along, int64_t row, bool readsRows, int64_t bytes,
+                    int64_t elementsPerThread) {
+  copy.vector = std::min(copy.vector, along);
+  copy.async &= copy.vector * bytes >= 4;
+  copy.early = !copy.async && elementsPerThread <= 8 * copy.vector;
+  const int64_t accesses = ceilDiv(row * bytes, accessBytes);
+  copy.pad = (accesses + (readsRows && accesses % 2 == 0)) * accessBytes / bytes - row;
+}
+
+Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c,
+                                                        const ir::TargetDescription &device) {
+  if (device.isCpu() || c.dtype == DType::i1)
+    return verifyContractionSchedule({}, c, device);
+  const int64_t bytes = bytesOf(c.dtype);
+  ContractionSchedule s;
+  s.matrixUnits = hasMatrixUnits(c.dtype, device);
+  const bool alwaysAlongK = s.matrixUnits && bytes == 1;
+  s.a = chooseCopy(c, c.aStrides, 1, alwaysAlongK, device);
+  s.b = chooseCopy(c, c.bStrides, 2, alwaysAlongK, device);
+  // Sums of 64 bits take two registers; single elements on their way to shared memory take one each.
+  const bool staged = !s.a.async || !s.b.async;
+  const int64_t largest = bytes == 8 ? 64 * 64 : staged ? 128 * 64 : 128 * 128;
+  const Tiles tiles = s.matrixUnits ? chooseTiles(c, matrixTiles, largest, device)
+                                    : chooseTiles(c, plainTiles, largest, device);
+  s.blockM = tiles.blockM;
+  s.blockN = tiles.blockN;
+  s.warpM = tiles.warpM;
+  s.warpN = tiles.warpN;
+  s.blockK = std::min<int64_t>(rowBytes / bytes, staged || !s.matrixUnits ? 32 : 64);
+  if (s.matrixUnits && bytes == 1)
+    s.blockK = 64;
+  const auto fit = [&](TileCopy &copy, int64_t tile) {
+    fitCopy(copy, copy.alongK != copy.turned ? s.blockK : tile, copy.alongK ? s.blockK : tile,
+            s.matrixUnits || copy.alongK, bytes, ceilDiv(tile * s.blockK, s.threads()));
+  };
+  fit(s.a, s.blockM);
+  fit(s.b, s.blockN);
+  s.depth = s.matrixUnits ? 1 : std::min<int64_t>(s.a.alongK && s.b.alongK ? 2 : 4, accessBytes / bytes);
+  // Wider accesses than a thread's neighbouring columns, or with columns left over, are not possible.
+  int64_t columns = s.matrixUnits ? 2 : s.b.alongK ? 1 : std::min(accessBytes / bytes, s.warpN / 8);
+  while (columns > 1 && (!allowsVector(c, c.cStrides, 2, columns) || !c.n.isMultipleOf(columns)))
+    columns /= 2;
+  s.vectorC = columns;
+  // A third stage, unless a second block of a multiprocessor, for which there are registers, would have no
+  // room.
+  s.stages = 3;
+  const int64_t registers = s.threads() * (workingRegisters(c, s) + otherRegisters);
+  const int64_t together = std::clamp<int64_t>(device.coreRegisters / registers, 1, 2);
+  if (together * (s.sharedBytes(c.dtype) + device.reservedSharedBytes) > device.coreSharedBytes || staged)
+    s.stages = 2;
+  s.wideIndex = needsWideIndex(c, s);
+  if (Status status = verifyContractionSchedule(s, c, device); !status)
+    return status;
+  return s;
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,93 @@
+//===- EmitContractions.cpp -----------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/contractions/EmitContractions.h"
+
+#include "codegen/cuda/contractions/PrintContraction.h"
+#include "ir/Contraction.h"
+#include "ir/Decisions.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+/// A size that is known when the program is compiled is a number in the kernel.
+static Extent extentOf(ir::Size size, const ir::SymbolRanges &ranges) {
+  if (const std::optional<int64_t> number = size.number())
+    return Extent::number(*number);
+  return Extent::parameter(ranges.largest(size), std::max<int64_t>(ir::contentOf(size), 1));
+}
+
+Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op) {
+  const std::optional<ir::ContractionShape> shape = ir::getContractionShape(op);
+  if (!shape)
+    return Status::error("an operand must be transposed before it can be multiplied; run "
+                         "--weft-canonicalize-contractions");
+  const ir::SymbolRanges ranges = ir::rangesOf(op);
+  CudaContraction product;
+  product.dtype = ir::dtypeOf(op.getType());
+  product.batch = extentOf(shape->batch, ranges);
+  product.m = extentOf(shape->m, ranges);
+  product.n = extentOf(shape->n, ranges);
+  product.k = extentOf(shape->k, ranges);
+  for (size_t i = 0; i < 3; ++i) {
+    product.aStrides[i] = extentOf(shape->aStrides[i], ranges);
+    product.bStrides[i] = extentOf(shape->bStrides[i], ranges);
+    product.cStrides[i] = extentOf(shape->cStrides[i], ranges);
+  }
+  product.bias = op.getBias() != nullptr;
+  product.residual = op.getResidual() != nullptr;
+  product.relu = op.getRelu();
+  std::vector<CudaContraction> products = {product};
+  product.bias = product.relu = false;
+  product.residual = true;
+  products.resize(1 + op.getMore().size() / 2, product);
+  return products;
+}
+
+Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, const ir::Target &target) {
+  std::vector<EmittedContraction> emitted;
+  llvm::StringMap<size_t> byText;
+  for (auto function : module.getOps<ir::FuncOp>()) {
+    unsigned number = 0;
+    for (auto op : function.getOps<ir::DotGeneralOp>()) {
+      const ir::TargetDescription *device = target.find(ir::deviceOf(op.getType()));
+      if (!device || device->isCpu())
+        continue;
+      auto fail = [&](const Status &status) {
+        return status.context("at " + ir::locationText(op.getLoc()) + ": ");
+      };
+      Expected<std::vector<CudaContraction>> products = describeContraction(op);
+      if (!products)
+        return fail(products.status());
+      for (const CudaContraction &product : *products) {
+        Expected<ContractionSchedule> schedule = chooseContractionSchedule(product, *device);
+        if (!schedule)
+          return fail(schedule.status());
+        Expected<std::string> text = printContraction(product, *schedule, *device);
+        if (!text)
+          return fail(text.status());
+        auto [it, inserted] = byText.try_emplace(*text, emitted.size());
+        if (inserted) {
+          EmittedContraction &made = emitted.emplace_back();
+          made.symbol = (function.getName() + ".contraction." + Twine(number)).str();
+          made.text = std::move(*text);
+          made.schedule = *schedule;
+          made.sharedBytes = schedule->sharedBytes(product.dtype);
+          if (std::string line = ir::locationText(op.getLoc()); !line.empty())
+            made.lines.push_back(std::move(line));
+        }
+        ++emitted[it->second].launches;
+        ++number;
+      }
+    }
+  }
+  return emitted;
+}
+
+} // namespace weft::codegen
