@@ -10,6 +10,7 @@
 #include "codegen/HostLibrary.h"
 #include "codegen/cpu/LowerKernel.h"
 #include "codegen/cuda/CudaCompiler.h"
+#include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Decisions.h"
 #include "ir/Target.h"
@@ -72,6 +73,20 @@ std::string reportOf(const codegen::CudaKernel &kernel, const ir::TargetDescript
   return text;
 }
 
+/// One of the forms that NVRTC makes.
+Expected<std::string> formOf(const codegen::CudaKernel &kernel, const std::string &form,
+                             const ir::TargetDescription &device) {
+  return form == "ptx"    ? kernel.ptx
+         : form == "sass" ? codegen::disassemble(kernel.cubin)
+                          : Expected<std::string>(reportOf(kernel, device));
+}
+
+void printHeader(const std::string &symbol, unsigned launches, const std::vector<std::string> &lines) {
+  std::printf("// %s, %s\n", symbol.c_str(), ir::amountText(launches, "launch").c_str());
+  for (const std::string &line : lines)
+    std::printf("// from %s\n", line.c_str());
+}
+
 Status printForCuda(const Emitted &kernels, const std::string &form, const ir::TargetDescription &device) {
   for (const codegen::EmittedKernel &kernel : kernels) {
     Expected<std::string> text = std::string();
@@ -87,16 +102,39 @@ Status printForCuda(const Emitted &kernels, const std::string &form, const ir::T
       auto made = compiled(*kernel.module, *compiler);
       if (!made)
         return made.status();
-      text = form == "ptx"    ? made->ptx
-             : form == "sass" ? codegen::disassemble(made->cubin)
-                              : Expected<std::string>(reportOf(*made, device));
+      text = formOf(*made, form, device);
     }
     if (!text)
       return text.status();
-    std::printf("// %s, %s\n", kernel.symbol.c_str(), ir::amountText(kernel.launches, "launch").c_str());
-    for (const std::string &line : kernel.lines)
-      std::printf("// from %s\n", line.c_str());
+    printHeader(kernel.symbol, kernel.launches, kernel.lines);
     std::printf("%s\n", text->c_str());
+  }
+  return {};
+}
+
+/// Kernels of contractions have no kernel IR: their schedules stand for it.
+Status printContractions(const std::vector<codegen::EmittedContraction> &kernels, const std::string &form,
+                         const ir::TargetDescription &device) {
+  for (const codegen::EmittedContraction &kernel : kernels) {
+    Expected<std::string> text = form == "kernel" ? std::string() : kernel.text;
+    if (form != "kernel" && form != "cuda") {
+      auto compiler = codegen::CudaTextCompiler::make(device.name);
+      if (!compiler)
+        return compiler.status();
+      auto object = codegen::KernelCache::global().get(kernel.text, kernel.symbol, *compiler);
+      if (!object)
+        return object.status();
+      auto made = codegen::CudaKernel::deserialize(**object);
+      if (!made)
+        return made.status();
+      // What a launch asks for, ptxas does not see.
+      made->resources.sharedBytes += static_cast<uint32_t>(kernel.sharedBytes);
+      text = formOf(*made, form, device);
+    }
+    if (!text)
+      return text.status();
+    printHeader(kernel.symbol, kernel.launches, kernel.lines);
+    std::printf("// %s\n%s\n", kernel.schedule.str().c_str(), text->c_str());
   }
   return {};
 }
@@ -131,7 +169,14 @@ Status printKernels(const Arguments &arguments) {
   if (!kernels)
     return kernels.status();
   const std::string chosen = form.empty() ? forms.front() : form;
-  return cuda ? printForCuda(*kernels, chosen, *cuda) : printForCpu(*kernels, chosen, *level);
+  if (!cuda)
+    return printForCpu(*kernels, chosen, *level);
+  auto contractions = codegen::emitContractions(*program.module, *target);
+  if (!contractions)
+    return contractions.status();
+  if (Status status = printForCuda(*kernels, chosen, *cuda); !status)
+    return status;
+  return printContractions(*contractions, chosen, *cuda);
 }
 
 } // namespace
