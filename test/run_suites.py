@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build")
 RELEASE = os.path.join(BUILD, "release")
 LOGS = os.path.join(BUILD, "logs")
+NO_NVRTC = 77  # the exit code of programs that need it
 CLOSING_LINE = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.MULTILINE)
 FUZZ_SECONDS = {"ci": 60, "full": 300}
 # A hang must not hold up CI until someone looks.
@@ -372,6 +373,32 @@ def random(level):
     return counts
 
 
+def cuda(level):
+    """Kernels for GPUs, made by NVRTC, on the engine of docs/cudasim.md beside the CPU: random programs, and those of our
+    own tests, examples and benchmark. Their single kernels are a GoogleTest program, of the suite `unit`."""
+    program = os.path.join(RELEASE, "bin", "weft-cuda-kernels")
+    if not os.path.exists(program):
+        return failure(f"no weft-cuda-kernels in {RELEASE}/bin: it was not built")
+    if run("cuda-nvrtc", [program, "--count=0"]).code == NO_NVRTC:
+        say("    cuda: skipped, for want of NVRTC")
+        return Counts(skipped=1)
+    shards = os.cpu_count() or 1
+    count = {"quick": 40, "default": 200, "ci": 400, "full": 2000}[level] // shards
+
+    def part(shard):
+        command = [program, f"--count={count}", f"--seed={1 + shard * count}", "--threads=1"]
+        if level == "full":
+            command.append("--race=1")
+        return closing_line(f"cuda-random-{shard}", command, timeout=2 * HOUR)
+
+    counts = side_by_side([functools.partial(part, shard) for shard in range(shards)])
+    if level in ("ci", "full"):
+        driver = os.path.join(ROOT, "test", "cudasim", "kernels", "programs.py")
+        counts += closing_line("cuda-programs", [sys.executable, driver, "--build", RELEASE, "--part", level],
+                               timeout=4 * HOUR)
+    return counts
+
+
 def interface_programs(level):
     """Programs as a user writes them, lazy, computed at every step and compiled, whether calls run on their caller or on
     a queue."""
@@ -619,6 +646,7 @@ SUITES = [
     ("install", ("default", "ci", "full"), install),
     ("random", ("quick", "default", "ci", "full"), random),
     ("mutated", ("quick", "default", "ci", "full"), mutated),
+    ("cuda", ("quick", "default", "ci", "full"), cuda),
     ("parity", ("parity", "ci", "full"), parity),
     ("sanitizers", ("ci", "full"), sanitizers),
     ("static", ("full",), static),

@@ -51,7 +51,10 @@ private:
                                                uint64_t seed);
   Status compare(const CudaProgram &program, llvm::ArrayRef<ir::Literal> found,
                  llvm::ArrayRef<ir::Literal> expected);
-  std::optional<randomtest::Failure> checkStatic(mlir::ModuleOp module, uint64_t seed);
+  /// Checks a program whose sizes are numbers; `compiled` is what runs on the engine.
+  std::optional<randomtest::Failure> checkStatic(mlir::ModuleOp module, uint64_t seed,
+                                                 mlir::ModuleOp compiled);
+  std::optional<std::string> checkSameBits(mlir::ModuleOp module, mlir::ModuleOp twin, uint64_t seed);
 
   CheckOptions options;
   CheckCounts counted;
