@@ -79,8 +79,9 @@ struct QueueState {
   uint64_t issued = 0;                   // the last place whose work has run or was issued
   std::shared_ptr<IssuedWork> in_flight; // a list of the work from completed + 1 to `issued`
   IssuedWork *last_in_flight = nullptr;
-  bool finishing = false; // a thread is in finish_first()
-  uint64_t granted = 0;   // on an external queue: the caller's place that the executor has reached
+  std::atomic<bool> any_in_flight{false}; // whether there is work in that list
+  bool finishing = false;                 // a thread is in finish_first()
+  uint64_t granted = 0; // on an external queue: the caller's place that the executor has reached
   bool stopping = false;
   Queue::Post post; // of an external queue
   Ticket before;    // must be done before any work of this queue runs
@@ -140,6 +141,7 @@ struct QueueState {
     IssuedWork *const last = added.get();
     (in_flight ? last_in_flight->next_ : in_flight) = std::move(added);
     last_in_flight = last;
+    any_in_flight.store(true, std::memory_order_relaxed);
     changed.notify_all();
   }
   void issue_work(Work &next, std::unique_lock<std::mutex> &lock);

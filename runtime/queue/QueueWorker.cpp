@@ -56,6 +56,7 @@ void QueueState::finish_first(std::unique_lock<std::mutex> &lock) {
   work->finish();
   lock.lock();
   in_flight = std::move(work->next_);
+  any_in_flight.store(in_flight != nullptr, std::memory_order_relaxed);
   lock.unlock();
   // Buffers that only this work kept alive return to the allocator before the work counts as done.
   work = nullptr;
