@@ -41,8 +41,8 @@
 // random numbers.
 //
 // A reduction's shape and dtype determine its order. For the numbers that the order depends on (`lanes`,
-// `partials` and `rows`), the verifier accepts one value, the same for every target. No other number changes
-// a bit of a result.
+// `partials` and `rows`), the verifier accepts one value: the same for all CPUs, and where the threads of a
+// GPU share a task the one of ir/CudaReductions.h. No other number changes a bit of a result.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_SCHEDULE_H

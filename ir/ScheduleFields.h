@@ -33,14 +33,14 @@ enum class FusionKind : uint32_t;
 enum class ScheduleField : unsigned {
   threads,     ///< threads of a device that share a task; absent on a CPU, where a task has one thread
   vector,      ///< elements of one step of the innermost loop
-  chunk,       ///< elements of a task
+  chunk,       ///< elements of a task; of a row that threads share, those that they hold in registers
   tileRows,    ///< of a task that is a tile: its size in dimension `tileDim` of the domain
   tileColumns, ///< of a task that is a tile: its size in the innermost dimension that is not 1
   tileDim,     ///< the dimension of a tile's rows
   squares,     ///< the most operands that are transposed through scratch
-  lanes,       ///< lanes of a reduction along a row, or of a scan along a line
+  lanes,       ///< lanes of a reduction along a row, or of a scan along a line; threads that share it
   partials,    ///< partial results of a reduction along a row
-  rows,        ///< rows that a reduction down columns combines at a time
+  rows,        ///< rows that a reduction down columns combines at a time; threads that share a column
   block,       ///< columns of a task
   range,       ///< indices of the written dimension that a task writes to
   prefetch,    ///< distance of prefetches, in bytes; 0: none

@@ -43,7 +43,7 @@ public:
 private:
   /// One vector of the thread, or one of the last elements of the row.
   struct Part {
-    RowBody *body;
+    RowBody *body = nullptr;
     std::unique_ptr<BodyEmitter> emitter;
     Value column; ///< of the first element; of another one of the row if it is not `valid`
     Value valid;  ///< whether the thread has the part; null if all threads have
@@ -108,10 +108,14 @@ Status TeamRowEmitter::prepare() {
 void TeamRowEmitter::makeParts() {
   parts.clear();
   auto addPart = [&](RowBody &body, Value column, Value valid) {
-    parts.push_back({&body, std::make_unique<BodyEmitter>(kernel, body.graph), column, valid});
-    parts.back().emitter->setVar(body.row, row);
+    Part &part = parts.emplace_back();
+    part.body = &body;
+    part.emitter = std::make_unique<BodyEmitter>(kernel, body.graph);
+    part.column = column;
+    part.valid = valid;
+    part.emitter->setVar(body.row, row);
     if (column)
-      parts.back().emitter->setVar(body.column, column);
+      part.emitter->setVar(body.column, column);
   };
   auto isBelow = [&](Value at, int64_t end) -> Value {
     return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, at, kernel.index(end));
