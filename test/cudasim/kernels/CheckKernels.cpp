@@ -164,6 +164,10 @@ std::optional<Failure> KernelChecker::check(ModuleOp module, uint64_t seed) {
         return Failure{failure->stage + ", " + stage +
                            (compiled == module ? "" : ", which it was compiled for"),
                        failure->message};
+    // A dimension of one element is dropped where it is a number, so that a reduction of columns may become
+    // one of rows, which adds in another order: such results are only within the bounds.
+    if (size == 1)
+      continue;
     if (auto failure = checkSameBits(module, *twin, seed))
       return Failure{stage, *failure};
   }
