@@ -6,9 +6,9 @@
 // CHECK-LABEL: // bits.loop.0
 // CHECK: weft_kernel(unsigned char *b0)
 // CHECK: & 1) != 0
-weft.func @bits() -> tensor<5x8xi1, #cpu> {
-  %0 = weft.iota dim = 1 : tensor<5x8xi1, #cpu>
-  weft.return %0 : tensor<5x8xi1, #cpu>
+weft.func @bits() -> tensor<5x9xi1, #cpu> {
+  %0 = weft.iota dim = 1 : tensor<5x9xi1, #cpu>
+  weft.return %0 : tensor<5x9xi1, #cpu>
 }
 
 // CHECK-LABEL: // function.loop.0

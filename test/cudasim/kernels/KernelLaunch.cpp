@@ -157,12 +157,17 @@ Expected<Outcome> Run::once(const LaunchOptions &options, std::byte fill, uint64
   Memory memory(neededBytes());
   if (!kernel.module->load(memory))
     return problem("no memory for its variables");
+  // A kernel writes each element of its results, but need not read each of its operands.
+  const bool results = std::any_of(regions.begin(), regions.end(),
+                                   [](const Region &each) { return !each.read && each.bytes; });
+  auto mayBeCut = [&](const Region &region) { return !results || !region.read; };
   uint64_t largest = 0;
   for (const Region &region : regions)
-    largest = std::max(largest, region.bytes);
+    if (mayBeCut(region))
+      largest = std::max(largest, region.bytes);
   for (Region &region : regions) {
     // The spoilt bound is that of one region.
-    const bool cut = style.spoil == Spoil::bound && largest && region.bytes == largest;
+    const bool cut = style.spoil == Spoil::bound && largest && mayBeCut(region) && region.bytes == largest;
     largest = cut ? 0 : largest;
     const uint64_t bytes = region.bytes - cut, base = memory.allocate(region.shift + bytes);
     if (!base)

@@ -59,7 +59,7 @@ struct KernelCall {
 enum class Spoil {
   nothing,
   bit,  ///< the lowest bit of the last byte that it wrote
-  bound ///< the last byte of its largest operand is outside of memory
+  bound ///< the last byte of its largest result, or of its largest operand, is outside of memory
 };
 
 struct RunStyle {

@@ -80,7 +80,9 @@ class SeparateStream final : public runtime::DeviceStream {
 public:
   explicit SeparateStream(SeparateDevice &device) : device_(device) {}
   // Points keep the worker, and may be kept for longer than the stream.
-  ~SeparateStream() override { worker_->wait(worker_->submit([] {})); }
+  ~SeparateStream() override {
+    worker_->wait(worker_->submit([] {}));
+  }
 
   Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) override {
     submit([this, to, from, bytes, direction] {
