@@ -50,10 +50,16 @@ private:
   };
 
   bool isWhole(const Box &box) const { return box.rows == plane.rows && box.columns == plane.columns; }
+  /// Whether there are as many tasks as tiles. Where sizes are not known there may be more (planeTasks).
+  bool isExactlyTiled() const {
+    return plane.columns.isNumber() &&
+           (plane.rows.isNumber() || tileRows == 1 || ir::ceilDiv(plane.columns, tileColumns) == 1);
+  }
   bool everyThreadHasRows(const Box &box) const;
   SmallVector<Box> boxes();
   Status addPiece(const Box &box);
-  Bounds boundsWithin(Value low, int64_t extent, ir::Size begin, ir::Size size, ir::Size whole);
+  Bounds boundsWithin(Value low, int64_t extent, ir::Size begin, ir::Size size, ir::Size whole,
+                      bool isInside);
   void emitPiece(Piece &piece, BodyEmitter *vectors, BodyEmitter *singles);
   void emitColumns(const Piece &piece, Bounds columns, int64_t lanes,
                    llvm::function_ref<void(Value column)> body);
@@ -122,14 +128,15 @@ Status PlaneEmitter::addPiece(const Box &box) {
   return {};
 }
 
-/// The part of [low, low + extent) that lies in the box's [begin, begin + size), of `whole` in all.
+/// The part of [low, low + extent) that lies in the box's [begin, begin + size), of `whole` in all; `low` is
+/// a multiple of `extent`, and below `whole` if it is inside.
 PlaneEmitter::Bounds PlaneEmitter::boundsWithin(Value low, int64_t extent, ir::Size begin, ir::Size size,
-                                                ir::Size whole) {
+                                                ir::Size whole, bool isInside) {
   Value high = kernel.addIndex(low, extent);
   if (!(begin == 0))
     low = kernel.create<arith::MaxSIOp>(low, kernel.index(begin));
-  // All tiles are whole if the extent divides the plane's.
-  if (!(size == whole) || !ir::isMultipleOf(whole, extent))
+  // All tiles within the plane are whole if the extent divides the plane's.
+  if (!isInside || !(size == whole) || !ir::isMultipleOf(whole, extent))
     high = kernel.minimum(high, kernel.index(begin + size));
   return {low, high};
 }
@@ -180,7 +187,7 @@ bool PlaneEmitter::everyThreadHasRows(const Box &box) const {
 
 void PlaneEmitter::emitPiece(Piece &piece, BodyEmitter *vectors, BodyEmitter *singles) {
   const Box &box = piece.box;
-  rows = boundsWithin(firstRow, tileRows, box.row, box.rows, plane.rows);
+  rows = boundsWithin(firstRow, tileRows, box.row, box.rows, plane.rows, isExactlyTiled());
   Value low = kernel.add(rows.low, threadRow);
   Value isOurs = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, low, rows.high);
   rows.low = low;
@@ -188,7 +195,8 @@ void PlaneEmitter::emitPiece(Piece &piece, BodyEmitter *vectors, BodyEmitter *si
     isOurs = kernel.create<arith::AndIOp>(
         isOurs, kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, threadRow, kernel.index(down)));
   auto emit = [&] {
-    Bounds columns = boundsWithin(firstColumn, tileColumns, box.column, box.columns, plane.columns);
+    Bounds columns =
+        boundsWithin(firstColumn, tileColumns, box.column, box.columns, plane.columns, /*isInside=*/true);
     Bounds ofSingles = columns;
     if (vectors && singles) {
       Value rest = kernel.create<arith::RemUIOp>(kernel.index(plane.columns), kernel.index(vector));
@@ -223,8 +231,12 @@ Status PlaneEmitter::emit() {
   // A task is a block's.
   Value task = kernel.begin, column = kernel.index(0), row = task;
   if (ir::Size blocks = ir::ceilDiv(plane.columns, tileColumns); !(blocks == 1) && !(blocks == 0)) {
-    column = kernel.create<arith::RemUIOp>(task, kernel.index(blocks));
-    row = kernel.create<arith::DivUIOp>(task, kernel.index(blocks));
+    // A plane without columns has no tiles, but may have tasks.
+    Value across = kernel.index(blocks);
+    if (!kernel.ranges.isAtLeast(blocks, 1))
+      across = kernel.create<arith::MaxSIOp>(across, kernel.index(1));
+    column = kernel.create<arith::RemUIOp>(task, across);
+    row = kernel.create<arith::DivUIOp>(task, across);
   }
   firstRow = kernel.mul(row, tileRows);
   firstColumn = kernel.mul(column, tileColumns);

@@ -19,6 +19,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 using namespace mlir;
 namespace weft::cudasim {
@@ -148,11 +150,22 @@ std::optional<Failure> KernelChecker::check(ModuleOp module, uint64_t seed) {
       module.lookupSymbol<ir::FuncOp>(randomtest::kEntry)->getAttrOfType<ArrayAttr>(ir::attr::symbols);
   if (!symbols || symbols.empty())
     return checkStatic(module, seed, module);
-  for (int64_t size : {1, 2, 7, 33}) {
+  static constexpr int64_t sizes[] = {0, 1, 2, 7, 33};
+  std::set<std::map<std::string, int64_t>> tried;
+  for (size_t first = 0; first < std::size(sizes); ++first) {
+    // Several symbols have different sizes.
     std::map<std::string, int64_t> values;
-    for (auto symbol : symbols.getAsRange<ir::SymbolAttr>())
-      values[symbol.getName().str()] = std::clamp<int64_t>(size, symbol.getMin(), symbol.getMax());
-    const std::string stage = "with sizes " + std::to_string(size);
+    std::string stage = "with sizes";
+    bool hasOne = false;
+    for (auto [i, symbol] : llvm::enumerate(symbols.getAsRange<ir::SymbolAttr>())) {
+      const int64_t size =
+          std::clamp(sizes[(first + i) % std::size(sizes)], symbol.getMin(), symbol.getMax());
+      values[symbol.getName().str()] = size;
+      stage += (i ? ", " : " ") + std::to_string(size);
+      hasOne |= size == 1;
+    }
+    if (!tried.insert(values).second)
+      continue;
     OwningOpRef<ModuleOp> twin(module.clone());
     if (failed(ir::specialize(*twin, values)) || failed(verify(*twin)))
       return Failure{stage, "the program with these sizes does not verify"};
@@ -166,7 +179,7 @@ std::optional<Failure> KernelChecker::check(ModuleOp module, uint64_t seed) {
                        failure->message};
     // A dimension of one element is dropped where it is a number, so that a reduction of columns may become
     // one of rows, which adds in another order: such results are only within the bounds.
-    if (size == 1)
+    if (hasOne)
       continue;
     if (auto failure = checkSameBits(module, *twin, seed))
       return Failure{stage, *failure};

@@ -118,6 +118,27 @@ TEST_F(KernelPrograms, SizesOfTheCallAreTried) {
       << "by numbers and by symbols, twice for each of four sizes, but once for size 1";
 }
 
+// The tasks of a plane of dynamic width are more than its tiles: those behind the last row have no elements.
+TEST_F(KernelPrograms, TasksOfDynamicPlanesEndWithTheirRows) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%a: tensor<?x20xf32, #n>, %b: tensor<20x?xf32, #n>, %c: tensor<?x32xf32, #weft.device<cpu, [4 * n]>>,
+                    %d: tensor<32xf32, #cpu>)
+        -> (tensor<20x?xf32, #n>, tensor<?x32xf32, #weft.device<cpu, [4 * n]>>)
+        attributes {weft.symbols = [#weft.symbol<"n", 0, 64>]} {
+      %0 = weft.transpose %a, perm = [1, 0] : tensor<?x20xf32, #n>
+      %1 = weft.mul %0, %b : tensor<20x?xf32, #n>
+      %2 = weft.broadcast_in_dim %d, dims = [1] : tensor<32xf32, #cpu> -> tensor<?x32xf32, #weft.device<cpu, [4 * n]>>
+      %3 = weft.add %c, %2 : tensor<?x32xf32, #weft.device<cpu, [4 * n]>>
+      weft.return %1, %3 : tensor<20x?xf32, #n>, tensor<?x32xf32, #weft.device<cpu, [4 * n]>>
+    })");
+  ASSERT_TRUE(module);
+  CheckOptions options;
+  options.raceEvery = 1;
+  KernelChecker checker(options);
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(checker.counts().calls, 18u);
+}
+
 //===----------------------------------------------------------------------===//
 // Single launches of kernels that are wrong
 //===----------------------------------------------------------------------===//
