@@ -14,17 +14,24 @@ static Shape shapeOf(int64_t i) { return {i % 331 + 1, i / 331 + 1}; }
 
 #if !__has_feature(address_sanitizer) // keeps what is freed for a while
 
-// The cached data of a shape (types in the compiler's context, results of inference) has half a KiB, so
-// 40,000 shapes would have 20 MiB. Some thousand shapes are kept, which the first 20,000 have filled.
+// What is cached for a shape (results of inference, types in the compiler's context) has half a KiB, so
+// 40,000 shapes would have 20 MiB. It is kept for some thousand shapes, which the first 20,000 have filled.
+// Reading a number starts the count of recorded operations again, so no flush is due and nothing is compiled
+// for a shape: the programs of flushes are kept as well, 1,024 of them, which the next test fills.
 TEST(EverNewShapes, RecordingThemTakesBoundedMemory) {
   const auto record = [](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i)
+    for (int64_t i = from; i < to; ++i) {
       (zeros(shapeOf(i)).t() + 1).sum({0});
+      if (i % 100 == 0)
+        EXPECT_EQ((ones({2}) + 1).sum().item<float>(), 4);
+    }
   };
   record(0, 20000);
   const int64_t before = residentBytes();
+  const uint64_t compiled = compile_count();
   record(20000, 60000);
   EXPECT_LT((residentBytes() - before) >> 20, 10) << "MiB";
+  EXPECT_EQ(compile_count(), compiled);
 }
 
 // Every compilation leaves some KiB of types, locations and attributes in its context. At most 1,024 flushes
