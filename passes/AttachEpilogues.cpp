@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
+#include "passes/OnlyReader.h"
 #include "passes/Passes.h"
 
 #include "ir/Contraction.h"
@@ -25,14 +26,6 @@ bool isPositiveZero(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
   return splat && isa<FloatType>(splat.getElementType()) && splat.getSplatValue<APFloat>().isPosZero();
-}
-
-/// The other operand, if `op` is an `Op` of `value` and another value.
-template <typename Op> Value besideIn(Operation *op, Value value) {
-  auto binary = dyn_cast<Op>(op);
-  if (!binary || binary.getA() == binary.getB())
-    return {};
-  return binary.getA() == value ? binary.getB() : binary.getB() == value ? binary.getA() : Value();
 }
 
 /// Whether `op` compares `value` with zero, and gives the same result for max(value, 0), also for NaN.
@@ -167,22 +160,17 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
       refused = true;
       return false;
     };
-    auto beside = [&]() -> Value {
-      return chain.value.hasOneUse() ? besideIn<AddOp>(*chain.value.getUsers().begin(), chain.value)
-                                     : Value();
-    };
     auto add = [&](Value &into, Value operand) {
       into = operand;
-      chain.ops.push_back(*chain.value.getUsers().begin());
+      chain.ops.push_back(onlyReader(chain.value));
       chain.value = chain.ops.back()->getResult(0);
     };
-    if (Value other = beside())
-      if (Value vector = repeatedVector(other); vector && takesBias(dot))
-        if (takes(Epilogue::bias, *chain.value.getUsers().begin()))
-          add(chain.bias, vector);
-    if (Value other = refused ? Value() : beside();
+    if (Value vector = biasAddedTo(chain.value); vector && takesBias(dot))
+      if (takes(Epilogue::bias, onlyReader(chain.value)))
+        add(chain.bias, vector);
+    if (Value other = refused ? Value() : addedTo(chain.value);
         other && other.getType() == dot.getType() && isInMemory(other, getOperation()))
-      if (takes(Epilogue::residual, *chain.value.getUsers().begin()))
+      if (takes(Epilogue::residual, onlyReader(chain.value)))
         add(chain.residual, other);
     if (refused)
       return chain;

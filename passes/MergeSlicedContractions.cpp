@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
+#include "passes/OnlyReader.h"
 #include "passes/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -172,20 +173,12 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
     return {};
   }
 
-  /// The addition that is the only reader of a product, and adds a vector to each of its rows; or null.
-  static AddOp biasAddition(DotGeneralOp dot) {
-    auto add = dot->hasOneUse() ? dyn_cast<AddOp>(*dot->getUsers().begin()) : AddOp();
-    return add && repeatedVector(besideIn(add, dot.getResult())) ? add : AddOp();
-  }
-  static Value besideIn(AddOp add, Value value) { return add.getA() == value ? add.getB() : add.getA(); }
-
   /// The vector that is added to the rows of every product of the group, if it is there before the first
   /// product, or null.
   static Value commonBias(const Group &group, DotGeneralOp first) {
     Value bias;
     for (const SlicedProduct &product : group) {
-      AddOp add = biasAddition(product.dot);
-      Value vector = add ? repeatedVector(besideIn(add, DotGeneralOp(product.dot).getResult())) : Value();
+      Value vector = biasAddedTo(DotGeneralOp(product.dot).getResult());
       if (!vector || (bias && vector != bias))
         return {};
       bias = vector;
@@ -216,7 +209,7 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
       ArrayRef<Size> sizes = sizesOf(whole.getType());
       const int64_t last = whole.getType().getRank() - 1;
       Value repeated = builder.create<BroadcastInDimOp>(whole.getLoc(), bias, ArrayRef(last), sizes);
-      rows = builder.create<AddOp>(biasAddition(dot).getLoc(), rows, repeated);
+      rows = builder.create<AddOp>(onlyReader(dot.getResult())->getLoc(), rows, repeated);
     }
     // The dimension of the result that the slices are along.
     auto rank = cast<RankedTensorType>(first.whole().getType()).getRank();
@@ -224,7 +217,7 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
     const size_t dim = batch.size() + static_cast<size_t>(llvm::find(free, first.dim) - free.begin());
     for (const SlicedProduct &product : group) {
       DotGeneralOp one = product.dot;
-      Operation *last = bias ? biasAddition(one) : one;
+      Operation *last = bias ? onlyReader(one.getResult()) : one.getOperation();
       builder.setInsertionPoint(last);
       SmallVector<Size> start(whole.getType().getRank(), Size(0)), limit(sizesOf(whole.getType()));
       start[dim] = product.begin;
