@@ -53,6 +53,8 @@ int64_t scanVector(int64_t extent);
 
 /// The most shared memory that a kernel may declare, on every target.
 inline constexpr int64_t mostSharedBytes = 48 << 10;
+/// The most memory that a thread may have for itself, on every target.
+inline constexpr int64_t mostThreadBytes = 512 << 10;
 
 /// The schedule in which teams of threads share rows. None if the fusion needs another: its rows have dynamic
 /// sizes, or no elements.

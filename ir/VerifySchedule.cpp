@@ -78,6 +78,8 @@ private:
   LogicalResult verifyScanTeams();
   LogicalResult verifyUpdate();
   LogicalResult verifyFields();
+  /// Verifies the size of scratch, which is needed and which a device has.
+  LogicalResult verifyScratch();
   std::string cutText();
 
   FusionOp fusion;
@@ -419,10 +421,22 @@ LogicalResult Verifier::verify() {
   int64_t most = std::max<int64_t>(rangesOf(fusion).largest(tasks), 1);
   if ((*this)[Field::grain] > most)
     return wrong(Field::grain, "at most " + Twine(most), "it has " + Twine(sizeText(tasks)) + " tasks");
-  int64_t scratch = scratchOf(fusion, schedule);
-  if ((*this)[Field::scratch] < scratch)
-    return wrong(Field::scratch, "at least " + Twine(scratch), "that is what its kernel keeps there");
-  return success();
+  return verifyScratch();
+}
+
+LogicalResult Verifier::verifyScratch() {
+  const int64_t needed = scratchOf(fusion, schedule), found = (*this)[Field::scratch];
+  if (found < needed)
+    return wrong(Field::scratch, "at least " + Twine(needed), "that is what its kernel keeps there");
+  if (!has(Field::threads))
+    return success();
+  if (sharesTiles())
+    return found <= mostSharedBytes
+               ? success()
+               : wrong(Field::scratch, "at most " + Twine(mostSharedBytes), "it is shared memory of a block");
+  return found <= mostThreadBytes
+             ? success()
+             : wrong(Field::scratch, "at most " + Twine(mostThreadBytes), "it is memory of a thread");
 }
 
 LogicalResult verifySchedule(FusionOp fusion, ScheduleAttr schedule) {

@@ -505,3 +505,29 @@ weft.func @scan_empty(%x: tensor<64x0xf32, #gpu>) {
   }
   weft.return
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @too_much_shared_memory(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 49153 in its schedule, expected at most 49152: it is shared memory of a block}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 49153>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @too_much_memory_of_a_thread(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 1048576 in its schedule, expected at most 524288: it is memory of a thread}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 1, vector = 4, lanes = 16, partials = 64, prefetch = 0, tasks = 64, grain = 1, scratch = 1048576>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
