@@ -331,9 +331,7 @@ Size planeTasks(const Plane &plane, const Schedule &schedule) {
 // The choice
 //===----------------------------------------------------------------------===//
 
-/// The elements of one access: as many of the widest type as fit into it. Numbers of which an operand has
-/// only one, and indices, which are read once for a vector, do not count.
-static int64_t accessWidth(FusionOp fusion, const TargetDescription &target) {
+int64_t accessWidth(FusionOp fusion, const TargetDescription &target) {
   int64_t widest = 1;
   auto count = [&](Value value) {
     if (elementsOf(value.getType()) != 1)

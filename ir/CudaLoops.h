@@ -38,6 +38,10 @@ inline int64_t blocksOfTurn(const TargetDescription &target, int64_t threads) {
   return target.cores * (target.coreWarps * target.warpThreads / threads);
 }
 
+/// The elements of one access: as many of the widest type as fit into it. Numbers of which an operand has
+/// only one, and indices, which are read once for a vector, do not count.
+int64_t accessWidth(FusionOp fusion, const TargetDescription &target);
+
 /// Writes all numbers of a loop's schedule but the tasks: threads, vector, and chunk or tile.
 void chooseCudaLoop(FusionOp fusion, const TargetDescription &target, Schedule &schedule);
 /// The same for optimiser steps, and for writes by index. The latter returns false if few elements share an

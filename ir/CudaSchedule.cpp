@@ -30,15 +30,6 @@ namespace weft::ir {
 /// The smallest chunk that the verifier accepts for every vector width.
 static constexpr int64_t leastChunk = 64;
 
-/// The elements of one access: as many of the widest type as fit into it.
-static int64_t accessWidth(FusionOp fusion, const TargetDescription &target) {
-  int64_t widest = 1;
-  for (Value value : llvm::concat<const Value>(llvm::to_vector(fusion.getInputs()),
-                                               llvm::to_vector<4>(fusion.getResults())))
-    widest = std::max(widest, elementBytes(value.getType()));
-  return std::max<int64_t>(target.vectorBytes / widest, 1);
-}
-
 /// Cuts writes by index so that one task does all writes that may go to one element, in order: a task has the
 /// writes of one outer and one inner index.
 static void cutUpdate(Operation *update, Schedule &schedule) {
