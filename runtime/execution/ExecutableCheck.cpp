@@ -163,7 +163,8 @@ Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::s
   CachingAllocator &allocator = CachingAllocator::get();
   if (allocator.fits(needed))
     return {};
-  if (Queue::finish_passed_all() && allocator.fits(needed)) // what they held is free now
+  (void)Queue::finish_passed_all();
+  if (allocator.fits(needed)) // what they held is free now, or others have freed memory meanwhile
     return {};
   const PlannedMemory planned = planned_memory(serial);
   return allocator.out_of_memory(

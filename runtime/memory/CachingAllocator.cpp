@@ -87,9 +87,9 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, M
       again = reclaim && reclaim();
     point.reset();
     lock.lock();
+    block = take(); // also if nothing passed, because others may have freed memory meanwhile
     if (!again)
       break;
-    block = take();
   }
   if (!block) {
     ++impl_->ooms;

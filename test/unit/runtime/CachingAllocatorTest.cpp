@@ -116,6 +116,23 @@ TEST(CachingAllocator, OutOfMemoryNamesSizesAndLabels) {
   EXPECT_TRUE(allocator.check().ok());
 }
 
+// What others free while memory is reclaimed is found, also if nothing was left to reclaim.
+TEST(CachingAllocator, TakesWhatOthersFreeMeanwhile) {
+  static CachingAllocator allocator;
+  static MemoryBlock held;
+  allocator.set_limit(30 * mebibyte);
+  held = allocator.allocate(16 * mebibyte).value_or_throw();
+  const auto freed_by_others = [] {
+    allocator.free(std::exchange(held, {}));
+    return false;
+  };
+  const Expected<MemoryBlock> block = allocator.allocate(20 * mebibyte, 0, {}, freed_by_others);
+  ASSERT_TRUE(block.ok()) << block.status().message();
+  EXPECT_FALSE(allocator.allocate(20 * mebibyte, 0, {}, freed_by_others).ok());
+  allocator.free(*block);
+  EXPECT_TRUE(allocator.check().ok());
+}
+
 // The frame of a block is the source line of its label, for labels of any text.
 TEST(CachingAllocator, ASnapshotHasTheLineOfALabel) {
   CachingAllocator allocator;
