@@ -315,6 +315,7 @@ TEST(IssuedCall, IsFinishedWhileOthersTakeTheirPlaces) {
 // The device of another code carries out as many tasks as a grid has threads for.
 TEST(IssuedCall, GridsCoverTheTasksOfTheirKernels) {
   static SeparateDevice device("separate:grid", "cuda:sm_90");
+  device.regions = 0; // the test may run again
   const auto with_grid = [](std::vector<uint32_t> blocks, std::vector<uint32_t> threads, uint32_t shared) {
     PlanBuilder b = step();
     b.plan.image = "image.cuda:sm_90";
