@@ -166,20 +166,10 @@ void IssuedCall::abandon(const Status &status, bool host_is_told) noexcept {
   abandoned_ = std::move(failure);
 }
 
-/// Opens the streams, and secures all memory of the call.
+/// Secures all memory of the call, and opens the streams.
 Status IssuedCall::prepare() {
   parts_.resize(function->devices.size());
   marks_.resize(function->segments.size());
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    Device &device = *function->devices[i].device;
-    if (device.is_host())
-      continue;
-    Expected<DeviceStream *> stream = queue->stream(device);
-    if (!stream)
-      return stream.status();
-    parts_[i].stream = *stream;
-    ++streams_;
-  }
   const auto bind = [&] {
     return function->bind_call(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr,
                                pointers_, runs_);
@@ -194,8 +184,14 @@ Status IssuedCall::prepare() {
   for (size_t i = 0; i < parts_.size(); ++i) {
     Part &part = parts_[i];
     const FunctionDevice &own = function->devices[i];
-    if (!part.stream)
+    if (own.device->is_host())
       continue;
+    // After bind_call(), which ends a stream that cannot tell until when it uses memory that has to grow.
+    Expected<DeviceStream *> stream = queue->stream(*own.device);
+    if (!stream)
+      return stream.status();
+    part.stream = *stream;
+    ++streams_;
     Expected<std::shared_ptr<Buffer>> record = Buffer::allocate_pinned(sizeof(FailureRecord), *own.device);
     if (!record)
       return record.status();

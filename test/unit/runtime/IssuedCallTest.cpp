@@ -229,6 +229,34 @@ TEST(IssuedCall, LeavesNoFlagsWhereTheDeviceEndsIt) {
   }
 }
 
+// To grow the memory of temporaries, the device records a point in the stream that the call is issued to.
+TEST(IssuedCall, HasANewStreamWhereTheOldOneCannotTellItsEnd) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  PlanBuilder larger = step();
+  larger.plan.launches[1]->op.AsKernelLaunch()->scratch_bytes = 1 << 22;
+  const auto small = load(step(), device), large = load(larger, device);
+  for (QueueMode mode : {QueueMode::automatic, QueueMode::async}) {
+    Queue queue;
+    const auto x = on(device, 1), state = on(device, 0);
+    device.delayUs = 2000;
+    ASSERT_TRUE(call(small, queue, x, state, mode).ok());
+    if (mode == QueueMode::async)
+      EXPECT_TRUE(queue.synchronize().ok());
+    device.recordsLeft = 0;
+    Status status = call(large, queue, x, state, mode);
+    if (mode == QueueMode::async)
+      status = queue.synchronize();
+    EXPECT_FAILS(status, "'separate:0' can record no point");
+    device.recordsLeft = INT_MAX;
+    device.delayUs = 0;
+    const auto other = on(device, 5);
+    EXPECT_TRUE(call(large, queue, x, other, mode).ok());
+    status = queue.synchronize();
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(read(*other), std::vector<float>(elements, 6));
+  }
+}
+
 /// Waits until the device has carried out all work of a queue, which nobody finishes.
 void await_device(SeparateDevice &device, uint64_t runs) {
   while (device.runs < runs)
