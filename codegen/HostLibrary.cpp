@@ -28,11 +28,11 @@ public:
     shape.residual = residual;
     const runtime::ContractionSupport support = runtime::Contraction::ask_library(shape);
     if (!support.taken)
-      return ir::ownAnswer("no such contraction here (" + support.refusal + ")");
+      return ir::ownAnswer("does not support this contraction (" + support.refusal + ")");
     if (support.workspace_bytes > static_cast<size_t>(answer.workspaceBytes))
-      return ir::ownAnswer("no less than " + std::to_string(support.workspace_bytes) +
-                           " bytes of workspace, of " + std::to_string(answer.workspaceBytes) +
-                           " that a package reserves,");
+      return ir::ownAnswer("needs " + std::to_string(support.workspace_bytes) +
+                           " bytes of workspace, and a package reserves at most " +
+                           std::to_string(answer.workspaceBytes));
     if (residual && !support.residual)
       std::erase(answer.epilogues, ir::Epilogue::residual);
     return answer;

@@ -59,19 +59,19 @@ ContractionAnswer TableLibrary::ask(const ContractionSignature &signature) const
   answer.workspaceBytes = target.libraryWorkspaceBytes;
 
   if (!is_contained(words(target.libraryTypes), StringRef(name(signature.dtype))))
-    return ownAnswer("no " + std::string(name(signature.dtype)));
+    return ownAnswer("does not multiply " + std::string(name(signature.dtype)));
   // For a dynamic contraction, each call decides for its sizes.
   if (signature.dynamic)
     return answer;
   for (int64_t extent : {signature.batch, signature.m, signature.n, signature.k})
     if (extent == 0)
-      return ownAnswer("no extent of 0");
+      return ownAnswer("does not multiply matrices with an extent of 0");
   if (signature.flops() < static_cast<double>(answer.leastFlops))
-    return ownAnswer("time to be called, too much for so few operations");
+    return ownAnswer("takes longer to be called than so few operations take");
   std::optional<MatrixLayout> layout = signature.layout();
   if (!layout ||
       !is_contained(words(target.libraryLayouts), StringRef(matrixLayoutNames[static_cast<size_t>(*layout)])))
-    return ownAnswer("no operands with such strides");
+    return ownAnswer("cannot read operands with such strides");
   return answer;
 }
 

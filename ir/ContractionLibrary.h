@@ -61,7 +61,7 @@ struct ContractionSignature {
 /// The part of a contraction that a library supports.
 struct ContractionAnswer {
   std::string library; ///< empty: no library supports it, and Weft's own kernel computes it
-  std::string refusal; ///< the reason in that case, as text after "onednn takes "
+  std::string refusal; ///< the reason in that case, as text after "onednn "
   std::vector<Epilogue> epilogues;
   int64_t leastFlops = 0;     ///< below it Weft's own kernel is used
   int64_t workspaceBytes = 0; ///< the most workspace that the library may get

@@ -99,8 +99,8 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     }
     if (relu && other) {
       note(dot, relu, "WEFT-N002",
-           "relu stays an op of its own: the value before it has another reader, " +
-               other->getName().getStringRef());
+           "relu remains a separate op: another op, " + other->getName().getStringRef() +
+               ", reads the value before it");
       return nullptr;
     }
     if (!relu)
@@ -112,8 +112,8 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     if (fixed == chain.behind.end())
       return relu;
     note(dot, relu, "WEFT-N002",
-         "relu stays an op of its own: " + (*fixed)->getName().getStringRef() +
-             " needs a comparison of the value before it, and may not happen later");
+         "relu remains a separate op: " + (*fixed)->getName().getStringRef() +
+             " depends on a comparison of the value before relu, and must not move behind relu");
     return nullptr;
   }
 
@@ -145,16 +145,16 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
       bool residual = epilogue == Epilogue::residual, fast = half && hasFastNumerics(dot) && !residual;
       if (half && residual)
         note(dot, op, "WEFT-N001",
-             "a residual of a half type is added after the product is rounded, in a library too, which saves "
-             "nothing; it stays an op of its own");
+             "a residual of a half type is added after the product is rounded, in a library too, so the "
+             "contraction would save nothing; it remains a separate op");
       else if (half && !fast)
         note(dot, op, "WEFT-N001",
-             "the contraction would do it before it rounds to the half type; it stays an op of its own");
+             "the contraction would apply it before it rounds to the half type; it remains a separate op");
       else if ((exact || fast) && !llvm::is_contained(answer.epilogues, epilogue))
         note(dot, op, "WEFT-N003",
-             (answer.library.empty() ? "weft" : answer.library) + " does not take the epilogue '" +
+             (answer.library.empty() ? "weft" : answer.library) + " does not support the epilogue '" +
                  Twine(StringRef(epilogueNames[static_cast<size_t>(epilogue)])) +
-                 "' here; it stays an op of its own");
+                 "' here; it remains a separate op");
       else
         return exact || fast;
       refused = true;

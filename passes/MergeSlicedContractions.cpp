@@ -132,38 +132,38 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
            x.getContractB() == y.getContractB();
   }
 
-  /// Why the products of a group stay; empty if they do not. The group is in the order of its slices.
-  /// `room` is the number of bytes that results of wholes may still take.
+  /// Why the products of a group cannot be merged; empty if they can. The group is in the order of its
+  /// slices. `room` is the number of bytes that results of wholes may still take.
   static std::string whyNot(const Group &group, const SymbolRanges &ranges, int64_t &room) {
     const SlicedProduct &first = group.front();
     DotGeneralOp dot = first.dot;
     Type element = dot.getType().getElementType();
     if (!deviceOf(dot.getType()).isCpu())
-      return "it is not known in which order another device adds";
+      return "the order of sums is known for CPUs only";
     if (!element.isF32() && !element.isF64())
       return "the element type is neither f32 nor f64";
     auto type = cast<RankedTensorType>(first.whole().getType());
     if (isDynamic(type) || isDynamic(dot.getB().getType()))
-      return "sizes are not known, and with them who multiplies";
+      return "sizes are not known, so it is not known which implementation multiplies";
     int64_t at = 0;
     for (const SlicedProduct &product : group) {
       if (product.begin != at)
-        return product.begin < at ? "slices overlap" : "slices leave something out";
+        return product.begin < at ? "the slices overlap" : "a part of the value is in no slice";
       at = product.end;
     }
     if (at != type.getDimSize(static_cast<unsigned>(first.dim)))
-      return "slices leave something out";
+      return "a part of the value is in no slice";
     SmallVector<int64_t> batch = dimsOfWhole(first, dot.getBatchA()),
                          contract = dimsOfWhole(first, dot.getContractA());
     if (!isContractible(sizesOf(type), batch, contract))
-      return "the whole would have to be transposed";
+      return "the value would have to be transposed first";
     // Other sums may be in another order in a product of more rows: those of at most four rows, or one
     // column, and long ones, of which small products are cut otherwise than large ones.
     int64_t bytes = 0;
     for (const SlicedProduct &product : group) {
       std::optional<ContractionShape> shape = getContractionShape(product.dot);
       if (!shape || shape->m.asNumber() <= 4 || shape->n.asNumber() <= 1 || shape->k.asNumber() > longestSum)
-        return "products of so few rows or columns, or so long sums, may add in an order of their own";
+        return "with so few rows or columns, or such long sums, the merged product may add in another order";
       bytes += ranges.largest(bytesOf(DotGeneralOp(product.dot).getType()));
     }
     if (bytes > room)
@@ -253,7 +253,7 @@ struct MergeSlicedContractions : impl::MergeSlicedContractionsBase<MergeSlicedCo
         decisions.push_back({why.empty() ? "merged" : "WEFT-F011", locationText(group.front().dot->getLoc()),
                              "weft.slice", "weft.dot_general", 0,
                              amountText(group.size(), "product") + " of slices of one value " +
-                                 (why.empty() ? "are one product" : "stay products: " + why)});
+                                 (why.empty() ? "are one product" : "remain separate: " + why)});
       if (why.empty())
         merge(group);
     }

@@ -50,9 +50,9 @@ struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
       ContractionAnswer answer = ask(*description, *signature);
       dot.setLibraryAttr(recordAnswer(&getContext(), answer));
       if (answer.library.empty() && report)
-        decisions.push_back({"WEFT-N004", locationText(dot.getLoc()), dot->getName().getStringRef().str(), "",
-                             0,
-                             description->library.str() + " takes " + answer.refusal + "; weft multiplies"});
+        decisions.push_back(
+            {"WEFT-N004", locationText(dot.getLoc()), dot->getName().getStringRef().str(), "", 0,
+             description->library.str() + " " + answer.refusal + "; a kernel of Weft computes it"});
     }
     recordDecisions(getOperation(), decisions);
   }

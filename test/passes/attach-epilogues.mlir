@@ -67,7 +67,7 @@ weft.func @masks(%x: tensor<4x6xf64, #cpu>, %w: tensor<6x8xf64, #cpu>) -> (tenso
 // is. The bias is attached all the same.
 // CHECK-LABEL: weft.func @prints
 // CHECK-SAME:    code = "WEFT-N002", consumer = "weft.max"
-// CHECK-SAME:    message = "relu stays an op of its own: weft.print needs a comparison of the value before it, and may not happen later"
+// CHECK-SAME:    message = "relu remains a separate op: weft.print depends on a comparison of the value before relu, and must not move behind relu"
 // CHECK:         %[[D:.*]] = weft.dot_general %arg0, %arg1, bias %arg2, contract
 // CHECK-NEXT:    weft.gt %[[D]]
 // CHECK-NEXT:    weft.print {{.*}} label = "first"
@@ -91,12 +91,12 @@ weft.func @prints(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %b: tens
 // An assertion, and an index that is checked, may fail before another does, however far they are from the comparison.
 // Behind relu anyway, they need not move.
 // CHECK-LABEL: weft.func @asserts
-// CHECK-SAME:    message = "relu stays an op of its own: weft.assert needs a comparison
+// CHECK-SAME:    message = "relu remains a separate op: weft.assert depends on a comparison
 // CHECK:         weft.dot_general %arg0, %arg1, contract
 // CHECK:         weft.assert {{.*}}, "first"
 // CHECK-NEXT:    weft.assert {{.*}}, "second"
 // CHECK-LABEL: weft.func @checks
-// CHECK-SAME:    message = "relu stays an op of its own: weft.gather needs a comparison
+// CHECK-SAME:    message = "relu remains a separate op: weft.gather depends on a comparison
 // CHECK:         weft.dot_general %arg0, %arg1, contract
 // CHECK-LABEL: weft.func @behind
 // CHECK-NOT:     WEFT-N002
@@ -153,7 +153,7 @@ weft.func @tie(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>) -> (tensor<
 
 // CHECK-LABEL: weft.func @half
 // CHECK-SAME:    code = "WEFT-N001"
-// CHECK-SAME:    message = "the contraction would do it before it rounds to the half type; it stays an op of its own"
+// CHECK-SAME:    message = "the contraction would apply it before it rounds to the half type; it remains a separate op"
 // CHECK:         weft.dot_general %arg0, %arg1, contract
 // CHECK:         weft.add
 weft.func @half(%x: tensor<4x6xbf16, #cpu>, %w: tensor<6x8xbf16, #cpu>, %b: tensor<8xbf16, #cpu>) -> tensor<4x8xbf16, #cpu> {
@@ -169,7 +169,7 @@ weft.func @half(%x: tensor<4x6xbf16, #cpu>, %w: tensor<6x8xbf16, #cpu>, %b: tens
 // A residual of a half type is refused for a reason of its own, whatever the numerics.
 // CHECK-LABEL: weft.func @half_residual
 // CHECK-SAME:    code = "WEFT-N001"
-// CHECK-SAME:    message = "a residual of a half type is added after the product is rounded, in a library too, which saves nothing; it stays an op of its own"
+// CHECK-SAME:    message = "a residual of a half type is added after the product is rounded, in a library too, so the contraction would save nothing; it remains a separate op"
 // CHECK:         weft.dot_general %arg0, %arg1, contract
 // CHECK:         weft.add
 // CHECK-LABEL: weft.func @fast_residual
@@ -320,7 +320,7 @@ weft.func @no_residual(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %d:
 // The answer that was recorded decides, not the table: this library adds a bias and nothing else.
 // CHECK-LABEL: weft.func @recorded
 // CHECK-SAME:    code = "WEFT-N003"
-// CHECK-SAME:    message = "other does not take the epilogue 'residual' here; it stays an op of its own"
+// CHECK-SAME:    message = "other does not support the epilogue 'residual' here; it remains a separate op"
 // CHECK:         weft.dot_general %arg0, %arg1, bias %arg2, contract = [1] x [0] {library = #weft.library<"other"
 // CHECK:         weft.add
 // CHECK:         weft.max

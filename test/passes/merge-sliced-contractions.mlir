@@ -120,7 +120,7 @@ weft.func @rows(%x: tensor<26x5xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> (tenso
 // A row is left out.
 // CHECK-LABEL: weft.func @gap
 // CHECK-SAME:  code = "WEFT-F011"
-// CHECK-SAME:  "4 products of slices of one value stay products: slices leave something out"
+// CHECK-SAME:  "4 products of slices of one value remain separate: a part of the value is in no slice"
 // CHECK-COUNT-4: weft.dot_general
 weft.func @gap(%x: tensor<25x5xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> (tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>) {
   %s0 = weft.slice %x, start = [0, 0], limit = [6, 5], step = [1, 1] : tensor<25x5xf32, #cpu>
@@ -138,7 +138,7 @@ weft.func @gap(%x: tensor<25x5xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> (tensor
 #cpu = #weft.device<cpu>
 
 // CHECK-LABEL: weft.func @overlap
-// CHECK-SAME:  stay products: slices overlap
+// CHECK-SAME:  remain separate: the slices overlap
 // CHECK-COUNT-4: weft.dot_general
 weft.func @overlap(%x: tensor<23x5xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> (tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>) {
   %s0 = weft.slice %x, start = [0, 0], limit = [6, 5], step = [1, 1] : tensor<23x5xf32, #cpu>
@@ -157,7 +157,7 @@ weft.func @overlap(%x: tensor<23x5xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> (te
 
 // The sums of four rows are in an order of their own.
 // CHECK-LABEL: weft.func @few_rows
-// CHECK-SAME:  may add in an order of their own
+// CHECK-SAME:  the merged product may add in another order
 // CHECK-COUNT-4: weft.dot_general
 weft.func @few_rows(%x: tensor<16x5xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> (tensor<4x7xf32, #cpu>, tensor<4x7xf32, #cpu>, tensor<4x7xf32, #cpu>, tensor<4x7xf32, #cpu>) {
   %s0 = weft.slice %x, start = [0, 0], limit = [4, 5], step = [1, 1] : tensor<16x5xf32, #cpu>
@@ -195,7 +195,7 @@ weft.func @contracted(%x: tensor<6x20xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> 
 
 // The rows of a whole that lies otherwise would have two strides.
 // CHECK-LABEL: weft.func @transposed
-// CHECK-SAME:  the whole would have to be transposed
+// CHECK-SAME:  the value would have to be transposed first
 // CHECK-COUNT-4: weft.dot_general
 weft.func @transposed(%x: tensor<6x5x4xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) -> (tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>, tensor<6x7xf32, #cpu>) {
   %s0 = weft.slice %x, start = [0, 0, 0], limit = [6, 5, 1], step = [1, 1, 1] : tensor<6x5x4xf32, #cpu>
@@ -218,7 +218,7 @@ weft.func @transposed(%x: tensor<6x5x4xf32, #cpu>, %w: tensor<5x7xf32, #cpu>) ->
 #cpu = #weft.device<cpu>
 
 // CHECK-LABEL: weft.func @dynamic
-// CHECK-SAME:  sizes are not known, and with them who multiplies
+// CHECK-SAME:  sizes are not known, so it is not known which implementation multiplies
 // CHECK-COUNT-4: weft.dot_general
 weft.func @dynamic(%x: tensor<?x4x5xf32, #n>, %w: tensor<5x7xf32, #cpu>) -> (tensor<?x7xf32, #n>, tensor<?x7xf32, #n>, tensor<?x7xf32, #n>, tensor<?x7xf32, #n>)
     attributes {weft.symbols = [#weft.symbol<"n", 1, 256>]} {
@@ -276,7 +276,7 @@ weft.func @two_layers(%x: tensor<96x16xf32, #cpu>, %w: tensor<16x20xf32, #cpu>, 
 
 // Few rows at the end may add in another order than many.
 // CHECK-LABEL: weft.func @few_rows_at_the_end
-// CHECK-SAME:  products of so few rows
+// CHECK-SAME:  with so few rows
 // CHECK-COUNT-4: weft.dot_general
 weft.func @few_rows_at_the_end(%x: tensor<26x256xf32, #cpu>, %w: tensor<256x512xf32, #cpu>) -> (tensor<8x512xf32, #cpu>, tensor<8x512xf32, #cpu>, tensor<8x512xf32, #cpu>, tensor<2x512xf32, #cpu>) {
   %s0 = weft.slice %x, start = [0, 0], limit = [8, 256], step = [1, 1] : tensor<26x256xf32, #cpu>
@@ -295,7 +295,7 @@ weft.func @few_rows_at_the_end(%x: tensor<26x256xf32, #cpu>, %w: tensor<256x512x
 #gpu = #weft.device<cuda:0>
 
 // CHECK-LABEL: weft.func @on_a_gpu
-// CHECK-SAME:  it is not known in which order another device adds
+// CHECK-SAME:  the order of sums is known for CPUs only
 // CHECK-COUNT-4: weft.dot_general
 weft.func @on_a_gpu(%x: tensor<32x256xf32, #gpu>, %w: tensor<256x512xf32, #gpu>) -> (tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>, tensor<8x512xf32, #gpu>) {
   %s0 = weft.slice %x, start = [0, 0], limit = [8, 256], step = [1, 1] : tensor<32x256xf32, #gpu>

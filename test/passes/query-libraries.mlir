@@ -26,10 +26,10 @@ weft.func @taken(%x: tensor<64x64xf32, #cpu>) -> tensor<64x64xf32, #cpu> {
 // calling it takes longer, no elements, and a layout without a contiguous dimension.
 // CHECK-LABEL: weft.func @refused
 // CHECK-SAME:    code = "WEFT-N004"
-// CHECK-SAME:    message = "onednn takes no f64; weft multiplies"
-// CHECK-SAME:    message = "onednn takes time to be called, too much for so few operations; weft multiplies"
-// CHECK-SAME:    message = "onednn takes no extent of 0; weft multiplies"
-// CHECK-SAME:    message = "onednn takes no operands with such strides; weft multiplies"
+// CHECK-SAME:    message = "onednn does not multiply f64; a kernel of Weft computes it"
+// CHECK-SAME:    message = "onednn takes longer to be called than so few operations take; a kernel of Weft computes it"
+// CHECK-SAME:    message = "onednn does not multiply matrices with an extent of 0; a kernel of Weft computes it"
+// CHECK-SAME:    message = "onednn cannot read operands with such strides; a kernel of Weft computes it"
 // CHECK-COUNT-4: library = #weft.library<"weft", epilogues = ["bias", "residual", "relu"], least_flops = 0, workspace = 0>
 weft.func @refused(%d: tensor<64x64xf64, #cpu>, %s: tensor<4x4xf32, #cpu>, %e: tensor<64x0xf32, #cpu>,
                    %i: tensor<64x64x3xf32, #cpu>)

@@ -153,9 +153,9 @@ TEST(Library, AWorkspaceIsReserved) {
   EXPECT_EQ(made.contraction.workspace_bytes, 4096u);
   EXPECT_EQ(made.contraction.library_flops, 1000);
   EXPECT_EQ(made.contraction.library, "onednn");
-  FakeLibrary none(ir::ownAnswer("nothing"));
+  FakeLibrary none(ir::ownAnswer("supports nothing"));
   Compiled own = compile(&none);
-  EXPECT_TRUE(contains(own.text, "onednn takes nothing; weft multiplies")) << own.text;
+  EXPECT_TRUE(contains(own.text, "onednn supports nothing; a kernel of Weft computes it")) << own.text;
   EXPECT_EQ(own.contraction.library_flops, INT64_MAX);
   EXPECT_EQ(own.contraction.library, "weft");
   EXPECT_EQ(own.launches, 1u);

@@ -40,7 +40,7 @@ constexpr const char *own = "weft";
 class NoLibrary final : public ir::ContractionLibrary {
 public:
   ir::ContractionAnswer ask(const ir::ContractionSignature &) const override {
-    return ir::ownAnswer("nothing at all");
+    return ir::ownAnswer("supports nothing at all");
   }
 };
 
