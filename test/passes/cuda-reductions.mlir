@@ -297,3 +297,18 @@ weft.func @dynamic(%x: tensor<?x100xf32, #b>, %y: tensor<100x?xf32, #b>) -> (ten
   }
   weft.return %0, %2 : tensor<?xf32, #b>, tensor<100xf32, #gpu>
 }
+
+// A number in f64, of which there is only one, leaves f32 columns their vectors of four.
+// CHECK-LABEL: weft.func @columns_and_a_number
+// CHECK: schedule = #weft.schedule<column, threads = {{[0-9]+}}, vector = 4,
+weft.func @columns_and_a_number(%x: tensor<1000x4096xf32, #gpu>, %y: tensor<f64, #gpu>) {
+  %0 = weft.fusion column (%x, %y) : (tensor<1000x4096xf32, #gpu>, tensor<f64, #gpu>) -> tensor<4096xf32, #gpu> {
+  ^bb0(%a: tensor<1000x4096xf32, #gpu>, %b: tensor<f64, #gpu>):
+    %1 = weft.convert %b to f32 : tensor<f64, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [] : tensor<f32, #gpu> -> tensor<1000x4096xf32, #gpu>
+    %3 = weft.mul %a, %2 : tensor<1000x4096xf32, #gpu>
+    %4 = weft.sum %3, dims = [0] : tensor<1000x4096xf32, #gpu>
+    weft.yield %4 : tensor<4096xf32, #gpu>
+  }
+  weft.return
+}
