@@ -9,20 +9,15 @@
 // blocks, with and without race mode: each run gives the bits of the CPU's kernel.
 //
 //===----------------------------------------------------------------------===//
+#include "CudaHarness.h"
 #include "FusionCases.h"
 
-#include "codegen/KernelTargets.h"
-#include "codegen/cuda/CudaCompiler.h"
-#include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/StepGroups.h"
-#include "codegen/kernel/KernelIR.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Schedule.h"
 #include "runtime/execution/FailureRecord.h"
-#include "test/cudasim/engine/Engine.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "gtest/gtest.h"
 
 #include <cstring>
@@ -32,67 +27,10 @@ namespace weft::testing {
 
 namespace {
 
-/// A kernel for sm_90 on the engine.
-class EngineKernel {
-public:
-  explicit EngineKernel(FusedProgram &program) : program(program) {}
-  /// False if there is no such kernel, which fails the test.
-  bool compile(const ir::TargetDescription &target);
-  /// Runs the blocks with the buffers of `frame`, which get the results.
-  void run(const runtime::KernelFrame &frame, size_t sizes, int64_t blocks, cudasim::Order order, bool race);
-
-  codegen::CudaKernel made;
-
-private:
-  /// The bytes of each buffer of a launch.
-  SmallVector<size_t> bufferBytes();
-
-  FusedProgram &program;
-  std::unique_ptr<cudasim::Module> module;
-  SmallVector<int64_t> slots;
-};
-
-class Parameters {
-public:
-  void add(uint64_t word) {
-    bytes.resize(bytes.size() + 8);
-    std::memcpy(bytes.data() + bytes.size() - 8, &word, 8);
-  }
-  std::vector<std::byte> bytes;
-};
-
-} // namespace
-
-bool EngineKernel::compile(const ir::TargetDescription &target) {
-  auto kernel = codegen::emitKernel(program.fusion, "kernel", *codegen::findKernels(target));
-  if (!kernel) {
-    ADD_FAILURE() << kernel.status().message();
-    return false;
-  }
-  auto text = codegen::canonicalKernelText(**kernel);
-  auto compiler = codegen::CudaCompiler::make("sm_90");
-  if (!text || !compiler) {
-    ADD_FAILURE() << (text ? compiler.status() : text.status()).message();
-    return false;
-  }
-  auto object = compiler->compile(*text, "kernel", nullptr);
-  if (!object) {
-    ADD_FAILURE() << object.status().message() << "\n" << *text;
-    return false;
-  }
-  made = *codegen::CudaKernel::deserialize(*object);
-  auto function = (*kernel)->lookupSymbol<func::FuncOp>("kernel");
-  slots = llvm::to_vector(function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());
-  cudasim::ParseResult parsed = cudasim::Module::parse(made.ptx);
-  EXPECT_TRUE(bool(parsed)) << parsed.error.str();
-  module = std::move(parsed.module);
-  return module != nullptr;
-}
-
-SmallVector<size_t> EngineKernel::bufferBytes() {
+/// The bytes of each buffer of a launch.
+SmallVector<size_t> bufferBytes(ir::FusionOp fusion) {
   SmallVector<size_t> bytes;
   auto add = [&](Type type) { bytes.push_back(static_cast<size_t>(ir::bytesOf(type).asNumber())); };
-  ir::FusionOp fusion = program.fusion;
   if (fusion.getKind() != ir::FusionKind::multi_tensor) {
     llvm::for_each(fusion.getOperandTypes(), add);
     llvm::for_each(fusion.getResultTypes(), add);
@@ -106,12 +44,13 @@ SmallVector<size_t> EngineKernel::bufferBytes() {
   return bytes;
 }
 
-void EngineKernel::run(const runtime::KernelFrame &frame, size_t sizes, int64_t blocks, cudasim::Order order,
-                       bool race) {
+/// Runs the blocks with the buffers of `frame`, which get the results.
+void runBlocks(ir::FusionOp fusion, const EngineKernel &made, const runtime::KernelFrame &frame, size_t sizes,
+               int64_t blocks, const EngineMode &mode) {
   cudasim::Memory memory(uint64_t(1) << 30);
   std::map<const void *, uint64_t> known; // a result may be in the storage of an operand
   std::vector<uint64_t> addresses;
-  const SmallVector<size_t> bytes = bufferBytes();
+  const SmallVector<size_t> bytes = bufferBytes(fusion);
   auto upload = [&](const void *from, size_t size) {
     const uint64_t address = memory.allocate(std::max<size_t>(size, 1));
     if (size > 0)
@@ -126,29 +65,22 @@ void EngineKernel::run(const runtime::KernelFrame &frame, size_t sizes, int64_t 
   }
   runtime::FailureRecord record;
   record.reset();
-  Parameters parameters;
-  for (int64_t slot : slots)
+  KernelParameters parameters;
+  for (int64_t slot : made.slots)
     parameters.add(addresses[static_cast<size_t>(slot)]);
-  if (made.usesTable) {
+  if (made.kernel.usesTable) {
     parameters.add(upload(addresses.data(), addresses.size() * 8));
     parameters.add(upload(frame.sizes, sizes * 8));
   }
   uint64_t failures = 0;
-  if (made.usesChecks) {
+  if (made.kernel.usesChecks) {
     failures = upload(&record, sizeof record);
     for (uint64_t word : {failures, uint64_t(0), uint64_t(1), uint64_t(8)})
       parameters.add(word);
   }
-  ASSERT_TRUE(module->load(memory));
-  const cudasim::LaunchResult result = launch(*module, codegen::canonicalSymbol.str(), memory,
-                                              {.grid = {static_cast<uint32_t>(blocks)},
-                                               .block = {made.threads},
-                                               .order = order,
-                                               .seed = 7,
-                                               .race = race},
-                                              parameters.bytes);
-  EXPECT_TRUE(result.ok()) << result.fault->str() << "\n" << made.ptx;
-  if (made.usesChecks) {
+  const cudasim::LaunchResult result = launchBlocks(made, memory, blocks, mode, parameters);
+  EXPECT_TRUE(result.ok()) << result.fault->str() << "\n" << made.kernel.ptx;
+  if (made.kernel.usesChecks) {
     std::memcpy(static_cast<void *>(&record), memory.host(failures, sizeof record), sizeof record);
     EXPECT_FALSE(record.failed());
   }
@@ -156,8 +88,6 @@ void EngineKernel::run(const runtime::KernelFrame &frame, size_t sizes, int64_t 
     if (size > 0)
       std::memcpy(frame.buffers[i], memory.host(addresses[i], size), size);
 }
-
-namespace {
 
 SmallVector<FusionCase> elementCases() {
   using enum ir::FusionKind;
@@ -192,31 +122,26 @@ class CudaBlocks : public ::testing::TestWithParam<FusionCase> {};
 } // namespace
 
 TEST_P(CudaBlocks, GiveTheBitsOfTheCpuInEveryOrder) {
-  auto nvrtc = codegen::Nvrtc::get();
-  if (!nvrtc)
-    GTEST_SKIP() << nvrtc.status().message();
-  if (!cudasim::processorSuffices())
-    GTEST_SKIP() << "the engine is compiled for x86-64-v3";
+  if (const std::string why = whyNoEngine(); !why.empty())
+    GTEST_SKIP() << why;
   const FusionCase &each = GetParam();
   FusedProgram program(each.text, each.kind);
   ASSERT_TRUE(program.valid());
   const auto arguments = program.randomArguments(12, 0.1, 1.5);
   const auto expected = bytesOf(program.run(arguments, runnableTargets().front(), each.inPlace));
-  const ir::TargetDescription hopper = *ir::findDescription("cuda:sm_90");
-  program.fusion.setScheduleAttr(ir::chooseCudaSchedule(program.fusion, hopper));
+  program.fusion.setScheduleAttr(ir::chooseCudaSchedule(program.fusion, hopper()));
   expectVerified(each, *program.fusion.getSchedule());
   if (ir::isFallback(program.fusion.getSchedule()->toSchedule()))
     GTEST_SKIP() << "few elements share an index: it has the fallback";
-  EngineKernel kernel(program);
-  ASSERT_TRUE(kernel.compile(hopper));
-  for (cudasim::Order order : {cudasim::Order::forward, cudasim::Order::reverse, cudasim::Order::shuffled})
-    for (bool race : {false, true}) {
-      const auto found = program.launch(arguments, each.inPlace, 0,
-                                        [&](const runtime::KernelFrame &frame, size_t sizes, int64_t tasks) {
-                                          kernel.run(frame, sizes, tasks, order, race);
-                                        });
-      EXPECT_EQ(bytesOf(found), expected) << static_cast<int>(order) << (race ? " in race mode" : "");
-    }
+  std::optional<EngineKernel> kernel = compileForEngine(program.fusion);
+  ASSERT_TRUE(kernel);
+  for (const EngineMode &mode : everyEngineMode()) {
+    const auto found = program.launch(arguments, each.inPlace, 0,
+                                      [&](const runtime::KernelFrame &frame, size_t sizes, int64_t tasks) {
+                                        runBlocks(program.fusion, *kernel, frame, sizes, tasks, mode);
+                                      });
+    EXPECT_EQ(bytesOf(found), expected) << mode.str();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CudaBlocks, ::testing::ValuesIn(elementCases()),

@@ -11,18 +11,13 @@
 // reduction.
 //
 //===----------------------------------------------------------------------===//
+#include "CudaHarness.h"
 #include "ExecuteHarness.h"
 
-#include "codegen/KernelTargets.h"
-#include "codegen/cuda/CudaCompiler.h"
-#include "codegen/emit/EmitKernel.h"
-#include "codegen/kernel/KernelIR.h"
 #include "ir/CudaReductions.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Schedule.h"
-#include "test/cudasim/engine/Engine.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
@@ -36,46 +31,10 @@ namespace {
 using Bytes = std::vector<std::vector<std::byte>>;
 using Field = ir::ScheduleField;
 
-const ir::TargetDescription &hopper() {
-  static const ir::TargetDescription found = *ir::findDescription("cuda:sm_90");
-  return found;
-}
-
-/// The PTX of a fusion's kernel.
-struct Ptx {
-  std::unique_ptr<cudasim::Module> module;
-  codegen::CudaKernel kernel;
-  SmallVector<int64_t> slots;
-};
-
-std::optional<Ptx> compilePtx(ir::FusionOp fusion) {
-  auto kernel = codegen::emitKernel(fusion, "kernel", *codegen::findKernels(hopper()));
-  EXPECT_TRUE(kernel) << kernel.status().message();
-  auto compiler = codegen::CudaCompiler::make("sm_90");
-  if (!kernel || !compiler)
-    return std::nullopt;
-  auto text = codegen::canonicalKernelText(**kernel);
-  EXPECT_TRUE(text) << text.status().message();
-  auto object = compiler->compile(*text, "kernel", nullptr);
-  EXPECT_TRUE(object) << object.status().message();
-  if (!object)
-    return std::nullopt;
-  Ptx ptx;
-  ptx.kernel = *codegen::CudaKernel::deserialize(*object);
-  auto function = (*kernel)->lookupSymbol<func::FuncOp>("kernel");
-  ptx.slots = llvm::to_vector(function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());
-  cudasim::ParseResult parsed = cudasim::Module::parse(ptx.kernel.ptx);
-  EXPECT_TRUE(bool(parsed)) << parsed.error.str();
-  if (!parsed)
-    return std::nullopt;
-  ptx.module = std::move(parsed.module);
-  return ptx;
-}
-
 /// Runs a kernel whose blocks have a task each. `results` may be null.
-cudasim::LaunchResult launchOnEngine(FusedProgram &program, const Ptx &ptx,
-                                     const std::vector<ir::Literal> &arguments,
-                                     const cudasim::LaunchOptions &options, Bytes *results) {
+cudasim::LaunchResult launchOnEngine(FusedProgram &program, const EngineKernel &ptx,
+                                     const std::vector<ir::Literal> &arguments, const EngineMode &mode,
+                                     Bytes *results) {
   cudasim::Memory memory(uint64_t(1) << 30);
   std::vector<uint64_t> buffers;
   for (const ir::Literal &argument : arguments) {
@@ -86,14 +45,11 @@ cudasim::LaunchResult launchOnEngine(FusedProgram &program, const Ptx &ptx,
   auto sizeOf = [](Type type) { return static_cast<uint64_t>(ir::bytesOf(type).asNumber()); };
   for (Type type : program.fusion.getResultTypes())
     buffers.push_back(memory.allocate(sizeOf(type)));
-  std::vector<std::byte> parameters;
-  for (int64_t slot : ptx.slots) {
-    parameters.resize(parameters.size() + 8);
-    std::memcpy(parameters.data() + parameters.size() - 8, &buffers[static_cast<size_t>(slot)], 8);
-  }
-  EXPECT_TRUE(ptx.module->load(memory));
-  cudasim::LaunchResult result =
-      launch(*ptx.module, codegen::canonicalSymbol.str(), memory, options, parameters);
+  KernelParameters parameters;
+  for (int64_t slot : ptx.slots)
+    parameters.add(buffers[static_cast<size_t>(slot)]);
+  const int64_t blocks = program.fusion.getSchedule()->getTasks().asNumber();
+  cudasim::LaunchResult result = launchBlocks(ptx, memory, blocks, mode, parameters);
   for (auto [i, type] : llvm::enumerate(program.fusion.getResultTypes())) {
     const std::byte *from = memory.host(buffers[arguments.size() + i], sizeOf(type));
     if (results)
@@ -104,23 +60,19 @@ cudasim::LaunchResult launchOnEngine(FusedProgram &program, const Ptx &ptx,
 
 /// The results of the kernel with the fusion's schedule: the same in every mode.
 Bytes runEveryMode(FusedProgram &program, const std::vector<ir::Literal> &arguments) {
-  std::optional<Ptx> ptx = compilePtx(program.fusion);
+  std::optional<EngineKernel> ptx = compileForEngine(program.fusion);
   if (!ptx)
     return {};
   EXPECT_EQ(ptx->kernel.resources.spillStoreBytes, 0u) << ptx->kernel.ptx;
-  const auto blocks = static_cast<uint32_t>(program.fusion.getSchedule()->getTasks().asNumber());
   Bytes first;
-  for (cudasim::Order order : {cudasim::Order::forward, cudasim::Order::reverse, cudasim::Order::shuffled})
-    for (bool race : {false, true}) {
-      const cudasim::LaunchOptions options = {
-          .grid = {blocks}, .block = {ptx->kernel.threads}, .order = order, .seed = 7, .race = race};
-      Bytes found;
-      const cudasim::LaunchResult result = launchOnEngine(program, *ptx, arguments, options, &found);
-      EXPECT_TRUE(result.ok()) << result.fault->str() << "\n" << ptx->kernel.ptx;
-      if (first.empty())
-        first = found;
-      EXPECT_EQ(found, first) << "order " << static_cast<int>(order) << (race ? " in race mode" : "");
-    }
+  for (const EngineMode &mode : everyEngineMode()) {
+    Bytes found;
+    const cudasim::LaunchResult result = launchOnEngine(program, *ptx, arguments, mode, &found);
+    EXPECT_TRUE(result.ok()) << result.fault->str() << "\n" << ptx->kernel.ptx;
+    if (first.empty())
+      first = found;
+    EXPECT_EQ(found, first) << mode.str();
+  }
   return first;
 }
 
@@ -220,8 +172,8 @@ void expectSameWithOthers(FusedProgram &program, const std::vector<ir::Literal> 
 class CudaRows : public ::testing::TestWithParam<int64_t> {
 protected:
   void SetUp() override {
-    if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
-      GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+    if (const std::string why = whyNoEngine(); !why.empty())
+      GTEST_SKIP() << why;
   }
 };
 
@@ -348,8 +300,8 @@ void expectSameInOtherBlocks(FusedProgram &program, const std::vector<ir::Litera
 class CudaColumns : public ::testing::TestWithParam<Matrix> {
 protected:
   void SetUp() override {
-    if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
-      GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+    if (const std::string why = whyNoEngine(); !why.empty())
+      GTEST_SKIP() << why;
   }
 };
 
@@ -426,8 +378,8 @@ constexpr const char *lineText =
 class CudaScans : public ::testing::TestWithParam<Matrix> {
 protected:
   void SetUp() override {
-    if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
-      GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+    if (const std::string why = whyNoEngine(); !why.empty())
+      GTEST_SKIP() << why;
   }
 };
 
@@ -482,8 +434,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CudaScans,
 
 /// A kernel without one of its barriers has a race, which race mode finds.
 TEST(CudaReductions, EveryBarrierIsNeeded) {
-  if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
-    GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+  if (const std::string why = whyNoEngine(); !why.empty())
+    GTEST_SKIP() << why;
   for (const auto &[text, kind] :
        {std::pair(rowsText(softmaxText, 2, 2000), ir::FusionKind::row),
         std::pair(matrixText(middleSoftmaxText, {1, 40, 32}), ir::FusionKind::column),
@@ -492,19 +444,17 @@ TEST(CudaReductions, EveryBarrierIsNeeded) {
     ASSERT_TRUE(program.valid());
     const auto arguments = program.randomArguments(6);
     choose(program);
-    std::optional<Ptx> ptx = compilePtx(program.fusion);
+    std::optional<EngineKernel> ptx = compileForEngine(program.fusion);
     ASSERT_TRUE(ptx);
-    const auto blocks = static_cast<uint32_t>(program.fusion.getSchedule()->getTasks().asNumber());
     size_t barriers = 0;
     for (size_t at = 0; (at = ptx->kernel.ptx.find("bar.sync", at)) != std::string::npos; ++at, ++barriers) {
       std::string without = ptx->kernel.ptx;
       without.replace(at, without.find(';', at) + 1 - at, "");
       cudasim::ParseResult parsed = cudasim::Module::parse(without);
       ASSERT_TRUE(bool(parsed)) << parsed.error.str();
-      Ptx mutant{std::move(parsed.module), ptx->kernel, ptx->slots};
+      EngineKernel mutant{std::move(parsed.module), ptx->kernel, ptx->slots};
       const cudasim::LaunchResult result =
-          launchOnEngine(program, mutant, arguments,
-                         {.grid = {blocks}, .block = {ptx->kernel.threads}, .race = true}, nullptr);
+          launchOnEngine(program, mutant, arguments, {cudasim::Order::forward, /*race=*/true}, nullptr);
       EXPECT_FALSE(result.ok()) << "without barrier " << barriers << "\n" << ptx->kernel.ptx;
       EXPECT_TRUE(result.ok() || result.fault->kind == cudasim::FaultKind::sharedRace ||
                   result.fault->kind == cudasim::FaultKind::uninitialized);
@@ -515,8 +465,8 @@ TEST(CudaReductions, EveryBarrierIsNeeded) {
 
 /// The order of a reduction is that of its shape: neither other operands nor how a value is loaded change it.
 TEST(CudaRow, OtherOpsOfAFusionDoNotChangeASum) {
-  if (!codegen::Nvrtc::get() || !cudasim::processorSuffices())
-    GTEST_SKIP() << "there is no NVRTC, or this processor cannot run the engine";
+  if (const std::string why = whyNoEngine(); !why.empty())
+    GTEST_SKIP() << why;
   Bytes first;
   for (const char *more : {"%s", "%s, %h, %d"}) {
     const bool alone = more[2] == '\0';

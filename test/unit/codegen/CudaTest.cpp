@@ -10,6 +10,7 @@
 // kernels.
 //
 //===----------------------------------------------------------------------===//
+#include "CudaHarness.h"
 #include "FusionCases.h"
 
 #include "codegen/KernelTargets.h"
@@ -39,21 +40,11 @@ namespace weft::testing {
 
 namespace {
 
-const ir::TargetDescription &hopper() {
-  static const ir::TargetDescription found = *ir::findDescription("cuda:sm_90");
-  return found;
-}
-
 /// The kernel of a program for a GPU, with the schedule that is chosen, or the fallback.
 OwningOpRef<ModuleOp> emitFor(FusedProgram &program, bool fallback) {
   program.fusion.setScheduleAttr(fallback ? ir::chooseFallbackSchedule(program.fusion, hopper())
                                           : ir::chooseCudaSchedule(program.fusion, hopper()));
-  auto kernel = codegen::emitKernel(program.fusion, "kernel", *codegen::findKernels(hopper()));
-  if (!kernel) {
-    ADD_FAILURE() << kernel.status().message();
-    return {};
-  }
-  return std::move(*kernel);
+  return emitForHopper(program.fusion);
 }
 
 /// Printed kernels as programs of the host: what CUDA C++ has beyond C++, and conversions of f16, which are
