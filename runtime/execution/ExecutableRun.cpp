@@ -166,6 +166,14 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
   issued->number = call;
   issued->origin = options.origin;
   issued->serial = is_serial();
+  // Temporaries there are in one place for all calls of a queue.
+  issued->writes_host_memory =
+      std::ranges::any_of(
+          devices,
+          [](const FunctionDevice &device) { return device.device->is_host() && device.arena_bytes; }) ||
+      std::ranges::any_of(options.outputs, [](const std::shared_ptr<Buffer> &output) {
+        return output && output->device().is_host();
+      });
   issued->no_memory = std::make_shared<Failure>(out_of_memory());
   const uint64_t bytes = kept_bytes();
   queue.await_room(bytes);

@@ -212,6 +212,9 @@ Status IssuedCall::bind_and_issue() {
   if (Status status = prepare(); !status)
     return status;
   begun_ = true;
+  if (writes_host_memory)
+    if (Status status = wait_for_other_streams(); !status)
+      return status;
   for (const Part &part : parts_)
     for (const StreamPoint &use : points)
       if (part.stream && use.stream != part.stream->id())
@@ -236,6 +239,19 @@ Status IssuedCall::bind_and_issue() {
     for (const std::shared_ptr<Buffer> &buffer : *buffers)
       if (buffer->is_wrapped())
         buffer->note_point(any->stream->id(), any->end);
+  return {};
+}
+
+/// Earlier calls on devices that this call does not use may still need the host's memory.
+Status IssuedCall::wait_for_other_streams() {
+  for (DeviceStream *other : queue->streams()) {
+    if (std::ranges::any_of(parts_, [&](const Part &part) { return part.stream == other; }))
+      continue;
+    Expected<Point> point = other->record();
+    if (!point)
+      return point.status();
+    points.push_back({other->id(), *point});
+  }
   return {};
 }
 

@@ -40,6 +40,7 @@ public:
   Queue *queue = nullptr;
   uint64_t number = 0, sequence = 0;
   std::optional<CallOrigin> origin;
+  bool writes_host_memory = false; ///< that earlier calls of the queue may use
   bool serial = false;
   std::shared_ptr<Failure> no_memory; ///< made beforehand: then there may be none for it
 
@@ -73,6 +74,7 @@ private:
   Status issue_copy(const Launch &launch);
   Status send_keys(size_t to, uint32_t &sent);
   Status order(size_t earlier, size_t later);
+  Status wait_for_other_streams();
   Status join();
   Status collect_flags();
   void set_if_failed(Buffer &buffer, uint64_t *flag, CallFlags &flags);

@@ -26,6 +26,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weft::runtime {
 
@@ -201,6 +202,8 @@ public:
   Expected<std::byte *> arena(Device &device, size_t bytes);
   /// The stream that this queue's calls use on a device, under the same rule.
   Expected<DeviceStream *> stream(Device &device);
+  /// Those that there are, under the same rule.
+  std::vector<DeviceStream *> streams();
   /// Ends that stream when its work is done. The next call gets a new stream.
   void end_stream(Device &device);
   /// Releases the arena when the queue is idle. An external queue releases it in a piece of work, for which

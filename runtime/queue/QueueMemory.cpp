@@ -20,6 +20,14 @@ Expected<DeviceStream *> Queue::stream(Device &device) {
   return lane.stream.get();
 }
 
+std::vector<DeviceStream *> Queue::streams() {
+  std::vector<DeviceStream *> streams;
+  for (const std::unique_ptr<DeviceLane> &lane : state_->lanes)
+    if (lane->stream)
+      streams.push_back(lane->stream.get());
+  return streams;
+}
+
 void Queue::end_stream(Device &device) { state_->lane(device).stream = nullptr; }
 
 Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {

@@ -529,6 +529,83 @@ TEST(DeviceFailures, AFailureOnOneOfTwoDevicesStopsLaterCallsOnBoth) {
   program.device.delayUs = program.next.delayUs = 0;
 }
 
+/// What a device sends to the host, and then has back.
+std::string byWayOfTheHost(const std::string &device) {
+  const std::string type = "tensor<64xf32, " + device + ">";
+  return "weft.func @main(%x: " + type + ") -> " + type + " {\n" + "  %0 = weft.mul %x, %x : " + type + "\n" +
+         "  %1 = weft.transfer %0 to #cpu : " + type + "\n" +
+         "  %2 = weft.reshape %1 : tensor<64xf32, #cpu> -> tensor<8x8xf32, #cpu>\n" +
+         "  %3 = weft.transfer %2 to " + device + " : tensor<8x8xf32, #cpu>\n" +
+         "  %4 = weft.reshape %3 : tensor<8x8xf32, " + device + "> -> " + type + "\n" +
+         "  %5 = weft.add %4, %x : " + type + "\n" + "  weft.return %5 : " + type + "\n}";
+}
+
+// All calls of a queue have the same memory of the host for their temporaries.
+TEST(DeviceFailures, CallsOnDifferentDevicesDoNotShareTheHostsTemporaries) {
+  DeviceProgram first(byWayOfTheHost("#gpu")), second(byWayOfTheHost("#next"));
+  const auto onFirst = first.load(), onSecond = second.load();
+  ASSERT_TRUE(onFirst && onSecond);
+  const auto arguments = first.randomArguments(14), others = second.randomArguments(15);
+  for (runtime::QueueMode mode : modesThatOverlap)
+    for (const auto &[delay, nextDelay] : {std::pair(3000, 0), {3000, 2000}, {3000, 3000}, {3000, 4000}}) {
+      runtime::Queue queue;
+      const auto x = uploadApart(first, *onFirst, arguments), y = uploadApart(second, *onSecond, others);
+      std::vector<std::shared_ptr<Buffer>> fromFirst(1), fromSecond(1);
+      first.device.delayUs = delay;
+      first.next.delayUs = nextDelay;
+      ASSERT_TRUE(onFirst->run(x, fromFirst, {&queue, mode}).ok());
+      ASSERT_TRUE(onSecond->run(y, fromSecond, {&queue, mode}).ok());
+      EXPECT_TRUE(queue.synchronize().ok());
+      first.device.delayUs = first.next.delayUs = 0;
+      for (const auto &[result, given] : {std::pair(fromFirst[0], arguments), {fromSecond[0], others}}) {
+        const ir::Literal found = DeviceProgram::download(*result, DType::f32, {64});
+        for (size_t i = 0; i < 64; ++i) {
+          const auto x = static_cast<float>(given[0].real[i]);
+          EXPECT_EQ(static_cast<float>(found.real[i]), x * x + x) << i << " after " << nextDelay << " us";
+        }
+      }
+    }
+}
+
+// A call on one device reads memory of the host, which a later one on another device writes.
+TEST(DeviceFailures, MemoryOfTheHostIsWrittenAfterEarlierCallsHaveReadIt) {
+  DeviceProgram reading(R"(
+weft.func @main(%x: tensor<64xf32, #cpu>) -> tensor<64xf32, #gpu> {
+  %0 = weft.transfer %x to #gpu : tensor<64xf32, #cpu>
+  %1 = weft.add %0, %0 : tensor<64xf32, #gpu>
+  weft.return %1 : tensor<64xf32, #gpu>
+})"),
+      writing(R"(
+weft.func @main(%x: tensor<64xf32, #next>) -> tensor<64xf32, #cpu> {
+  %0 = weft.add %x, %x : tensor<64xf32, #next>
+  %1 = weft.transfer %0 to #cpu : tensor<64xf32, #next>
+  weft.return %1 : tensor<64xf32, #cpu>
+})");
+  const auto reads = reading.load(), writes = writing.load();
+  ASSERT_TRUE(reads && writes);
+  const auto arguments = reading.randomArguments(16), others = writing.randomArguments(17);
+  for (runtime::QueueMode mode : modesThatOverlap) {
+    runtime::Queue queue;
+    const auto x = uploadApart(reading, *reads, arguments), y = uploadApart(writing, *writes, others);
+    std::vector<std::shared_ptr<Buffer>> read(1), written(1);
+    reading.device.delayUs = 5000;
+    reading.next.delayUs = 0;
+    ASSERT_TRUE(reads->run(x, read, {&queue, mode}).ok());
+    runtime::RunOptions options{&queue, mode};
+    const std::vector<std::shared_ptr<Buffer>> outputs = {x[0]};
+    options.outputs = outputs;
+    ASSERT_TRUE(writes->run(y, written, options).ok());
+    EXPECT_TRUE(queue.synchronize().ok());
+    reading.device.delayUs = 0;
+    const ir::Literal sum = DeviceProgram::download(*read[0], DType::f32, {64}),
+                      other = DeviceProgram::download(*x[0], DType::f32, {64});
+    for (size_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(static_cast<float>(sum.real[i]), 2 * static_cast<float>(arguments[0].real[i])) << i;
+      EXPECT_EQ(static_cast<float>(other.real[i]), 2 * static_cast<float>(others[0].real[i])) << i;
+    }
+  }
+}
+
 // A device that can record no more points ends the call on both.
 TEST(DeviceFailures, ACallOnTwoDevicesThatCannotBeIssuedWholeLeavesNoFlags) {
   DeviceProgram program(twoDevices);
