@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
-#include "passes/OnlyReader.h"
 #include "passes/Passes.h"
+#include "passes/fusion/OnlyReader.h"
 
 #include "ir/Contraction.h"
 #include "ir/Target.h"

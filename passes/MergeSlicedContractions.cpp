@@ -16,8 +16,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
-#include "passes/OnlyReader.h"
 #include "passes/Passes.h"
+#include "passes/fusion/OnlyReader.h"
 
 #include "llvm/ADT/MapVector.h"
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_ONLYREADER_H
-#define WEFT_PASSES_ONLYREADER_H
+#ifndef WEFT_PASSES_FUSION_ONLYREADER_H
+#define WEFT_PASSES_FUSION_ONLYREADER_H
 
 #include "ir/Contraction.h"
 
@@ -38,4 +38,4 @@ inline mlir::Value biasAddedTo(mlir::Value product) {
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_ONLYREADER_H
+#endif // WEFT_PASSES_FUSION_ONLYREADER_H
