@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder and to devices that run launches. Executable.cpp builds it, ExecutableCheck.cpp
-// checks calls, and ExecutableRun.cpp, Segments.cpp and LaunchRun.cpp run them.
+// Private to this folder and to devices that run launches. Executable.cpp loads it, ExecutableBuild.cpp
+// builds it from a plan, ExecutableCheck.cpp checks calls, and ExecutableRun.cpp, Segments.cpp and
+// LaunchRun.cpp run them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H
@@ -150,6 +151,9 @@ struct CallPointers {
 };
 
 struct LaunchRun; // runtime/execution/LaunchRun.h
+
+/// What a plan says of its arguments, results and symbols.
+Signature signature_of(const fb::Plan &plan);
 
 struct Executable::Impl {
   std::shared_ptr<const Package> package; // keeps constants and sizes mapped

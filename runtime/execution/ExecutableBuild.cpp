@@ -1,0 +1,346 @@
+//===- ExecutableBuild.cpp - From a plan to a function that can run --------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/execution/ExecutableImpl.h"
+#include "runtime/execution/IssuedCall.h"
+#include "runtime/execution/Segments.h"
+#include "runtime/package/PlanTargets.h"
+#include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/LaunchAccesses.h"
+#include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/PlanFields.h"
+#include "runtime/plan/StepTable.h"
+#include "runtime/support/TensorText.h"
+
+#include <algorithm>
+
+namespace weft::runtime {
+
+Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
+  // Kernels of every CPU target are code of the host: "image.cpu", "image.x86-64-v3:16".
+  constexpr std::string_view prefix = "image.";
+  const std::string image = plan.image() ? plan.image()->str() : "image.cpu";
+  std::string code = image.starts_with(prefix) ? image.substr(prefix.size()) : image;
+  if (parse_cpu_target(code))
+    code = "cpu";
+  for (const PlanDevice &wanted : plan_devices(plan)) {
+    FunctionDevice device;
+    device.name = wanted.name;
+    if (wanted.name == host_device().name())
+      device.device = &host_device();
+    else if (const auto found = map.find(wanted.name); found != map.end())
+      device.device = found->second;
+    if (!device.device)
+      return Status::error("'" + text(plan.function()) + "' runs on '" + wanted.name +
+                               "', which is mapped to no device: name one for it when the function is loaded",
+                           "WEFT-L017");
+    if (device.device->code() != code)
+      return Status::error("'" + text(plan.function()) + "' has kernels in '" + image + "', and '" +
+                               device.device->name() + "', which '" + wanted.name +
+                               "' is mapped to, runs code for '" + std::string(device.device->code()) + "'",
+                           "WEFT-L017");
+    // Each has memory for its own part of the temporaries, and one device has memory for one part.
+    for (const FunctionDevice &other : devices)
+      if (other.device == device.device)
+        return Status::error("'" + text(plan.function()) + "' keeps '" + other.name + "' and '" +
+                                 wanted.name + "' apart, and both are mapped to '" + device.device->name() +
+                                 "'",
+                             "WEFT-L017");
+    if (constant_bytes && !device.device->is_host()) {
+      Expected<std::shared_ptr<Buffer>> copy = Buffer::allocate(constant_bytes, 0, *device.device);
+      if (!copy)
+        return copy.status();
+      if (Status status = (*copy)->write(0, {constants, constant_bytes}); !status)
+        return status;
+      device.constants = *std::move(copy);
+    }
+    devices.push_back(std::move(device));
+  }
+  return {};
+}
+
+Device *Executable::Impl::device_of(const TensorInfo &type) const {
+  const auto found = std::ranges::find(devices, type.device, &FunctionDevice::name);
+  return found != devices.end() ? found->device : devices[0].device;
+}
+
+namespace {
+
+/// Where a launch or a check comes from.
+template <typename T> Origin origin_of(const T &part) {
+  Origin origin;
+  origin.text = text(part.location());
+  origin.recorded = part.recorded();
+  if (const fb::Place *place = part.place()) {
+    origin.file = text(place->file());
+    origin.line = place->line();
+    origin.column = place->column();
+  }
+  return origin;
+}
+
+/// Builds the launches of a function and their operands. The function has its devices, scalars and signature.
+class LaunchBuilder {
+public:
+  LaunchBuilder(Executable::Impl &function, const fb::Plan &plan)
+      : function_(function), plan_(plan), made_by_(function.signature.results.size()) {}
+
+  Status build() {
+    for (uint32_t i = 0; i < length(plan_.launches()); ++i)
+      if (Status status = add(i); !status)
+        return status;
+    return {};
+  }
+  /// The launch that writes a result last, or null.
+  const fb::Launch *maker(size_t result) const { return made_by_[result]; }
+
+private:
+  Status add(uint32_t number) {
+    const fb::Launch &source = *plan_.launches()->Get(number);
+    Launch launch;
+    launch.first_operand = static_cast<uint32_t>(function_.operands.size());
+    launch.device = static_cast<uint8_t>(source.device());
+    launch.predicated = source.predicate() == fb::Predicate::failure;
+    launch.region = source.region();
+    launch.first_check = next_check_;
+    next_check_ += source.check_count();
+    launch.may_fail = source.may_fail();
+    if (launch.may_fail) {
+      function_.fallible.push_back(number);
+      launch.failure_number = static_cast<uint32_t>(function_.fallible.size());
+      function_.any_fallible = function_.devices[launch.device].any_fallible = true;
+    }
+    launch.name = text(source.name());
+    launch.origin = origin_of(source);
+    launch.flops = source.flops();
+    if (Status status = take_work(launch, source); !status)
+      return status;
+    const uint64_t touched = add_operands(source);
+    launch.bytes = source.bytes_read() + source.bytes_written();
+    if (launch.bytes == 0)
+      launch.bytes = touched;
+    // Serial speed of one core: 8 bytes or 16 operations a nanosecond.
+    function_.cost_ns += 50 + static_cast<double>(std::max(launch.bytes, touched)) / 8 +
+                         static_cast<double>(launch.flops) / 16;
+    function_.launches.push_back(std::move(launch));
+    return {};
+  }
+
+  Status take_work(Launch &launch, const fb::Launch &source) {
+    if (const fb::KernelLaunch *kernel = source.op_as_KernelLaunch())
+      return take_kernel(launch, *kernel, source.grid());
+    if (const fb::ContractionLaunch *product = source.op_as_ContractionLaunch())
+      return take_contraction(launch, *product);
+    if (const fb::AttentionLaunch *attention = source.op_as_AttentionLaunch())
+      take_attention(launch, *attention);
+    else if (const fb::HostLaunch *host = source.op_as_HostLaunch())
+      take_host_action(launch, *host);
+    else
+      take_copy(launch, *source.op_as_CopyLaunch());
+    return {};
+  }
+
+  Status take_kernel(Launch &launch, const fb::KernelLaunch &kernel, const fb::Grid *grid) {
+    Expected<KernelFn> code = function_.image->find(kernel.symbol()->string_view());
+    if (!code)
+      return code.status();
+    launch.function = *code;
+    if (launch.name.empty())
+      launch.name = kernel.symbol()->str();
+    launch.sizes = kernel.sizes() ? kernel.sizes()->data() : nullptr;
+    if (kernel.chunk()) {
+      launch.table = step_table(kernel);
+      launch.sizes = launch.table.data();
+    }
+    launch.tasks = kernel.tasks();
+    launch.grain = kernel.grain();
+    if (grid) {
+      std::ranges::copy(*grid->blocks(), launch.grid.blocks.begin());
+      std::ranges::copy(*grid->threads(), launch.grid.threads.begin());
+      launch.grid.shared_bytes = grid->shared_bytes();
+    }
+    FunctionDevice &device = function_.devices[launch.device];
+    device.kernel_scratch = std::max(device.kernel_scratch, align_line(kernel.scratch_bytes()));
+    return {};
+  }
+
+  Status take_contraction(Launch &launch, const fb::ContractionLaunch &product) {
+    launch.kind = LaunchKind::contraction;
+    ContractionShape shape;
+    shape.dtype = static_cast<DType>(product.dtype());
+    shape.batch = product.batch();
+    shape.m = product.m();
+    shape.n = product.n();
+    shape.k = product.k();
+    for (uint32_t d = 0; d < 3; ++d) {
+      shape.a_strides[d] = product.a_strides()->Get(d);
+      shape.b_strides[d] = product.b_strides()->Get(d);
+      shape.c_strides[d] = product.c_strides()->Get(d);
+    }
+    shape.bias = launch.bias = product.bias() >= 0;
+    shape.residual = launch.residual = product.residual() >= 0;
+    shape.relu = product.relu();
+    shape.more = length(product.more()) / 2;
+    Expected<std::shared_ptr<const Contraction>> contraction =
+        Contraction::get(shape, {text(product.library()), product.library_flops(),
+                                 static_cast<int64_t>(product.workspace_bytes())});
+    if (!contraction)
+      return contraction.status();
+    launch.contraction = *contraction;
+    if (launch.name.empty())
+      launch.name = "contraction";
+    // Unsigned: if one extent is 0, the product of the others may overflow.
+    uint64_t flops = 2 * (1 + static_cast<uint64_t>(shape.more));
+    for (const int64_t extent : {shape.batch, shape.m, shape.n, shape.k})
+      flops *= static_cast<uint64_t>(extent);
+    launch.flops = std::max(launch.flops, flops);
+    return {};
+  }
+
+  static void take_attention(Launch &launch, const fb::AttentionLaunch &attention) {
+    launch.kind = LaunchKind::attention;
+    if (launch.name.empty())
+      launch.name = "attention";
+    launch.attention = std::make_shared<Attention>(attention_shape(attention));
+  }
+
+  void take_host_action(Launch &launch, const fb::HostLaunch &host) const {
+    launch.kind = host.action() == fb::HostAction::print ? LaunchKind::print : LaunchKind::require;
+    launch.dtype = static_cast<DType>(host.dtype());
+    for (uint32_t d = 0; d < length(host.shape()); ++d)
+      launch.shape.push_back(host.shape()->Get(d));
+    launch.text = text(host.text());
+    launch.value_bytes = plan_.buffers()->Get(host.buffer())->bytes();
+    if (launch.name.empty())
+      launch.name = launch.kind == LaunchKind::print ? "print" : "assert";
+  }
+
+  void take_copy(Launch &launch, const fb::CopyLaunch &copy) const {
+    launch.kind = LaunchKind::copy;
+    if (launch.name.empty())
+      launch.name = "copy";
+    const fb::Buffer &from = *plan_.buffers()->Get(copy.source());
+    launch.copy_bytes = static_cast<int64_t>(from.bytes());
+    launch.source_device = static_cast<uint8_t>(from.device());
+    launch.destination_device = static_cast<uint8_t>(plan_.buffers()->Get(copy.destination())->device());
+  }
+
+  /// Adds the operands of a launch. Returns how many bytes they have.
+  uint64_t add_operands(const fb::Launch &source) {
+    uint64_t touched = 0;
+    for (const BufferAccess &access : accesses_of(source)) {
+      const fb::Buffer &buffer = *plan_.buffers()->Get(access.buffer);
+      function_.operands.push_back(operand_of(buffer));
+      touched += buffer.bytes();
+      if (access.written && buffer.storage() == fb::Storage::result)
+        made_by_[buffer.index()] = &source;
+    }
+    return touched;
+  }
+
+  Operand operand_of(const fb::Buffer &buffer) {
+    const auto arguments = static_cast<uint32_t>(function_.signature.arguments.size());
+    const auto results = static_cast<uint32_t>(function_.signature.results.size());
+    const uint32_t of_device = arguments + results + basesOfDevice * buffer.device();
+    switch (buffer.storage()) {
+    case fb::Storage::argument:
+      return {buffer.index(), buffer.offset()};
+    case fb::Storage::result:
+      return {arguments + buffer.index(), buffer.offset()};
+    case fb::Storage::constant:
+      return {of_device + constantsBase, buffer.offset()};
+    case fb::Storage::scalar:
+      function_.devices[buffer.device()].reads_scalars = true;
+      return {of_device + scalarsBase, buffer.offset() + function_.scalars[buffer.index()].offset};
+    case fb::Storage::arena:
+      break;
+    }
+    return {of_device + arenaBase, buffer.offset()};
+  }
+
+  Executable::Impl &function_;
+  const fb::Plan &plan_;
+  std::vector<const fb::Launch *> made_by_;
+  uint32_t next_check_ = 0;
+};
+
+/// Takes from a plan what memory its calls need beside scratch.
+Status take_memory(Executable::Impl &function, const fb::Plan &plan) {
+  const std::vector<PlanDevice> parts = plan_devices(plan);
+  for (size_t i = 0; i < function.devices.size(); ++i) {
+    function.devices[i].arena_begin = parts[i].arena_begin;
+    function.devices[i].arena_bytes = parts[i].arena_bytes;
+  }
+  for (const ArgumentInfo &argument : function.signature.arguments) {
+    function.any_donated |= argument.donated;
+    function.argument_devices.push_back(function.device_of(argument.type));
+  }
+  for (const ResultInfo &result : function.signature.results) {
+    Device *const device = function.device_of(result.type);
+    function.result_devices.push_back(device);
+    if (result.tied_to >= 0 || result.is_alias())
+      continue;
+    function.fresh_bytes += result.type.bytes;
+    function.fresh_host_bytes += device->is_host() ? result.type.bytes : 0;
+  }
+  function.scalar_bytes = plan.scalar_bytes();
+  for (uint32_t i = 0; i < length(plan.scalars()); ++i) {
+    const fb::ScalarPlace &scalar = *plan.scalars()->Get(i);
+    function.scalars.push_back(
+        {scalar.argument(), scalar.offset(), itemsize(static_cast<DType>(scalar.dtype()))});
+  }
+  function.arena_bytes = align_line(plan.arena_bytes());
+  function.arena_lower_bound = plan.arena_lower_bound_bytes();
+  for (const FunctionDevice &device : function.devices)
+    if (CachingAllocator &own = device.device->allocator(); device.arena_bytes > own.limit())
+      return own.out_of_memory(device.arena_bytes,
+                               "the temporaries of '" + function.signature.function + "'");
+  return {};
+}
+
+void take_checks(Executable::Impl &function, const fb::Plan &plan) {
+  for (uint32_t i = 0; i < length(plan.checks()); ++i) {
+    const fb::Check &check = *plan.checks()->Get(i);
+    function.checks.push_back({check.kind() == fb::CheckKind::index ? FailedCheck::index : FailedCheck::other,
+                               check.dimension(), check.size(), text(check.subject()), origin_of(check)});
+  }
+  if (const fb::FailureKey *key = plan.failure_key())
+    function.failure_key = {key->position_bits(), key->check_bits()};
+}
+
+/// An out-of-memory report names a result by the line that computes it.
+void label_results(Executable::Impl &function, const LaunchBuilder &launches) {
+  // Each label holds the function's name again, so that long ones are cut.
+  const std::string of = " of '" + shortened(function.signature.function) + "'";
+  for (size_t i = 0; i < function.signature.results.size(); ++i) {
+    const std::string &name = function.signature.results[i].name;
+    const fb::Launch *const maker = launches.maker(i);
+    const Origin at = maker ? origin_of(*maker) : Origin();
+    const std::string what =
+        (name.empty() ? "result " + std::to_string(i) : "result '" + shortened(name) + "'") + of;
+    function.result_labels.push_back(function.result_devices[i]->allocator().intern_label(
+        {what, shortened(at.text), shortened(at.file), at.line}));
+  }
+}
+
+} // namespace
+
+Status Executable::Impl::build(const fb::Plan &plan) {
+  signature = signature_of(plan);
+  take_checks(*this, plan);
+  if (Status status = take_memory(*this, plan); !status)
+    return status;
+  LaunchBuilder builder(*this, plan);
+  if (Status status = builder.build(); !status)
+    return status;
+  segments = segments_of(plan, launches, devices);
+  overlaps = calls_overlap(*this);
+  label_results(*this, builder);
+  return {};
+}
+
+} // namespace weft::runtime
