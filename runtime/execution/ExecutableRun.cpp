@@ -220,87 +220,150 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
   return status;
 }
 
-Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
-                       std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
-  Impl &impl = *impl_;
-  const Signature &signature = impl.signature;
-  if (impl.dynamic)
-    return Status::error("'" + signature.function +
-                         "' has sizes that a call chooses: bind them to the arguments' shapes, and run the "
-                         "executable for these sizes");
-  if (arguments.size() != signature.arguments.size() || results.size() != signature.results.size())
-    return Status::error("'" + signature.function + "' takes " + std::to_string(signature.arguments.size()) +
-                         " arguments and gives " + std::to_string(signature.results.size()) +
-                         " results, found " + std::to_string(arguments.size()) + " and room for " +
-                         std::to_string(results.size()));
-  static const Expected<QueueMode> default_mode = queue_mode_from_environment();
-  if (!options.mode && !default_mode)
-    return default_mode.status();
-  const QueueMode mode = options.mode ? *options.mode : *default_mode;
-  if (Status status = impl.check_arguments(arguments, options.outputs, options.host_sees); !status)
-    return status;
-  const uint64_t call =
-      options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
-  Queue &queue = options.queue ? *options.queue : Queue::current();
-  const bool serial = impl.is_serial(), on_caller = impl.runs_on_caller();
-  if (impl.overlaps)
-    queue.finish_passed(); // whose memory is then free
-  if (Status status = impl.check_memory(queue, options.outputs, serial); !status)
-    return impl.in_call(status, call, options.origin);
+namespace {
 
-  // Results are made beside the caller's span, which may be where the arguments are.
-  constexpr size_t few = 8;
-  std::array<std::shared_ptr<Buffer>, few> few_results;
-  std::vector<std::shared_ptr<Buffer>> many_results;
-  if (results.size() > few)
-    many_results.resize(results.size());
-  std::shared_ptr<Buffer> *const made = results.size() > few ? many_results.data() : few_results.data();
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (signature.results[i].tied_to >= 0) {
-      made[i] = arguments[static_cast<size_t>(signature.results[i].tied_to)];
-      continue;
+/// A call on its queue's thread. It holds all that it uses.
+struct QueuedCall {
+  std::shared_ptr<Executable> executable;
+  const Executable::Impl *function;
+  std::vector<std::shared_ptr<Buffer>> arguments, results;
+  std::vector<Ticket> foreign;
+  StreamPoints points;
+  Queue *queue;
+  uint64_t number, sequence;
+  std::optional<CallOrigin> origin;
+  bool serial;
+  std::shared_ptr<Failure> no_memory; ///< made beforehand: then there may be none for it
+
+  void operator()() const noexcept {
+    for (const Ticket &ticket : foreign)
+      ticket.wait();
+    for (const StreamPoint &use : points)
+      use.point.wait_passed();
+    std::shared_ptr<Failure> failure;
+    for (size_t i = 0; i < arguments.size() && !failure; ++i)
+      failure = arguments[i]->blocking(sequence);
+    if (!failure) {
+      try {
+        const ProfiledCall profile{function->signature.function, number, origin ? &*origin : nullptr};
+        const Status status = function->in_call(
+            function->execute(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr),
+            number, origin);
+        if (status.ok())
+          return;
+        failure = std::make_shared<Failure>(status);
+      } catch (...) {
+        failure = no_memory;
+      }
+      queue->report(failure);
     }
-    if (const ResultInfo &alias = signature.results[i]; alias.is_alias()) {
-      made[i] = alias.alias_argument >= 0 ? arguments[static_cast<size_t>(alias.alias_argument)]
-                                          : made[static_cast<size_t>(alias.alias_result)];
-      continue;
-    }
-    if (!options.outputs.empty() && options.outputs[i]) {
-      made[i] = options.outputs[i];
-      continue;
-    }
-    const auto allocate = [&] {
-      return Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i],
-                              *impl.result_devices[i]);
-    };
-    Expected<std::shared_ptr<Buffer>> buffer = allocate();
-    if (!buffer && impl.overlaps) {
-      queue.finish_issued(); // earlier calls keep their results until they end
-      buffer = allocate();
-    }
-    if (!buffer)
-      return impl.in_call(buffer.status(), call, options.origin);
-    made[i] = *std::move(buffer);
+    function->note_failure(arguments, results, failure);
   }
+};
 
-  if (impl.overlaps && mode != QueueMode::inlined && !queue.is_external()) {
-    if (Status status =
-            impl.run_ahead(shared_from_this(), arguments, {made, results.size()}, queue, mode, call, options);
-        !status)
-      return status;
-    std::move(made, made + results.size(), results.begin());
+/// A call whose arguments were checked, on the thread of its caller.
+struct CallerCall {
+  Executable &executable;
+  const Executable::Impl &function;
+  std::span<const std::shared_ptr<Buffer>> arguments;
+  std::span<std::shared_ptr<Buffer>> made,
+      results; ///< where results are made, and the caller's place for them
+  const RunOptions &options;
+  Queue &queue;
+  QueueMode mode;
+  uint64_t number;
+  bool serial, on_caller;
+  StreamPoints points = {};
+
+  const CallOrigin *origin() const { return options.origin ? &*options.origin : nullptr; }
+
+  Status make_results() {
+    const std::vector<ResultInfo> &infos = function.signature.results;
+    for (size_t i = 0; i < made.size(); ++i) {
+      const ResultInfo &info = infos[i];
+      if (info.tied_to >= 0) {
+        made[i] = arguments[static_cast<size_t>(info.tied_to)];
+        continue;
+      }
+      if (info.is_alias()) {
+        made[i] = info.alias_argument >= 0 ? arguments[static_cast<size_t>(info.alias_argument)]
+                                           : made[static_cast<size_t>(info.alias_result)];
+        continue;
+      }
+      if (!options.outputs.empty() && options.outputs[i]) {
+        made[i] = options.outputs[i];
+        continue;
+      }
+      const auto allocate = [&] {
+        return Buffer::allocate(info.type.bytes, function.result_labels[i], *function.result_devices[i]);
+      };
+      Expected<std::shared_ptr<Buffer>> buffer = allocate();
+      if (!buffer && function.overlaps) {
+        queue.finish_issued(); // earlier calls keep their results until they end
+        buffer = allocate();
+      }
+      if (!buffer)
+        return function.in_call(buffer.status(), number, options.origin);
+      made[i] = *std::move(buffer);
+    }
     return {};
   }
 
-  StreamPoints points;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i]->tracked())
-      arguments[i]->points_before(signature.arguments[i].donated, points);
-  for (const std::shared_ptr<Buffer> &output : options.outputs)
-    if (output && output->tracked())
-      output->points_before(/*writes=*/true, points);
-  // On the caller's thread, once the queue is the caller's.
-  const auto run_here = [&](std::span<const Ticket> foreign) -> Status {
+  void give_results() { std::move(made.begin(), made.end(), results.begin()); }
+
+  Status run() {
+    find_points();
+    if ((mode == QueueMode::inlined || (mode == QueueMode::automatic && on_caller)) && enter_only_queue())
+      return run_here({});
+    const uint64_t bytes = function.kept_bytes();
+    queue.await_room(bytes);
+    queue.finish_passed(); // not below, since it may run what frees the memory of others
+    std::unique_lock order(order_mutex());
+    std::vector<Ticket> foreign = foreign_tickets();
+    const bool may_fail =
+        function.any_fallible || std::any_of(arguments.begin(), arguments.end(),
+                                             [](const auto &argument) { return argument->uncertain(); });
+    if (const Ticket place = take_place(foreign)) {
+      note_place(place, may_fail, order);
+      order.unlock();
+      Queue::await_turn(place);
+      return run_here(foreign);
+    }
+    submit(std::move(foreign), bytes, may_fail);
+    give_results();
+    return {};
+  }
+
+private:
+  void find_points() {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i]->tracked())
+        arguments[i]->points_before(function.signature.arguments[i].donated, points);
+    for (const std::shared_ptr<Buffer> &output : options.outputs)
+      if (output && output->tracked())
+        output->points_before(/*writes=*/true, points);
+  }
+
+  /// Enters the queue if there is one queue alone. Its order is then the order of all calls, and nothing
+  /// needs to be noted.
+  bool enter_only_queue() const {
+    if (Queue::several())
+      return false;
+    if (mode == QueueMode::inlined)
+      queue.enter();
+    else {
+      queue.finish_passed();
+      if (!queue.try_enter())
+        return false;
+    }
+    if (!Queue::several())
+      return true;
+    queue.leave();
+    return false;
+  }
+
+  /// Runs the call on this thread, which has entered the queue, and leaves the queue.
+  Status run_here(std::span<const Ticket> foreign) {
     const LeaveScope leave(queue);
     for (const Ticket &ticket : foreign)
       ticket.wait();
@@ -311,97 +374,48 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     for (size_t i = 0; i < arguments.size() && status.ok(); ++i)
       if (arguments[i]->tracked())
         status = arguments[i]->settle(options.host_sees);
-    const ProfiledCall profile{impl.signature.function, call, options.origin ? &*options.origin : nullptr};
+    const ProfiledCall profile{function.signature.function, number, origin()};
     if (status.ok())
-      status = impl.in_call(
-          impl.execute(arguments.data(), made, queue, serial, options.origin ? &*options.origin : nullptr),
-          call, options.origin);
+      status = function.in_call(function.execute(arguments.data(), made.data(), queue, serial, origin()),
+                                number, options.origin);
     if (status.ok())
-      std::move(made, made + results.size(), results.begin());
+      give_results();
     return status;
-  };
-  // While there is one queue, its order is the order of all calls, and nothing needs to be noted.
-  if (!Queue::several() && (mode == QueueMode::inlined || (mode == QueueMode::automatic && on_caller))) {
-    bool entered = true;
-    if (mode == QueueMode::inlined)
-      queue.enter();
-    else {
-      queue.finish_passed();
-      entered = static_cast<bool>(queue.try_enter());
-    }
-    if (entered && !Queue::several())
-      return run_here({});
-    if (entered)
-      queue.leave();
   }
 
-  struct Call {
-    std::shared_ptr<Executable> executable;
-    std::vector<std::shared_ptr<Buffer>> arguments, results;
+  /// The calls of other queues that must end before this one begins.
+  std::vector<Ticket> foreign_tickets() const {
     std::vector<Ticket> foreign;
-    StreamPoints points;
-    Queue *queue;
-    uint64_t number, sequence;
-    std::optional<CallOrigin> origin;
-    bool serial;
-    std::shared_ptr<Failure> no_memory; // made beforehand: then there may be none for it
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i]->tracked())
+        arguments[i]->foreign_tickets(queue, function.signature.arguments[i].donated, foreign);
+    for (const std::shared_ptr<Buffer> &output : options.outputs)
+      if (output && output->tracked())
+        output->foreign_tickets(queue, /*writes=*/true, foreign);
+    return foreign;
+  }
 
-    void operator()() const noexcept {
-      for (const Ticket &ticket : foreign)
-        ticket.wait();
-      for (const StreamPoint &use : points)
-        use.point.wait_passed();
-      std::shared_ptr<Failure> failure;
-      for (size_t i = 0; i < arguments.size() && !failure; ++i)
-        failure = arguments[i]->blocking(sequence);
-      if (!failure) {
-        try {
-          const Impl &impl = *executable->impl_;
-          const ProfiledCall profile{impl.signature.function, number, origin ? &*origin : nullptr};
-          const Status status = impl.in_call(
-              impl.execute(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr),
-              number, origin);
-          if (status.ok())
-            return;
-          failure = std::make_shared<Failure>(status);
-        } catch (...) {
-          failure = no_memory;
-        }
-        queue->report(failure);
-      }
-      executable->impl_->note_failure(arguments, results, failure);
+  /// A place in the queue, if this thread is to run the call.
+  Ticket take_place(std::span<const Ticket> foreign) const {
+    if (mode == QueueMode::inlined)
+      return queue.reserve();
+    if (mode == QueueMode::automatic && on_caller && foreign.empty())
+      return queue.try_enter();
+    return {};
+  }
+
+  void note_arguments(const Ticket &ticket, bool may_fail) const {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i]->note_use(ticket);
+      if (function.signature.arguments[i].donated)
+        arguments[i]->note_write(ticket, may_fail);
     }
-  };
-  const uint64_t bytes = impl.kept_bytes();
-  queue.await_room(bytes);
-  queue.finish_passed(); // not below, since it may run what frees the memory of others
-  std::unique_lock order(order_mutex());
-  std::vector<Ticket> foreign;
-  const std::span<const std::shared_ptr<Buffer>> outputs = options.outputs;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i]->tracked())
-      arguments[i]->foreign_tickets(queue, signature.arguments[i].donated, foreign);
-  for (const std::shared_ptr<Buffer> &output : outputs)
-    if (output && output->tracked())
-      output->foreign_tickets(queue, /*writes=*/true, foreign);
-  const bool may_fail =
-      impl.any_fallible || std::any_of(arguments.begin(), arguments.end(),
-                                       [](const auto &argument) { return argument->uncertain(); });
-  const auto note = [&](const Ticket &ticket, std::span<const std::shared_ptr<Buffer>> used) {
-    for (size_t i = 0; i < used.size(); ++i) {
-      used[i]->note_use(ticket);
-      if (signature.arguments[i].donated)
-        used[i]->note_write(ticket, may_fail);
-    }
-  };
-  Ticket place;
-  if (mode == QueueMode::inlined)
-    place = queue.reserve();
-  else if (mode == QueueMode::automatic && on_caller && foreign.empty())
-    place = queue.try_enter();
-  if (place) {
+  }
+
+  /// Notes a place of this thread in the buffers that it uses.
+  void note_place(const Ticket &place, bool may_fail, std::unique_lock<std::mutex> &order) const {
     try {
-      note(place, arguments);
+      note_arguments(place, may_fail);
     } catch (...) {
       // What waits behind this place goes on.
       order.unlock();
@@ -409,40 +423,97 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       queue.leave();
       throw;
     }
-    for (const std::shared_ptr<Buffer> &output : outputs)
+    for (const std::shared_ptr<Buffer> &output : options.outputs)
       if (output)
         output->note_write(place);
-    order.unlock();
-    Queue::await_turn(place);
-    return run_here(foreign);
   }
-  const std::vector<std::shared_ptr<Buffer>> held(arguments.begin(), arguments.end());
-  if (queue.is_external())
-    for (const std::shared_ptr<Buffer> &argument : held)
-      argument->prepare_use();
-  const Ticket ticket = queue.submit(Call{shared_from_this(),
-                                          held,
-                                          {made, made + results.size()},
-                                          std::move(foreign),
-                                          std::move(points),
-                                          &queue,
-                                          call,
-                                          next_sequence(),
-                                          options.origin,
-                                          serial,
-                                          std::make_shared<Failure>(out_of_memory())},
-                                     bytes);
-  try {
-    note(ticket, held);
-  } catch (...) {
-    // Without a note nobody would wait for the call. For an external queue, which may be waiting for this
-    // thread, notes have their memory.
-    ticket.wait();
+
+  /// Gives the call to the queue's thread, and notes it in its buffers.
+  void submit(std::vector<Ticket> foreign, uint64_t bytes, bool may_fail) {
+    if (queue.is_external())
+      for (const std::shared_ptr<Buffer> &argument : arguments)
+        argument->prepare_use();
+    const Ticket ticket = queue.submit(QueuedCall{executable.shared_from_this(),
+                                                  &function,
+                                                  {arguments.begin(), arguments.end()},
+                                                  {made.begin(), made.end()},
+                                                  std::move(foreign),
+                                                  std::move(points),
+                                                  &queue,
+                                                  number,
+                                                  next_sequence(),
+                                                  options.origin,
+                                                  serial,
+                                                  std::make_shared<Failure>(out_of_memory())},
+                                       bytes);
+    try {
+      note_arguments(ticket, may_fail);
+    } catch (...) {
+      // Without a note nobody would wait for the call. For an external queue, which may be waiting for this
+      // thread, notes have their memory.
+      ticket.wait();
+    }
+    for (size_t i = 0; i < made.size(); ++i)
+      if (!function.signature.results[i].is_alias())
+        made[i]->note_write(ticket, may_fail);
   }
-  for (size_t i = 0; i < results.size(); ++i)
-    if (!signature.results[i].is_alias())
-      made[i]->note_write(ticket, may_fail);
-  std::move(made, made + results.size(), results.begin());
+};
+
+/// What is wrong with a call that the function cannot take, whatever its buffers are.
+Status wrong_call(const Executable::Impl &function, size_t arguments, size_t results) {
+  const Signature &signature = function.signature;
+  if (function.dynamic)
+    return Status::error("'" + signature.function +
+                         "' has sizes that a call chooses: bind them to the arguments' shapes, and run the "
+                         "executable for these sizes");
+  return Status::error("'" + signature.function + "' takes " + std::to_string(signature.arguments.size()) +
+                       " arguments and gives " + std::to_string(signature.results.size()) +
+                       " results, found " + std::to_string(arguments) + " and room for " +
+                       std::to_string(results));
+}
+
+} // namespace
+
+Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
+                       std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
+  Impl &impl = *impl_;
+  const Signature &signature = impl.signature;
+  if (impl.dynamic || arguments.size() != signature.arguments.size() ||
+      results.size() != signature.results.size())
+    return wrong_call(impl, arguments.size(), results.size());
+  static const Expected<QueueMode> default_mode = queue_mode_from_environment();
+  if (!options.mode && !default_mode)
+    return default_mode.status();
+  const QueueMode mode = options.mode ? *options.mode : *default_mode;
+  if (Status status = impl.check_arguments(arguments, options.outputs, options.host_sees); !status)
+    return status;
+  const uint64_t number =
+      options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
+  Queue &queue = options.queue ? *options.queue : Queue::current();
+  const bool serial = impl.is_serial();
+  if (impl.overlaps)
+    queue.finish_passed(); // whose memory is then free
+  if (Status status = impl.check_memory(queue, options.outputs, serial); !status)
+    return impl.in_call(status, number, options.origin);
+
+  // Results are made beside the caller's span, which may be where the arguments are.
+  constexpr size_t few = 8;
+  std::array<std::shared_ptr<Buffer>, few> few_results;
+  std::vector<std::shared_ptr<Buffer>> many_results;
+  if (results.size() > few)
+    many_results.resize(results.size());
+  std::shared_ptr<Buffer> *const made = results.size() > few ? many_results.data() : few_results.data();
+  CallerCall call{*this, impl,   arguments, {made, results.size()}, results, options, queue,
+                  mode,  number, serial,    impl.runs_on_caller()};
+  if (Status status = call.make_results(); !status)
+    return status;
+  if (!impl.overlaps || mode == QueueMode::inlined || queue.is_external())
+    return call.run();
+  if (Status status =
+          impl.run_ahead(shared_from_this(), arguments, {made, results.size()}, queue, mode, number, options);
+      !status)
+    return status;
+  call.give_results();
   return {};
 }
 
