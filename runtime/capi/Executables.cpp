@@ -281,6 +281,140 @@ Expected<std::shared_ptr<runtime::Executable>> instance_for(const runtime::State
   return instance;
 }
 
+/// The memory of a call's inputs.
+Expected<std::vector<std::shared_ptr<Buffer>>>
+take_inputs(const runtime::StatefulExecutable &executable, const runtime::Signature &signature,
+            const weft_buffer *inputs, size_t count, runtime::Queue &queue, std::vector<Passed> &passed) {
+  std::vector<std::shared_ptr<Buffer>> arguments(count);
+  for (size_t i = 0; i < count; ++i) {
+    const runtime::ArgumentInfo &argument = signature.arguments[executable.inputs()[i]];
+    const Place place{signature, "input", i, argument.name};
+    const weft_buffer input = *read_struct(at(inputs, i), "inputs");
+    Expected<std::shared_ptr<Buffer>> taken = input_memory(input, argument.type, place, queue);
+    if (!taken)
+      return taken.status();
+    arguments[i] = *std::move(taken);
+    passed.emplace_back(input, argument.type, /*written=*/false, place);
+  }
+  return arguments;
+}
+
+/// The outputs of a call, from the caller's description of them to their return.
+class Outputs {
+public:
+  Outputs(const runtime::StatefulExecutable &executable, std::shared_ptr<runtime::Executable> instance,
+          weft_buffer *outputs, size_t count)
+      : memory(count), results(count), executable_(executable), instance_(std::move(instance)),
+        outputs_(outputs), count_(count), given_(count), scattered_(count), owned_(count), strides_(count) {}
+
+  /// Reads the caller's descriptions, and finds the memory that the call can write itself.
+  Status take(std::vector<Passed> &passed) {
+    for (size_t i = 0; i < count_; ++i) {
+      const weft_buffer &given = given_[i] = *read_struct(at(outputs_, i), "outputs");
+      if (!given.data)
+        continue;
+      const runtime::TensorInfo &type = info(i).type;
+      if (Status status = check_description(given, type, place(i)); !status)
+        return status;
+      const std::span<const int64_t> strides(given.strides, given.strides ? type.shape.size() : 0);
+      const bool aligned = reinterpret_cast<uintptr_t>(given.data) % itemsize(type.dtype) == 0;
+      scattered_[i] = !aligned || (given.strides && !is_row_major(type.shape, strides));
+      if (scattered_[i] && given.strides && overlaps_itself(type.shape, strides))
+        return argument_error(place(i).str() + " has the strides " + list_of(strides) +
+                              ", with which elements overlap: an output needs one place for each");
+      passed.emplace_back(given, type, /*written=*/true, place(i));
+      if (scattered_[i])
+        continue;
+      const std::shared_ptr<Buffer> owner = owner_of(given);
+      const bool own = owner && owner->data() == given.data && owner->bytes() == type.bytes;
+      memory[i] = own ? owner : Buffer::wrap(given.data, type.bytes);
+    }
+    return {};
+  }
+
+  /// Allocates everything that returning outputs needs, before the call runs, so that a call that fails has
+  /// changed nothing.
+  void prepare_return() {
+    for (size_t i = 0; i < count_; ++i)
+      if (!given_[i].data)
+        owned_[i] = std::make_unique<Owned>(Owned{nullptr, info(i).type.shape});
+      else if (scattered_[i] && given_[i].strides)
+        strides_[i].assign(given_[i].strides, given_[i].strides + given_[i].rank);
+  }
+
+  /// Brings the results of the call to the caller. `later` says whether work of the queue does some of it.
+  Status give(runtime::Queue &queue, bool &later) {
+    for (size_t i = 0; i < count_; ++i)
+      if (scattered_[i])
+        later |= scatter(i, queue);
+      else if (!given_[i].data)
+        if (Status status = give_owned(i); !status)
+          return status;
+    return {};
+  }
+
+  std::vector<std::shared_ptr<Buffer>> memory;  ///< the caller's, null where it is not given or not suitable
+  std::vector<std::shared_ptr<Buffer>> results; ///< of the call
+
+private:
+  const runtime::ResultInfo &info(size_t i) const {
+    return instance_->signature().results[executable_.outputs()[i]];
+  }
+  Place place(size_t i) const { return {instance_->signature(), "output", i, info(i).name}; }
+
+  /// Copies a result to memory that the call could not write. Returns whether the queue has yet to do it.
+  bool scatter(size_t i, runtime::Queue &queue) {
+    const runtime::TensorInfo &type = info(i).type;
+    note_copy(place(i), type.bytes, [&]() -> std::string {
+      return given_[i].strides ? "has the strides " + list_of(strides_[i]) + " and is not row-major"
+                               : "begins at an address that is no multiple of its element size";
+    });
+    Scattering work{results[i], static_cast<std::byte *>(given_[i].data),
+                    &type,      std::move(strides_[i]),
+                    instance_,  runtime::next_sequence()};
+    try {
+      queue.submit(work);
+      return true;
+    } catch (...) {
+      // The call has run, so its output must arrive: do the work on this thread. Not for an external queue,
+      // which may be waiting for this thread.
+      if (queue.is_external())
+        throw;
+      queue.enter();
+      const runtime::LeaveScope leave(queue);
+      work();
+      return false;
+    }
+  }
+
+  /// Returns a result in memory of the runtime.
+  Status give_owned(size_t i) {
+    Owned &owned = *owned_[i];
+    weft_buffer filled = given_[i];
+    filled.data = results[i]->data();
+    filled.device = "cpu";
+    filled.dtype = static_cast<weft_dtype>(info(i).type.dtype);
+    filled.rank = static_cast<int32_t>(info(i).type.shape.size());
+    filled.strides = nullptr;
+    filled.shape = owned.shape.data();
+    filled.owner = &owned;
+    owned.buffer = results[i];
+    if (Status status = write_struct(at(outputs_, i), filled, "outputs"); !status)
+      return status;
+    owned_[i].release(); // NOLINT(bugprone-unused-return-value): the caller owns it now
+    return {};
+  }
+
+  const runtime::StatefulExecutable &executable_;
+  const std::shared_ptr<runtime::Executable> instance_;
+  weft_buffer *const outputs_;
+  const size_t count_;
+  std::vector<weft_buffer> given_;
+  std::vector<bool> scattered_; ///< whether the call writes other memory, which is then copied
+  std::vector<std::unique_ptr<Owned>> owned_;
+  std::vector<std::vector<int64_t>> strides_; ///< of those that are scattered
+};
+
 Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inputs, size_t input_count,
            weft_buffer *outputs, size_t output_count) {
   runtime::StatefulExecutable &executable = *handle.executable;
@@ -297,97 +431,26 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
       instance_for(executable, inputs, input_count);
   if (!instance)
     return instance.status();
-  const runtime::Signature &signature = (*instance)->signature();
-  std::vector<std::shared_ptr<Buffer>> arguments(input_count), memory(output_count), results(output_count);
   std::vector<Passed> passed;
   passed.reserve(input_count + output_count);
-  for (size_t i = 0; i < input_count; ++i) {
-    const runtime::ArgumentInfo &argument = signature.arguments[executable.inputs()[i]];
-    const Place place{signature, "input", i, argument.name};
-    const weft_buffer input = *read_struct(at(inputs, i), "inputs");
-    Expected<std::shared_ptr<Buffer>> taken = input_memory(input, argument.type, place, queue);
-    if (!taken)
-      return taken.status();
-    arguments[i] = *std::move(taken);
-    passed.emplace_back(input, argument.type, /*written=*/false, place);
-  }
-  std::vector<weft_buffer> given(output_count);
-  std::vector<bool> scattered(output_count);
-  for (size_t i = 0; i < output_count; ++i) {
-    given[i] = *read_struct(at(outputs, i), "outputs");
-    const runtime::ResultInfo &result = signature.results[executable.outputs()[i]];
-    const Place place{signature, "output", i, result.name};
-    if (!given[i].data)
-      continue;
-    if (Status status = check_description(given[i], result.type, place); !status)
-      return status;
-    const std::span<const int64_t> strides(given[i].strides, given[i].strides ? result.type.shape.size() : 0);
-    const bool aligned = reinterpret_cast<uintptr_t>(given[i].data) % itemsize(result.type.dtype) == 0;
-    scattered[i] = !aligned || (given[i].strides && !is_row_major(result.type.shape, strides));
-    if (scattered[i] && given[i].strides && overlaps_itself(result.type.shape, strides))
-      return argument_error(place.str() + " has the strides " + list_of(strides) +
-                            ", with which elements overlap: an output needs one place for each");
-    passed.emplace_back(given[i], result.type, /*written=*/true, place);
-    if (scattered[i])
-      continue;
-    const std::shared_ptr<Buffer> owner = owner_of(given[i]);
-    const bool own = owner && owner->data() == given[i].data && owner->bytes() == result.type.bytes;
-    memory[i] = own ? owner : Buffer::wrap(given[i].data, result.type.bytes);
-  }
+  const Expected<std::vector<std::shared_ptr<Buffer>>> arguments =
+      take_inputs(executable, (*instance)->signature(), inputs, input_count, queue, passed);
+  if (!arguments)
+    return arguments.status();
+  Outputs returned(executable, *instance, outputs, output_count);
+  if (Status status = returned.take(passed); !status)
+    return status;
   if (Status status = check_sharing(passed); !status)
     return status;
-  // Everything that needs memory for returning outputs is allocated before the call runs, so that a call that
-  // fails has changed nothing.
-  std::vector<std::unique_ptr<Owned>> owned(output_count);
-  std::vector<std::vector<int64_t>> strides_of(output_count);
-  for (size_t i = 0; i < output_count; ++i)
-    if (!given[i].data)
-      owned[i] =
-          std::make_unique<Owned>(Owned{nullptr, signature.results[executable.outputs()[i]].type.shape});
-    else if (scattered[i] && given[i].strides)
-      strides_of[i].assign(given[i].strides, given[i].strides + given[i].rank);
+  returned.prepare_return();
   runtime::RunOptions options;
   options.queue = &queue;
-  if (Status status = executable.run(**instance, arguments, memory, results, options); !status)
+  if (Status status = executable.run(**instance, *arguments, returned.memory, returned.results, options);
+      !status)
     return status;
   bool later = false;
-  for (size_t i = 0; i < output_count; ++i) {
-    const runtime::ResultInfo &result = signature.results[executable.outputs()[i]];
-    if (scattered[i]) {
-      note_copy({signature, "output", i, result.name}, result.type.bytes, [&]() -> std::string {
-        return given[i].strides ? "has the strides " + list_of(strides_of[i]) + " and is not row-major"
-                                : "begins at an address that is no multiple of its element size";
-      });
-      Scattering work{results[i],   static_cast<std::byte *>(given[i].data),
-                      &result.type, std::move(strides_of[i]),
-                      *instance,    runtime::next_sequence()};
-      try {
-        queue.submit(work);
-        later = true;
-      } catch (...) {
-        // The call has run, so its output must arrive: do the work on this thread. Not for an external queue,
-        // which may be waiting for this thread.
-        if (queue.is_external())
-          throw;
-        queue.enter();
-        const runtime::LeaveScope leave(queue);
-        work();
-      }
-    } else if (!given[i].data) {
-      weft_buffer filled = given[i];
-      filled.data = results[i]->data();
-      filled.device = "cpu";
-      filled.dtype = static_cast<weft_dtype>(result.type.dtype);
-      filled.rank = static_cast<int32_t>(result.type.shape.size());
-      filled.strides = nullptr;
-      filled.shape = owned[i]->shape.data();
-      filled.owner = owned[i].get();
-      owned[i]->buffer = results[i];
-      if (Status status = write_struct(at(outputs, i), filled, "outputs"); !status)
-        return status;
-      owned[i].release(); // NOLINT(bugprone-unused-return-value): the caller owns it now
-    }
-  }
+  if (Status status = returned.give(queue, later); !status)
+    return status;
   // With WEFT_CPU_QUEUE=inline the work is complete when this returns.
   static const Expected<runtime::QueueMode> mode = runtime::queue_mode_from_environment();
   if (later && mode && *mode == runtime::QueueMode::inlined) {
