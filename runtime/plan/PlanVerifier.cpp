@@ -446,65 +446,48 @@ private:
     return {};
   }
 
-  Status check_contraction(const std::string &what, const fb::ContractionLaunch &launch, uint32_t index) {
-    if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
-        !contraction_supports(static_cast<DType>(launch.dtype())))
-      return fail(what + ": no contraction of element type number " + number(launch.dtype()));
-    const uint64_t item = itemsize(static_cast<DType>(launch.dtype()));
-    const auto extents = {launch.batch(), launch.m(), launch.n(), launch.k()};
-    int64_t work = std::ranges::count(extents, 0) == 0; // of nothing there is none, however large the rest
-    for (int64_t extent : extents)
-      if (extent < 0 || __builtin_mul_overflow(work, extent, &work) || work > maxProductWork)
-        return fail(what + ": extents " + number(launch.batch()) + ", " + number(launch.m()) + ", " +
-                    number(launch.n()) + ", " + number(launch.k()) + " are negative or too large");
-    const struct {
-      const char *name;
-      uint32_t buffer;
-      const flatbuffers::Vector<int64_t> *strides;
-      std::array<int64_t, 3> extents;
-    } operands[] = {{"a", launch.a(), launch.a_strides(), {launch.batch(), launch.m(), launch.k()}},
-                    {"b", launch.b(), launch.b_strides(), {launch.batch(), launch.k(), launch.n()}},
-                    {"c", launch.c(), launch.c_strides(), {launch.batch(), launch.m(), launch.n()}},
-                    {"residual",
-                     static_cast<uint32_t>(launch.residual()),
-                     launch.c_strides(),
-                     {launch.batch(), launch.m(), launch.n()}}};
-    std::array<uint64_t, 2> reached = {}; // by a and b, in bytes
-    for (const auto &operand : std::span(operands).first(launch.residual() == -1 ? 3 : 4)) {
-      const std::string which = what + ": operand " + operand.name;
-      const fb::Buffer *range = buffer(operand.buffer);
-      if (!range)
-        return fail(which + " is buffer " + number(operand.buffer) + " of " +
-                    number(length(plan_.buffers())));
-      if (!aligned(operand.strides))
-        return fail(which + " has misaligned strides");
-      if (length(operand.strides) != 3)
-        return fail(which + " has " + number(length(operand.strides)) + " strides, expected 3");
-      uint64_t last = 0;
-      bool empty = false;
-      for (uint32_t d = 0; d < 3; ++d) {
-        const int64_t stride = operand.strides->Get(d), extent = operand.extents[d];
-        uint64_t reach = 0;
-        if (stride < 0)
-          return fail(which + " has negative stride " + number(stride));
-        empty |= extent == 0;
-        if (extent > 0 && (__builtin_mul_overflow(static_cast<uint64_t>(extent - 1),
-                                                  static_cast<uint64_t>(stride), &reach) ||
-                           __builtin_add_overflow(last, reach, &last) || last > maxBytes))
-          return fail(which + " reaches beyond what a process can address");
-      }
-      const uint64_t bytes = empty ? 0 : (last + 1) * item;
-      if (const auto part = static_cast<size_t>(&operand - operands); part < reached.size())
-        reached[part] = bytes;
-      if (bytes > range->bytes())
-        return fail(which + " reaches over " + number(bytes) + " bytes of buffer " + number(operand.buffer) +
-                    " of " + number(range->bytes()));
+  struct ProductOperand {
+    const char *name;
+    uint32_t buffer;
+    const flatbuffers::Vector<int64_t> *strides;
+    std::array<int64_t, 3> extents;
+  };
+
+  /// Checks an operand of a contraction. `bytes` is how much of its buffer it reaches over.
+  Status check_product_operand(const std::string &which, const ProductOperand &operand, uint64_t item,
+                               uint64_t &bytes) const {
+    const fb::Buffer *range = buffer(operand.buffer);
+    if (!range)
+      return fail(which + " is buffer " + number(operand.buffer) + " of " + number(length(plan_.buffers())));
+    if (!aligned(operand.strides))
+      return fail(which + " has misaligned strides");
+    if (length(operand.strides) != 3)
+      return fail(which + " has " + number(length(operand.strides)) + " strides, expected 3");
+    uint64_t last = 0;
+    bool empty = false;
+    for (uint32_t d = 0; d < 3; ++d) {
+      const int64_t stride = operand.strides->Get(d), extent = operand.extents[d];
+      uint64_t reach = 0;
+      if (stride < 0)
+        return fail(which + " has negative stride " + number(stride));
+      empty |= extent == 0;
+      if (extent > 0 &&
+          (__builtin_mul_overflow(static_cast<uint64_t>(extent - 1), static_cast<uint64_t>(stride), &reach) ||
+           __builtin_add_overflow(last, reach, &last) || last > maxBytes))
+        return fail(which + " reaches beyond what a process can address");
     }
-    const fb::Buffer &result = *buffer(launch.c());
-    // Every element of c has a place of its own if each stride is beyond the reach of the smaller ones.
+    bytes = empty ? 0 : (last + 1) * item;
+    if (bytes > range->bytes())
+      return fail(which + " reaches over " + number(bytes) + " bytes of buffer " + number(operand.buffer) +
+                  " of " + number(range->bytes()));
+    return {};
+  }
+
+  /// Every element of c has a place of its own if each stride is beyond the reach of the smaller ones.
+  Status check_product_places(const std::string &what, const ProductOperand &c) const {
     std::array<std::pair<int64_t, int64_t>, 3> steps;
     for (uint32_t d = 0; d < 3; ++d)
-      steps[d] = {launch.c_strides()->Get(d), operands[2].extents[d]};
+      steps[d] = {c.strides->Get(d), c.extents[d]};
     std::sort(steps.begin(), steps.end());
     // Where there is none, there is nothing to share.
     bool hasElements = std::ranges::none_of(steps, [](const auto &step) { return step.second == 0; });
@@ -515,19 +498,22 @@ private:
                     number(reach));
       reach += extent > 1 ? stride * (extent - 1) : 0;
     }
-    if (launch.bias() != -1) {
-      const fb::Buffer *bias = launch.bias() < 0 ? nullptr : buffer(static_cast<uint32_t>(launch.bias()));
-      if (!bias || bias->bytes() / item < static_cast<uint64_t>(launch.n()))
-        return fail(what + ": bias is buffer " + number(launch.bias()) +
-                    ", which does not exist or holds less than " + number(launch.n()) + " elements");
-      if (overlap(*bias, result))
-        return fail(what + ": c overlaps the bias");
-    }
-    if (Status status = check_further_products(what, launch, reached); !status)
-      return status;
-    if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result) ||
-        (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
-      return fail(what + ": c overlaps an operand");
+    return {};
+  }
+
+  Status check_bias(const std::string &what, const fb::ContractionLaunch &launch, uint64_t item) const {
+    if (launch.bias() == -1)
+      return {};
+    const fb::Buffer *bias = launch.bias() < 0 ? nullptr : buffer(static_cast<uint32_t>(launch.bias()));
+    if (!bias || bias->bytes() / item < static_cast<uint64_t>(launch.n()))
+      return fail(what + ": bias is buffer " + number(launch.bias()) +
+                  ", which does not exist or holds less than " + number(launch.n()) + " elements");
+    if (overlap(*bias, *buffer(launch.c())))
+      return fail(what + ": c overlaps the bias");
+    return {};
+  }
+
+  Status check_library(const std::string &what, const fb::ContractionLaunch &launch) const {
     if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
       return fail(what + ": the library is used from " + number(launch.library_flops()) +
                   " operations on, with " + number(launch.workspace_bytes()) + " bytes of workspace");
@@ -539,6 +525,44 @@ private:
                                std::string(contractionLibraries[1]) +
                                "', a kernel of its own: compile the program again for what is here",
                            "WEFT-L015");
+    return {};
+  }
+
+  Status check_contraction(const std::string &what, const fb::ContractionLaunch &launch, uint32_t index) {
+    if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
+        !contraction_supports(static_cast<DType>(launch.dtype())))
+      return fail(what + ": no contraction of element type number " + number(launch.dtype()));
+    const uint64_t item = itemsize(static_cast<DType>(launch.dtype()));
+    const auto extents = {launch.batch(), launch.m(), launch.n(), launch.k()};
+    int64_t work = std::ranges::count(extents, 0) == 0; // of nothing there is none, however large the rest
+    for (int64_t extent : extents)
+      if (extent < 0 || __builtin_mul_overflow(work, extent, &work) || work > maxProductWork)
+        return fail(what + ": extents " + number(launch.batch()) + ", " + number(launch.m()) + ", " +
+                    number(launch.n()) + ", " + number(launch.k()) + " are negative or too large");
+    const std::array<int64_t, 3> of_result = {launch.batch(), launch.m(), launch.n()};
+    const ProductOperand operands[] = {
+        {"a", launch.a(), launch.a_strides(), {launch.batch(), launch.m(), launch.k()}},
+        {"b", launch.b(), launch.b_strides(), {launch.batch(), launch.k(), launch.n()}},
+        {"c", launch.c(), launch.c_strides(), of_result},
+        {"residual", static_cast<uint32_t>(launch.residual()), launch.c_strides(), of_result}};
+    std::array<uint64_t, 4> reached = {}; // in bytes
+    for (size_t i = 0; i < (launch.residual() == -1 ? 3 : 4); ++i)
+      if (Status status =
+              check_product_operand(what + ": operand " + operands[i].name, operands[i], item, reached[i]);
+          !status)
+        return status;
+    if (Status status = check_product_places(what, operands[2]); !status)
+      return status;
+    if (Status status = check_bias(what, launch, item); !status)
+      return status;
+    if (Status status = check_further_products(what, launch, std::span(reached).first<2>()); !status)
+      return status;
+    const fb::Buffer &result = *buffer(launch.c());
+    if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result) ||
+        (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
+      return fail(what + ": c overlaps an operand");
+    if (Status status = check_library(what, launch); !status)
+      return status;
     return check_write(what, result, index);
   }
 
