@@ -35,51 +35,62 @@ static ir::CompilerOptions compilerOptions(const CompileOptions &options) {
   return made;
 }
 
-Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
-                          const std::vector<Ref> &results, const std::vector<Ref> &effects,
-                          bool tookGradients) {
-  Region region;
-  region.name = options_.name;
-  region.options = compilerOptions(options_);
-  region.symbols = variant.symbols;
-  // The values that a call must compute: results, written slots, new gradients.
-  std::vector<Ref> roots = results;
-  roots.insert(roots.end(), effects.begin(), effects.end());
-  for (const Trace::Change &change : changes) {
-    if (change.touched.input && change.after != change.touched.input)
-      roots.push_back(change.after);
-    if (change.gradAfter != change.touched.gradBefore && change.gradValue)
-      roots.push_back(change.gradValue);
-  }
-  std::vector<Ref> leaves;
-  collect(roots, /*numbersAreConstants=*/true, region.nodes, leaves);
-  std::unordered_set<const Node *> used;
-  for (const Ref &leaf : leaves)
-    used.insert(leaf.node.get());
+namespace {
 
-  for (size_t i = 0; i < results.size(); ++i) {
-    variant.resultMap.push_back(static_cast<int>(region.results.size()));
-    variant.resultSpecs.push_back(results[i].spec());
-    variant.resultLocs.push_back(results[i].node->loc);
-    region.results.push_back({results[i], "result" + std::to_string(i)});
+/// Makes the region of a trace, and says which slots its arguments and results belong to.
+class Binder {
+public:
+  Binder(Variant &variant, Region &region, const std::vector<Trace::Change> &changes)
+      : variant_(variant), region_(region), changes_(changes) {}
+
+  void bind(const std::vector<Ref> &results, const std::vector<Ref> &effects) {
+    const std::vector<Ref> leaves = collectNodes(results, effects);
+    for (size_t i = 0; i < results.size(); ++i) {
+      variant_.resultMap.push_back(static_cast<int>(region_.results.size()));
+      variant_.resultSpecs.push_back(results[i].spec());
+      variant_.resultLocs.push_back(results[i].node->loc);
+      region_.results.push_back({results[i], "result" + std::to_string(i)});
+    }
+    for (const Trace::Change &change : changes_) {
+      const TouchedSlot &touched = change.touched;
+      if (touched.argument >= 0 && !touched.gradientOf)
+        argumentSlots_[touched.slot.get()] = touched.argument;
+      seesGrad_[touched.slot.get()] = touched.gradSeen;
+    }
+    for (const Node *node : region_.nodes)
+      read_.insert(node->operands.begin(), node->operands.end());
+    for (const Trace::Change &change : changes_)
+      // Where the function does not depend on a gradient, calls need not have it.
+      if (!change.touched.gradientOf || seesGrad_[change.touched.gradientOf.get()])
+        bindSlot(change);
+    // The leaves that are left are values from outside that belong to no tensor.
+    for (const Ref &leaf : leaves)
+      if (unbound_.contains(leaf.node.get()))
+        fail("the function reads a value that belongs to no tensor", leaf.node->loc);
   }
-  std::unordered_map<const Slot *, int> argumentSlots;
-  for (const Trace::Change &change : changes)
-    if (change.touched.argument >= 0 && !change.touched.gradientOf)
-      argumentSlots[change.touched.slot.get()] = change.touched.argument;
-  // The values that operations of the function read.
-  RefSet read;
-  for (const Node *node : region.nodes)
-    read.insert(node->operands.begin(), node->operands.end());
-  std::unordered_map<const Slot *, bool> seesGrad;
-  for (const Trace::Change &change : changes)
-    seesGrad[change.touched.slot.get()] = change.touched.gradSeen;
-  for (const Trace::Change &change : changes) {
+
+private:
+  /// Collects what computes the values that a call must compute: results, written slots, new gradients.
+  /// Returns the values from outside that it reads.
+  std::vector<Ref> collectNodes(const std::vector<Ref> &results, const std::vector<Ref> &effects) {
+    std::vector<Ref> roots = results;
+    roots.insert(roots.end(), effects.begin(), effects.end());
+    for (const Trace::Change &change : changes_) {
+      if (change.touched.input && change.after != change.touched.input)
+        roots.push_back(change.after);
+      if (change.gradAfter != change.touched.gradBefore && change.gradValue)
+        roots.push_back(change.gradValue);
+    }
+    std::vector<Ref> leaves;
+    collect(roots, /*numbersAreConstants=*/true, region_.nodes, leaves);
+    for (const Ref &leaf : leaves)
+      unbound_.insert(leaf.node.get());
+    return leaves;
+  }
+
+  void bindSlot(const Trace::Change &change) {
     const TouchedSlot &touched = change.touched;
     const Slot &slot = *touched.slot;
-    // The function does not depend on this gradient, so calls need not have it.
-    if (touched.gradientOf && !seesGrad[touched.gradientOf.get()])
-      continue;
     Binding binding;
     binding.callArgument = touched.argument;
     binding.isGradient = touched.gradientOf != nullptr;
@@ -95,53 +106,82 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     binding.guardsGrad = touched.gradSeen;
     binding.hadGrad = touched.gradBefore != nullptr;
     binding.input = touched.input;
-    bool isArgument = touched.argument >= 0 && !touched.gradientOf;
-    std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
-    bool written = touched.input && change.after != touched.input;
-    bool tied = written && change.after.spec() == binding.spec;
+    const bool isArgument = touched.argument >= 0 && !touched.gradientOf;
+    const std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
+    bindValue(change, binding, isArgument, name);
+    if (change.gradAfter != touched.gradBefore || touched.gradDropped)
+      bindGradient(change, binding, name);
+    variant_.bindings.push_back(std::move(binding));
+  }
+
+  /// Makes the slot's value an argument if the function needs it, and what is written to it a result.
+  void bindValue(const Trace::Change &change, Binding &binding, bool isArgument, const std::string &name) {
+    const Ref &input = change.touched.input;
+    const bool written = input && change.after != input;
+    const bool tied = written && change.after.spec() == binding.spec;
     // An argument with a dynamic size is passed even if the function uses only its size.
-    bool isSized = isArgument && anySymbolic(binding.spec.shape);
-    if (touched.input && (used.contains(touched.input.node.get()) || tied || isSized)) {
-      binding.argument = static_cast<int>(region.arguments.size());
+    const bool isSized = isArgument && anySymbolic(binding.spec.shape);
+    if (input && (unbound_.contains(input.node.get()) || tied || isSized)) {
+      binding.argument = static_cast<int>(region_.arguments.size());
       const ir::ArgumentRole role = written                      ? ir::ArgumentRole::state
                                     : isArgument                 ? ir::ArgumentRole::argument
                                     : binding.spec.shape.empty() ? ir::ArgumentRole::scalar
                                                                  : ir::ArgumentRole::state;
-      region.arguments.push_back({touched.input, name, role, tied});
-      used.erase(touched.input.node.get());
+      region_.arguments.push_back({input, name, role, tied});
+      unbound_.erase(input.node.get());
     }
-    if (written) {
-      binding.freshSpec = change.after.spec();
-      (tied ? binding.tiedResult : binding.freshResult) = static_cast<int>(region.results.size());
-      region.results.push_back({change.after, name, tied ? binding.argument : -1});
-      binding.written = change.after;
-      variant.writesState = true;
-    }
-    if (change.gradAfter != touched.gradBefore || touched.gradDropped) {
-      auto argument = argumentSlots.find(change.gradAfter.get());
-      if (!change.gradAfter) {
-        binding.clearsGrad = true;
-      } else if (!change.gradAfter->trace) {
-        binding.gradSlot = change.gradAfter;
-      } else if (argument != argumentSlots.end()) {
-        binding.gradArgument = argument->second;
-      } else {
-        binding.gradResult = static_cast<int>(region.results.size());
-        // A step that clears the gradient first and uses the new one itself leaves that gradient for the
-        // program to read. A package has no such reader, so the gradient is no result of it.
-        const bool used = touched.gradDropped && read.contains(change.gradValue);
-        region.results.push_back({change.gradValue, name + ".grad", -1, !used});
-        variant.notes += "a gradient of " + binding.str() +
-                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes" +
-                         (used ? "; zero_grad() after its use, and not before, keeps none\n" : "\n");
-      }
-    }
-    variant.bindings.push_back(std::move(binding));
+    if (!written)
+      return;
+    binding.freshSpec = change.after.spec();
+    (tied ? binding.tiedResult : binding.freshResult) = static_cast<int>(region_.results.size());
+    region_.results.push_back({change.after, name, tied ? binding.argument : -1});
+    binding.written = change.after;
+    variant_.writesState = true;
   }
-  // The leaves that are left are values from outside that belong to no tensor.
-  for (const Ref &leaf : leaves)
-    if (used.contains(leaf.node.get()))
-      fail("the function reads a value that belongs to no tensor", leaf.node->loc);
+
+  /// Says what a call leaves as the slot's gradient.
+  void bindGradient(const Trace::Change &change, Binding &binding, const std::string &name) {
+    if (!change.gradAfter) {
+      binding.clearsGrad = true;
+      return;
+    }
+    if (!change.gradAfter->trace) {
+      binding.gradSlot = change.gradAfter;
+      return;
+    }
+    if (const auto argument = argumentSlots_.find(change.gradAfter.get()); argument != argumentSlots_.end()) {
+      binding.gradArgument = argument->second;
+      return;
+    }
+    binding.gradResult = static_cast<int>(region_.results.size());
+    // A step that clears the gradient first and uses the new one itself leaves that gradient for the program
+    // to read. A package has no such reader, so the gradient is no result of it.
+    const bool used = change.touched.gradDropped && read_.contains(change.gradValue);
+    region_.results.push_back({change.gradValue, name + ".grad", -1, !used});
+    variant_.notes += "a gradient of " + binding.str() +
+                      " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes" +
+                      (used ? "; zero_grad() after its use, and not before, keeps none\n" : "\n");
+  }
+
+  Variant &variant_;
+  Region &region_;
+  const std::vector<Trace::Change> &changes_;
+  std::unordered_set<const Node *> unbound_; ///< values from outside that are no argument yet
+  std::unordered_map<const Slot *, int> argumentSlots_;
+  std::unordered_map<const Slot *, bool> seesGrad_;
+  RefSet read_; ///< the values that operations of the function read
+};
+
+} // namespace
+
+Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
+                          const std::vector<Ref> &results, const std::vector<Ref> &effects,
+                          bool tookGradients) {
+  Region region;
+  region.name = options_.name;
+  region.options = compilerOptions(options_);
+  region.symbols = variant.symbols;
+  Binder(variant, region, changes).bind(results, effects);
   // If the function computes no gradients itself, the program may call backward() on its results.
   bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); }) ||
                 std::any_of(variant.bindings.begin(), variant.bindings.end(), [](const Binding &binding) {
@@ -229,6 +269,24 @@ static bool waitsForSuccess(const Variant &variant) {
   return acts && variant.program->mayFail;
 }
 
+/// If the function also captures an argument, the tensor has two names in the trace. Then the function is to
+/// be traced once more, with the captured tensor in the argument's place.
+static bool pinCaptured(const Trace &trace, Variant &variant, const Slots &slots, Loc loc) {
+  bool again = false;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (variant.pins[i] || variant.sameAs[i] >= 0 || !trace.touched(*slots[i]))
+      continue;
+    if (!variant.symbols.empty())
+      fail("argument " + std::to_string(i) +
+               " is captured by the function too; where arguments have dynamic sizes, a tensor is one or the "
+               "other",
+           loc);
+    variant.pins[i] = slots[i].get();
+    again = true;
+  }
+  return again;
+}
+
 std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots,
                                              const std::string &why, bool &isOld, Loc loc) {
   auto variant = std::make_shared<Variant>();
@@ -248,19 +306,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (!recorded)
       return nullptr;
     const Flat &outputs = *recorded;
-    // If the function also captures an argument, the tensor has two names in the trace. The function is
-    // traced once more, with the captured tensor in the argument's place.
-    again = false;
-    for (size_t i = 0; i < slots.size(); ++i)
-      if (!variant->pins[i] && variant->sameAs[i] < 0 && trace.touched(*slots[i])) {
-        if (!variant->symbols.empty())
-          fail("argument " + std::to_string(i) +
-                   " is captured by the function too; where arguments have dynamic sizes, a tensor is one or "
-                   "the other",
-               loc);
-        variant->pins[i] = slots[i].get();
-        again = true;
-      }
+    again = pinCaptured(trace, *variant, slots, loc);
     if (again)
       continue;
     const std::vector<Ref> results = takeResults(*variant, outputs, loc);
