@@ -318,7 +318,7 @@ def house(level):
 
     # Further checks are tests of CMake with this label.
     scripts = ("formatting", "runner", "benchmark", "include_graph", "text_rules", "symbols", "generated", "reasons",
-               "environment", "semantics", "messages", "contract", "standard_error", "names")
+               "environment", "semantics", "messages", "contract", "standard_error", "names", "function_length")
     return side_by_side([functools.partial(check, script) for script in scripts] +
                         [functools.partial(ctest, "house", selection=["-L", "^house$"])])
 
