@@ -162,7 +162,7 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
   issued->function = this;
   issued->arguments.assign(arguments.begin(), arguments.end());
   issued->results.assign(made.begin(), made.end());
-  issued->queue = &queue;
+  issued->queue = &queue.of_work();
   issued->number = call;
   issued->origin = options.origin;
   issued->serial = is_serial();
@@ -330,6 +330,7 @@ struct CallerCall {
       return run_here(foreign);
     }
     submit(std::move(foreign), bytes, may_fail);
+    order.unlock(); // what the caller's place held until now goes back to its owner
     give_results();
     return {};
   }
@@ -439,7 +440,7 @@ private:
                                                   {made.begin(), made.end()},
                                                   std::move(foreign),
                                                   std::move(points),
-                                                  &queue,
+                                                  &queue.of_work(),
                                                   number,
                                                   next_sequence(),
                                                   options.origin,

@@ -127,32 +127,39 @@ Queue::Queue(std::shared_ptr<QueueState> state) : state_(std::move(state)) {}
 Queue::Queue() : Queue(make_state()) {}
 
 Queue::~Queue() {
+  if (state_.use_count() == 0)
+    return; // the state's own handle
   std::thread thread;
   uint64_t last;
+  // Work of this queue that runs on this thread, and ends only when this is done.
+  const bool inside = queueThread.running_work.queue == state_.get();
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
     thread = std::move(state_->thread);
     last = state_->submitted;
+    state_->finishes_all = inside && !state_->post && !thread.joinable();
   }
   state_->changed.notify_all();
   if (state_->post) {
-    state_->wait(last);
+    if (!inside)
+      state_->wait(last);
     return;
   }
   if (!thread.joinable()) {
     // What callers have issued.
     std::unique_lock lock(state_->mutex);
-    if (queueThread.running_work.queue != state_.get())
+    if (!inside)
       state_->wait_until(lock, [&] { return !state_->in_flight && !state_->finishing; });
     return;
   }
-  // If the queue's own work destroys the last handle, the thread cannot join itself.
-  if (thread.get_id() == std::this_thread::get_id())
+  if (inside || thread.get_id() == std::this_thread::get_id())
     thread.detach();
   else
     thread.join();
 }
+
+Queue &Queue::of_work() { return state_->handle; }
 
 Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<void()> work, uint64_t bytes) {
   Ticket ticket;
@@ -245,8 +252,9 @@ void Queue::finish_passed() {
   // Every call asks, and most have issued nothing.
   if (!state_->any_in_flight.load(std::memory_order_relaxed))
     return;
-  std::unique_lock lock(state_->mutex);
-  state_->finish_passed(lock);
+  const std::shared_ptr<QueueState> state = state_; // also if the queue is destroyed meanwhile
+  std::unique_lock lock(state->mutex);
+  state->finish_passed(lock);
 }
 
 bool Queue::finish_passed_all() {
@@ -259,8 +267,9 @@ bool Queue::finish_passed_all() {
 }
 
 void Queue::finish_issued() {
-  std::unique_lock lock(state_->mutex);
-  state_->wait_until(lock, [&] { return !state_->in_flight && !state_->finishing; });
+  const std::shared_ptr<QueueState> state = state_;
+  std::unique_lock lock(state->mutex);
+  state->wait_until(lock, [&] { return !state->in_flight && !state->finishing; });
 }
 
 void Queue::await_room(uint64_t bytes) {
@@ -272,11 +281,15 @@ void Queue::await_room(uint64_t bytes) {
       return;
   }
   const ProfiledSpan span(Profiler::Span::wait, "wait for room in the queue");
-  std::unique_lock lock(state_->mutex);
-  state_->wait_until(lock, [&] { return state_->has_room(bytes); });
+  const std::shared_ptr<QueueState> state = state_;
+  std::unique_lock lock(state->mutex);
+  state->wait_until(lock, [&] { return state->has_room(bytes); });
 }
 
-Status Queue::synchronize() { return state_->synchronize(); }
+Status Queue::synchronize() {
+  const std::shared_ptr<QueueState> state = state_;
+  return state->synchronize();
+}
 
 Status Queue::synchronize_all() {
   Status first;
@@ -292,9 +305,10 @@ void Queue::trim_all() {
 }
 
 bool Queue::idle() const {
-  std::unique_lock lock(state_->mutex);
-  state_->finish_passed(lock);
-  return !state_->busy();
+  const std::shared_ptr<QueueState> state = state_;
+  std::unique_lock lock(state->mutex);
+  state->finish_passed(lock);
+  return !state->busy();
 }
 
 bool Queue::is_external() const { return state_->post != nullptr; }

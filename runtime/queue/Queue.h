@@ -143,7 +143,8 @@ public:
   static void trim_all();
 
   Queue();
-  /// Runs all submitted work first.
+  /// Runs all submitted work first. If work of the queue itself destroys it, or memory that such work gives
+  /// back, the rest is run after that.
   ~Queue();
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
@@ -191,6 +192,9 @@ public:
   void enter();
   void leave();
 
+  /// The queue for its own work, which may outlive this object: the memory that work gives back can run code
+  /// of its owner, who destroys the queue. Only the functions below are for it: what returns a ticket is not.
+  Queue &of_work();
   /// Records a failure for synchronize(), which reports it once.
   void report(std::shared_ptr<Failure> failure);
 
@@ -217,6 +221,7 @@ public:
 private:
   friend class Ticket;
   friend class Event;
+  friend struct QueueState;
   explicit Queue(std::shared_ptr<QueueState> state);
   static std::shared_ptr<QueueState> make_state();
   static Ticket submit(const std::shared_ptr<QueueState> &state, std::function<void()> work,

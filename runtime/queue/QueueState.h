@@ -70,6 +70,7 @@ struct QueueState {
     std::shared_ptr<IssuedWork> issued = nullptr; // in place of `run`
   };
   const StreamId id = new_stream_id();
+  Queue handle{std::shared_ptr<QueueState>(std::shared_ptr<void>(), this)}; // Queue::of_work; it owns nothing
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::deque<Work> work;
@@ -81,7 +82,8 @@ struct QueueState {
   IssuedWork *last_in_flight = nullptr;
   std::atomic<bool> any_in_flight{false}; // whether there is work in that list
   bool finishing = false;                 // a thread is in finish_first()
-  uint64_t granted = 0; // on an external queue: the caller's place that the executor has reached
+  bool finishes_all = false; // nobody else will finish what is in flight: its own work destroyed the handle
+  uint64_t granted = 0;      // on an external queue: the caller's place that the executor has reached
   bool stopping = false;
   Queue::Post post; // of an external queue
   Ticket before;    // must be done before any work of this queue runs
@@ -126,7 +128,9 @@ struct QueueState {
     completed.store(now, std::memory_order_release);
     changed.notify_all();
   }
+  /// Waits for the first work in flight, and finishes it. No other thread may be doing that.
   void finish_first(std::unique_lock<std::mutex> &lock);
+  void finish_one(std::unique_lock<std::mutex> &lock);
   /// Whether there was any.
   bool finish_passed(std::unique_lock<std::mutex> &lock) {
     bool any = false;

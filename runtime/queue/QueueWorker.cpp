@@ -46,8 +46,14 @@ void QueueState::issue_work(Work &next, std::unique_lock<std::mutex> &lock) {
   add_issued(std::move(next.issued), next.number, next.bytes);
 }
 
-// Call it with the lock held, and with issued work that no other thread finishes.
 void QueueState::finish_first(std::unique_lock<std::mutex> &lock) {
+  do
+    finish_one(lock);
+  while (finishes_all && in_flight);
+}
+
+// Call it with the lock held, and with issued work that no other thread finishes.
+void QueueState::finish_one(std::unique_lock<std::mutex> &lock) {
   finishing = true;
   std::shared_ptr<IssuedWork> work = in_flight;
   const uint64_t kept = work->bytes_;

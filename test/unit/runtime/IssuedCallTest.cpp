@@ -340,6 +340,37 @@ TEST(IssuedCall, IsFinishedWhileOthersTakeTheirPlaces) {
   EXPECT_TRUE(another.synchronize().ok());
 }
 
+// Memory that goes back to its owner may make the owner destroy the queue. Its other calls end as they would.
+TEST(IssuedCall, OutlivesAQueueThatItsMemoryDestroys) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device);
+  for (const QueueMode mode : {QueueMode::automatic, QueueMode::async}) {
+    auto queue = std::make_unique<Queue>();
+    const auto memory = on(device, 1), state = on(device, 0);
+    auto x = Buffer::wrap(memory->data(), memory->bytes(), [&](void *) { queue.reset(); }, device);
+    device.delayUs = 5000;
+    const uint64_t runs = device.runs;
+    std::vector<std::shared_ptr<Buffer>> first(2), failed(2), stopped(2);
+    ASSERT_TRUE(executable->run(std::vector{x, state}, first, {queue.get(), mode}).ok());
+    x.reset();
+    first.clear();
+    ASSERT_TRUE(executable->run(std::vector{on(device, -1), state}, failed, {queue.get(), mode}).ok());
+    ASSERT_TRUE(executable->run(std::vector{on(device, 1), state}, stopped, {queue.get(), mode}).ok());
+    if (mode == QueueMode::async) // all three are with the device
+      await_device(device, runs + 3);
+    // Whoever waits for one of them finishes the first.
+    EXPECT_FAILS(failed[0]->wait(), "index -1 is out of bounds");
+    EXPECT_EQ(queue, nullptr);
+    EXPECT_FAILS(stopped[0]->wait(), "index -1 is out of bounds");
+    device.delayUs = 0;
+    EXPECT_EQ(read(*state), std::vector<float>(elements, 1));
+    Queue other;
+    EXPECT_TRUE(call(executable, other, on(device, 1), state).ok());
+    EXPECT_TRUE(other.synchronize().ok());
+    EXPECT_EQ(read(*state), std::vector<float>(elements, 2));
+  }
+}
+
 // The device of another code carries out as many tasks as a grid has threads for.
 TEST(IssuedCall, GridsCoverTheTasksOfTheirKernels) {
   static SeparateDevice device("separate:grid", "cuda:sm_90");
