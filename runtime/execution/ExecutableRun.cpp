@@ -354,7 +354,7 @@ private:
       queue.enter();
     else {
       queue.finish_passed();
-      if (!queue.try_enter())
+      if (!queue.enter_if_idle())
         return false;
     }
     if (!Queue::several())

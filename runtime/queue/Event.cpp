@@ -51,7 +51,7 @@ void Event::record(Queue &queue) {
     number = ++state_->recorded;
   }
   queue.finish_passed();
-  if (queue.try_enter()) {
+  if (queue.enter_if_idle()) {
     state_->pass(number);
     queue.leave();
     return;

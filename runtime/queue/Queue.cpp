@@ -337,6 +337,16 @@ Ticket Queue::try_enter() {
   return place;
 }
 
+bool Queue::enter_if_idle() {
+  if (state_->post || !state_->before.done())
+    return false;
+  const std::lock_guard lock(state_->mutex);
+  if (state_->busy())
+    return false;
+  queueThread.note_entered(*state_, ++state_->submitted);
+  return true;
+}
+
 Ticket Queue::reserve(const std::shared_ptr<QueueState> &state) {
   if (state->post)
     return submit(state, nullptr);

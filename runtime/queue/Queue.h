@@ -184,6 +184,8 @@ public:
   /// Claims an idle queue for the calling thread: no work of it runs until leave(). Returns a null ticket if
   /// the queue is busy or external. Issued work counts until finish_passed() or a wait has finished it.
   Ticket try_enter();
+  /// The same for a caller that needs no ticket. Returns whether it has the queue.
+  bool enter_if_idle();
   /// Takes the next place in the queue for the calling thread, without waiting for it.
   Ticket reserve();
   /// Waits for the turn of a place from reserve(). The queue then belongs to the caller until leave().
