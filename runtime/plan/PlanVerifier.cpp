@@ -180,9 +180,11 @@ private:
   // Each is at most `maxBytes`.
   static bool sums_to_at_most(std::span<const uint64_t> all_bytes, uint64_t most) {
     uint64_t sum = 0;
-    for (const uint64_t bytes : all_bytes)
-      if ((sum += bytes) > most)
+    for (const uint64_t bytes : all_bytes) {
+      sum += bytes;
+      if (sum > most)
         return false;
+    }
     return true;
   }
 
