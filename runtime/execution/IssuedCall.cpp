@@ -10,6 +10,7 @@
 #include "runtime/execution/ProfiledCall.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -399,6 +400,9 @@ std::shared_ptr<Failure> IssuedCall::blocked_by() const {
   return nullptr;
 }
 
+/// Whether a device of the process has ever ended a call by an error of its own. Then its flags say nothing.
+static std::atomic<bool> anyDeviceFailed{false};
+
 /// What became of the call. No error if an earlier one has stopped it, which `blocked` then says.
 Status IssuedCall::outcome(bool &blocked) {
   Status status;
@@ -413,6 +417,8 @@ Status IssuedCall::outcome(bool &blocked) {
     unwritten |= own == FailureRecord::unwrittenKey;
     key = std::min(key, own);
   }
+  if (!status || unwritten)
+    anyDeviceFailed.store(true, std::memory_order_relaxed);
   if (!status)
     return status;
   if (unwritten)
@@ -435,10 +441,11 @@ void IssuedCall::finish() noexcept {
   try {
     bool blocked = false;
     Status status = function->in_call(outcome(blocked), number, origin);
-    if (status.ok() && !blocked)
-      return;
-    if (status.ok())
+    // What a call on another device has read is not what a device should have written that has failed.
+    if (status.ok() && (blocked || anyDeviceFailed.load(std::memory_order_relaxed)))
       failure = blocked_by();
+    if (status.ok() && !blocked && !failure)
+      return;
     if (status.ok() && !failure)
       status = function->in_call(Status::error("an earlier call on its arguments failed"), number, origin);
     if (!failure) {

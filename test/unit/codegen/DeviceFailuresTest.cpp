@@ -529,6 +529,41 @@ TEST(DeviceFailures, AFailureOnOneOfTwoDevicesStopsLaterCallsOnBoth) {
   program.device.delayUs = program.next.delayUs = 0;
 }
 
+// A device that ends a call by an error of its own sets no flags, so calls on another device that were issued
+// meanwhile use what it has not written. They report its error.
+TEST(DeviceFailures, WhatUsedTheWorkOfADeviceThatFailedReportsIt) {
+  DeviceProgram program(twoDevices), adding(ofOneDevice);
+  const auto executable = program.load(), add = adding.load();
+  ASSERT_TRUE(executable && add);
+  const auto arguments = program.randomArguments(13);
+  const std::string error = "'separate:0' has failed";
+  for (runtime::QueueMode mode : modesThatOverlap)
+    for (int runs : {0, 1, 2}) {
+      runtime::Queue queue;
+      const auto state = uploadApart(program, *executable, arguments);
+      std::vector<std::shared_ptr<Buffer>> values; // on the device that does not fail
+      for (int i = 0; i < 4; ++i)
+        values.push_back(program.upload(arguments[5], program.next));
+      std::vector<std::shared_ptr<Buffer>> made(3), added(1), again(1), apart(1);
+      program.device.delayUs = 3000;
+      program.device.runsLeft = runs;
+      ASSERT_TRUE(executable->run(state, made, {&queue, mode}).ok());
+      ASSERT_TRUE(add->run(std::vector{made[0], values[0]}, added, {&queue, mode}).ok());
+      ASSERT_TRUE(add->run(std::vector{values[0], values[1]}, again, {&queue, mode}).ok());
+      ASSERT_TRUE(add->run(std::vector{values[2], values[3]}, apart, {&queue, mode}).ok());
+      program.device.delayUs = 0;
+      expectFailure(made[0]->wait(/*seen=*/false), error);
+      expectFailure(added[0]->wait(/*seen=*/false), error);
+      expectFailure(again[0]->wait(/*seen=*/false), error);
+      EXPECT_TRUE(apart[0]->wait().ok());
+      expectFailure(queue.synchronize(), error);
+      program.device.runsLeft = INT_MAX;
+      // The host has seen it. What state has now is arbitrary, and calls happen again.
+      EXPECT_TRUE(add->run(std::vector{values[2], values[0]}, added, {&queue, mode}).ok());
+      EXPECT_TRUE(queue.synchronize().ok());
+    }
+}
+
 /// What a device sends to the host, and then has back.
 std::string byWayOfTheHost(const std::string &device) {
   const std::string type = "tensor<64xf32, " + device + ">";

@@ -96,6 +96,8 @@ public:
   Status issue(const LaunchRun &run) override {
     submit([this, run] {
       ++device_.runs;
+      if (device_.runsLeft-- <= 0)
+        return Status::error("'" + device_.name() + "' has failed");
       if (Status status = check_regions(run); !status)
         return status;
       device_.launches += run.launches.size();
@@ -226,7 +228,7 @@ SeparateDevice &SeparateDevice::get(size_t number) {
   device.copiesIn = device.copiesOut = device.copiesWithin = device.bytesIn = device.bytesOut = 0;
   device.regions = device.runs = device.launches = device.waits = device.stalls = 0;
   device.delayUs = 0;
-  device.recordsLeft = INT_MAX;
+  device.recordsLeft = device.runsLeft = INT_MAX;
   return device;
 }
 

@@ -56,6 +56,8 @@ public:
   std::atomic<int> delayUs{0};
   /// How many more points its streams can record; an error then.
   std::atomic<int> recordsLeft{INT_MAX};
+  /// How many more runs it carries out; an error of the device then, which ends what its stream has left.
+  std::atomic<int> runsLeft{INT_MAX};
 
 private:
   struct Segment {
