@@ -104,6 +104,7 @@ TEST(Executor, ALaunchEndsWhenItsWorkIsDone) {
     });
     ASSERT_EQ(here, 2);
   }
+  isHeld = isReleased = false; // the test may run again
   struct sigaction hold = {}, before = {};
   hold.sa_handler = [](int) {
     isHeld = true;
