@@ -50,6 +50,15 @@ public:
     }
     other.join();
   }
+  /// Calls a function that may stop here, and `during` at the meeting, or else before the call.
+  template <typename Function, typename During> void call(Function &function, bool beside, During during) {
+    if (beside) {
+      run([&] { function(); }, during);
+      return;
+    }
+    during();
+    function();
+  }
   /// How often the function came by.
   int traces() const { return traces_; }
 

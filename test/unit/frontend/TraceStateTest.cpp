@@ -13,6 +13,7 @@
 #include "Helpers.h"
 #include "Meeting.h"
 #include "Memory.h"
+#include "SmallTraining.h"
 #include "test/unit/TestLevel.h"
 
 #include <functional>
@@ -124,41 +125,25 @@ TEST(TraceState, StateOfAnOptimiserIsSeenOnceTheTraceHasSucceeded) {
 
 TEST(TraceState, StateThatBothMakeIsMadeOnce) {
   const auto run = [](bool beside) {
-    Tensor w = full({2}, 1.0).requires_grad_();
-    optim::Adam adam({w}, {.lr = 0.1});
-    const auto step = [&] {
-      (w * w).sum().backward();
-      adam.step();
-      adam.zero_grad();
-    };
+    SmallTraining training({2});
     Meeting meeting;
     auto f = compile([&] {
-      (w * w).sum().backward();
-      adam.step();
-      adam.zero_grad();
+      training.step();
       if (beside)
         meeting.wait();
     });
-    const auto steps = [&] {
+    meeting.call(f, beside, [&] {
       for (int i = 0; i < 3; ++i)
-        step();
-      w.to_vector<float>();
-    };
+        training.step();
+      training.parameters[0].to_vector<float>();
+    });
     if (beside) {
-      meeting.run([&] { f(); }, steps);
       EXPECT_EQ(meeting.traces(), 2);
       EXPECT_EQ(f.variants().size(), 1u);
-    } else {
-      steps();
-      f();
     }
     f();
-    step();
-    const StateDict state = adam.state_dict();
-    std::vector<Tensor> tensors{w};
-    for (const auto &[name, tensor] : state)
-      tensors.push_back(tensor);
-    return bitsOf(tensors);
+    training.step();
+    return training.bits();
   };
   EXPECT_EQ(run(true), run(false));
 }
@@ -166,44 +151,26 @@ TEST(TraceState, StateThatBothMakeIsMadeOnce) {
 /// Two parameters share a count of steps, and the traced step is one of the first parameter only.
 TEST(TraceState, ACountThatATraceSplitsGoesOnForOtherThreads) {
   const auto run = [](bool beside) {
-    Tensor w = full({2}, 1.0).requires_grad_(), v = full({3}, 1.0).requires_grad_();
-    optim::Adam adam({w, v}, {.lr = 0.1});
-    const auto step = [&] {
-      ((w * w).sum() + (v * v).sum()).backward();
-      adam.step();
-      adam.zero_grad();
-    };
-    step();
+    SmallTraining training({2, 3});
+    training.step();
     Meeting meeting;
     auto f = compile([&] {
-      (w * w).sum().backward();
-      adam.step();
-      adam.zero_grad();
+      training.step(1);
       if (beside)
         meeting.wait();
     });
     std::string seen;
-    const auto steps = [&] {
+    meeting.call(f, beside, [&] {
       for (int i = 0; i < 3; ++i)
-        step();
-      for (const auto &[name, tensor] : adam.state_dict())
+        training.step();
+      for (const auto &[name, tensor] : training.adam.state_dict())
         if (name.ends_with(".step"))
           seen += name + " " + std::to_string(tensor.item<int64_t>()) + "\n";
-    };
-    if (beside) {
-      meeting.run([&] { f(); }, steps);
-    } else {
-      steps();
-      f();
-    }
+    });
     EXPECT_EQ(seen, "param0.step 4\nparam1.step 4\n");
     f();
-    step();
-    const StateDict state = adam.state_dict();
-    std::vector<Tensor> tensors{w, v};
-    for (const auto &[name, tensor] : state)
-      tensors.push_back(tensor);
-    return bitsOf(tensors);
+    training.step();
+    return training.bits();
   };
   EXPECT_EQ(run(true), run(false));
 }

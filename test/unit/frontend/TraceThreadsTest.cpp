@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 #include "Meeting.h"
+#include "SmallTraining.h"
 
 #include <atomic>
 #include <thread>
@@ -428,34 +429,22 @@ TEST(TraceThreads, AnExceptionUndoesTheTraceAndNothingElse) {
 
 TEST(TraceThreads, StepsOfAnotherThreadStayWhenATraceIsDiscarded) {
   const auto run = [](bool beside) {
-    Tensor w = full({2}, 1.0).requires_grad_();
-    optim::Adam adam({w}, {.lr = 0.1});
-    const auto step = [&] {
-      (w * w).sum().backward();
-      adam.step();
-      adam.zero_grad();
-    };
-    step();
-    (w * w).sum().backward();
+    SmallTraining training({2});
+    training.step();
+    training.backward(1);
     Meeting meeting;
     auto f = compile([&] {
-      (w * w).sum().backward();
-      adam.step();
+      training.backward(1);
+      training.adam.step();
       if (beside)
         meeting.wait();
     });
-    const auto steps = [&] {
+    meeting.call(f, beside, [&] { // the gradient is gone: traced again
       for (int i = 0; i < 5; ++i)
-        step();
-      w.to_vector<float>();
-    };
-    if (beside) {
-      meeting.run([&] { f(); }, steps); // the gradient is gone: traced again
-    } else {
-      steps();
-      f();
-    }
-    return w.to_vector<float>();
+        training.step();
+      training.parameters[0].to_vector<float>();
+    });
+    return training.parameters[0].to_vector<float>();
   };
   EXPECT_EQ(run(true), run(false));
 }
