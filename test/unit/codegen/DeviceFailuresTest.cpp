@@ -383,6 +383,24 @@ TEST(DeviceFailures, TheFirstInProgramOrderIsReportedWhereverItIs) {
       }
 }
 
+TEST(DeviceFailures, TheDeviceThatFailedReportsItWhereverTheResultIs) {
+  DeviceProgram program(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>) -> tensor<4xf32, #next> {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.transfer %0 to #next : tensor<4xf32, #gpu>
+  weft.return %1 : tensor<4xf32, #next>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    auto arguments = program.randomArguments(2);
+    arguments[1].setWhole(0, 9);
+    expectFailure(program.run(*executable, arguments, mode), "index 9 is out of bounds");
+    arguments[1].setWhole(0, 1);
+    program.expectAsOnTheHost(arguments, mode);
+  }
+}
+
 // A check on one device, and state on another one, which does not wait for the host.
 TEST(DeviceFailures, ADeviceLearnsFromAnotherOneThatItFailed) {
   DeviceProgram program(R"(

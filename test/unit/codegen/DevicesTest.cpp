@@ -382,39 +382,6 @@ weft.func @main(%s: tensor<1000xf32, #gpu> {weft.donated, weft.role = "state", w
   }
 }
 
-constexpr const char *indexing = R"(
-weft.func @main(%s: tensor<8xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"}, %t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>) -> (tensor<8xf32, #gpu> {weft.tied = 0}, tensor<4xf32, #cpu>) {
-  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
-  %1 = weft.add %s, %t : tensor<8xf32, #gpu>
-  %2 = weft.transfer %0 to #cpu : tensor<4xf32, #gpu>
-  weft.return %1, %2 : tensor<8xf32, #gpu>, tensor<4xf32, #cpu>
-})";
-
-TEST(Devices, AFailureOnADeviceLeavesItsStateAsItWas) {
-  DeviceProgram program(indexing);
-  auto executable = program.load();
-  ASSERT_TRUE(executable);
-  for (runtime::QueueMode mode : modes) {
-    auto arguments = program.randomArguments(9);
-    arguments[2].setWhole(2, 8);
-    arguments[2].setWhole(3, -9);
-    const Status status = program.run(*executable, arguments, mode);
-    ASSERT_FALSE(status.ok());
-    EXPECT_NE(status.message().find("index 8 is out of bounds for dimension 0 with size 8"),
-              std::string::npos)
-        << status.message();
-    (void)program.buffers[0]->wait();
-    const ir::Literal found = DeviceProgram::download(*program.buffers[0], DType::f32, {8});
-    for (int64_t i = 0; i < 8; ++i)
-      EXPECT_EQ(found.real[static_cast<size_t>(i)],
-                static_cast<double>(static_cast<float>(arguments[0].real[static_cast<size_t>(i)])));
-    // The stream goes on with the next call.
-    arguments[2].setWhole(2, 7);
-    arguments[2].setWhole(3, 0);
-    program.expectAsOnTheHost(arguments, mode);
-  }
-}
-
 TEST(Devices, TheHostPrintsAndTestsACopyOfAValueOfADevice) {
   DeviceProgram program(R"(
 weft.func @main(%x: tensor<3xf32, #gpu>) -> tensor<3xf32, #gpu> {
@@ -478,25 +445,6 @@ weft.func @main(%a: tensor<64x64xf32, #gpu>) -> tensor<4096xf32, #next> {
       program.device.delayUs = 3000;
       program.expectAsOnTheHost(program.randomArguments(seed), mode);
     }
-}
-
-TEST(Devices, AFailureIsReportedByTheDeviceThatFailed) {
-  DeviceProgram program(R"(
-weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>) -> tensor<4xf32, #next> {
-  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
-  %1 = weft.transfer %0 to #next : tensor<4xf32, #gpu>
-  weft.return %1 : tensor<4xf32, #next>
-})");
-  auto executable = program.load();
-  ASSERT_TRUE(executable);
-  for (runtime::QueueMode mode : modes) {
-    auto arguments = program.randomArguments(2);
-    arguments[1].setWhole(0, 9);
-    EXPECT_NE(program.run(*executable, arguments, mode).message().find("index 9 is out of bounds"),
-              std::string::npos);
-    arguments[1].setWhole(0, 1);
-    program.expectAsOnTheHost(arguments, mode);
-  }
 }
 
 TEST(Devices, SizesMayBeChosenByACall) {
