@@ -421,21 +421,35 @@ bool check(const Product &p, const Compiled &made, const Elements &found) {
   return true;
 }
 
-bool noCompiler() { return !codegen::Nvrtc::get(); }
+/// What the kernel for a target computes, of the operands that `p` has; nothing if it is wrong.
+std::optional<Elements> computed(const Product &p, const ir::TargetDescription &target,
+                                 const Modes &modes = {}) {
+  const auto made = compileFor(p.c, target);
+  if (!made)
+    return std::nullopt;
+  Elements found = launch(p, *made, modes);
+  if (!check(p, *made, found))
+    return std::nullopt;
+  return found;
+}
 
 void computesRight(Product &p, const ir::TargetDescription &target, std::mt19937 &random,
                    Values values = Values::random, const Modes &modes = {}) {
   p.fillOperands(values, random);
-  if (auto made = compileFor(p.c, target))
-    check(p, *made, launch(p, *made, modes));
+  (void)computed(p, target, modes);
 }
 
-class ContractionKernels : public ::testing::TestWithParam<DType> {
+/// Tests whose kernels run on the engine.
+class ContractionLaunch : public ::testing::Test {
 protected:
   void SetUp() override {
-    if (noCompiler())
+    if (!codegen::Nvrtc::get())
       GTEST_SKIP() << codegen::Nvrtc::get().status().message();
   }
+};
+
+class ContractionKernels : public ContractionLaunch, public ::testing::WithParamInterface<DType> {
+protected:
   std::mt19937 random{static_cast<unsigned>(GetParam())};
 };
 
@@ -478,10 +492,8 @@ TEST_P(ContractionKernels, EmptyAndSingleExtents) {
 TEST_P(ContractionKernels, SmallIntegersAreExact) {
   Product p = denseProduct(GetParam(), 2, 50, 70, 90);
   p.fillOperands(Values::smallIntegers, random);
-  auto made = compileFor(p.c, device("sm_80"));
-  ASSERT_TRUE(made);
-  const Elements found = launch(p, *made);
-  ASSERT_TRUE(check(p, *made, found));
+  const std::optional<Elements> found = computed(p, device("sm_80"));
+  ASSERT_TRUE(found);
   if (!is_floating_point(GetParam()))
     return;
   for (int64_t i = 0; i < 2; ++i)
@@ -492,7 +504,7 @@ TEST_P(ContractionKernels, SmallIntegersAreExact) {
           sum += p.a.real(i * 4500 + row * 90 + l) * p.b.real(i * 6300 + l * 70 + column);
         Elements rounded(GetParam(), 1);
         rounded.putReal(0, sum);
-        ASSERT_EQ(found.real(i * 3500 + row * 70 + column), rounded.real(0));
+        ASSERT_EQ(found->real(i * 3500 + row * 70 + column), rounded.real(0));
       }
 }
 
@@ -540,9 +552,7 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, ContractionKernels,
 // Single cases
 //===----------------------------------------------------------------------===//
 
-TEST(ContractionKernel, NansAndInfinitiesStayInTheirRowsAndColumns) {
-  if (noCompiler())
-    GTEST_SKIP() << codegen::Nvrtc::get().status().message();
+TEST_F(ContractionLaunch, NansAndInfinitiesStayInTheirRowsAndColumns) {
   std::mt19937 random(3);
   for (DType dtype : {f32, f64, f16, bf16}) {
     Product p = denseProduct(dtype, 1, 45, 37, 19);
@@ -552,20 +562,16 @@ TEST(ContractionKernel, NansAndInfinitiesStayInTheirRowsAndColumns) {
     p.a.putReal(44 * 19 + 5, INFINITY);
     p.b.putReal(18 * 37 + 36, -INFINITY);
     p.bias.putReal(7, NAN);
-    auto made = compileFor(p.c, device("sm_90"));
-    ASSERT_TRUE(made);
-    const Elements found = launch(p, *made);
-    ASSERT_TRUE(check(p, *made, found));
-    EXPECT_TRUE(std::isnan(found.real(3 * 37))) << "relu keeps a NaN";
-    EXPECT_TRUE(std::isnan(found.real(7)));
-    EXPECT_FALSE(std::isnan(found.real(2 * 37)));
+    const std::optional<Elements> found = computed(p, device("sm_90"));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(std::isnan(found->real(3 * 37))) << "relu keeps a NaN";
+    EXPECT_TRUE(std::isnan(found->real(7)));
+    EXPECT_FALSE(std::isnan(found->real(2 * 37)));
   }
 }
 
 /// Rows of a lie 2^31 elements apart, of which only those pages are touched that have elements.
-TEST(ContractionKernel, OffsetsBeyond32Bits) {
-  if (noCompiler())
-    GTEST_SKIP() << codegen::Nvrtc::get().status().message();
+TEST_F(ContractionLaunch, OffsetsBeyond32Bits) {
   CudaContraction c = denseProduct(i8, 1, 3, 8, 16).c;
   const int64_t far = int64_t(1) << 31;
   c.aStrides[1] = Extent::number(far);
@@ -598,9 +604,7 @@ TEST(ContractionKernel, OffsetsBeyond32Bits) {
 }
 
 /// The bits are those of one chain whatever the schedule: the order of a sum is no number of it.
-TEST(ContractionKernel, SchedulesDoNotChangeBits) {
-  if (noCompiler())
-    GTEST_SKIP() << codegen::Nvrtc::get().status().message();
+TEST_F(ContractionLaunch, SchedulesDoNotChangeBits) {
   std::mt19937 random(9);
   for (DType dtype : {f32, f16}) {
     Product p = denseProduct(dtype, 1, 96, 80, 200);
