@@ -54,16 +54,18 @@ struct Expectation {
   int64_t counter = 0; ///< of the generator, after the call
 };
 
-/// "index 7" if a diagnostic reports this index as out of range; else empty.
+/// "index 7" if a diagnostic reports this index as out of range, or "Target 7", as calls report a class
+/// number; else empty.
 std::string outOfRange(StringRef text) {
-  size_t at = text.find("index ");
-  StringRef rest = at == StringRef::npos ? StringRef() : text.substr(at);
-  StringRef number = rest.drop_front(std::min<size_t>(rest.size(), 6)).take_while([](char c) {
-    return c == '-' || llvm::isDigit(c);
-  });
-  if (number.empty() || !text.contains("is outside [0, "))
+  if (!text.contains("is outside [0, "))
     return {};
-  return ("index " + number).str();
+  for (const auto &[said, name] : {std::pair("index ", "index "), std::pair(" target ", "Target ")}) {
+    const StringRef rest = text.split(said).second;
+    const StringRef number = rest.take_while([](char c) { return c == '-' || llvm::isDigit(c); });
+    if (!number.empty())
+      return (name + number).str();
+  }
+  return {};
 }
 
 /// Whether the pass may change the interpreter's results, which are rounded in the order of the ops.
