@@ -19,6 +19,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace weft::codegen {
@@ -65,22 +67,43 @@ static Status printElementary(const std::string &name, Operation *op, CudaPrinte
   return printer.printHelper((*module)->lookupSymbol<func::FuncOp>(name));
 }
 
+/// What atan2 of two constants of f64 is, if `op` is that. The folder of the op makes NaN of two zeros.
+static bool foldArcTangent(Operation *op) {
+  llvm::APFloat y(0.0), x(0.0);
+  if (!isa<math::Atan2Op>(op) || !matchPattern(op->getOperand(0), m_ConstantFloat(&y)) ||
+      !matchPattern(op->getOperand(1), m_ConstantFloat(&x)))
+    return false;
+  OpBuilder builder(op);
+  Type type = op->getResult(0).getType();
+  TypedAttr value =
+      builder.getFloatAttr(getElementTypeOrSelf(type), std::atan2(y.convertToDouble(), x.convertToDouble()));
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    value = DenseElementsAttr::get(shaped, value);
+  op->replaceAllUsesWith(builder.create<arith::ConstantOp>(op->getLoc(), type, value));
+  op->erase();
+  return true;
+}
+
 /// Puts the arithmetic in place of elementary functions of constants. The canonicalizer would compute these
-/// with the C library of the compiling machine, which gives other bits.
+/// with the C library of the compiling machine, which gives other bits. Some operands are constants only when
+/// what comes before them is folded, such as x ^ x.
 static Status expandFunctionsOfConstants(ModuleOp module) {
   SmallVector<Operation *> all;
   module.walk([&](Operation *op) { all.push_back(op); });
   OperationFolder folder(module.getContext());
   for (Operation *op : all) {
-    if (op->getNumOperands() == 0 || op->getNumResults() != 1 || op->getNumRegions() != 0 ||
-        !llvm::all_of(op->getOperands(), [](Value value) { return matchPattern(value, m_Constant()); }))
+    if (op->getNumOperands() == 0 || op->getNumResults() != 1 || op->getNumRegions() != 0)
       continue;
     if (!isElementary(op)) {
       (void)folder.tryToFold(op); // what it computes may be an operand of a function
       continue;
     }
-    if (!getElementTypeOrSelf(op->getOperand(0).getType()).isF32())
+    if (!llvm::all_of(op->getOperands(), [](Value value) { return matchPattern(value, m_Constant()); }))
       continue;
+    if (!getElementTypeOrSelf(op->getOperand(0).getType()).isF32()) {
+      (void)foldArcTangent(op);
+      continue;
+    }
     auto expanded = expandElementary(op, op->getOperandTypes(), op->getResult(0).getType(), "expanded");
     if (!expanded)
       return expanded.status();

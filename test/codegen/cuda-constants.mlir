@@ -20,3 +20,24 @@ weft.func @function() -> tensor<1xf32, #cpu> {
   %1 = weft.atanh %0 : tensor<1xf32, #cpu>
   weft.return %1 : tensor<1xf32, #cpu>
 }
+
+// The operands are constants only once x ^ x is 0, and the fold of atan2 makes NaN of two zeros.
+// CHECK-LABEL: // zeros.loop.0
+// CHECK-NOT: 32256
+// CHECK: copysignf
+// CHECK-NOT: 32256
+weft.func @zeros(%x: tensor<7xi8, #cpu>) -> tensor<7xf16, #cpu> {
+  %0 = weft.xor %x, %x : tensor<7xi8, #cpu>
+  %1 = weft.convert %0 to f16 : tensor<7xi8, #cpu>
+  %2 = weft.atan2 %1, %1 : tensor<7xf16, #cpu>
+  weft.return %2 : tensor<7xf16, #cpu>
+}
+
+// CHECK-LABEL: // pi.loop.0
+// CHECK: = 3.14159265358979
+weft.func @pi() -> tensor<1xf64, #cpu> {
+  %0 = weft.constant dense<0.0> : tensor<1xf64, #cpu>
+  %1 = weft.constant dense<-0.0> : tensor<1xf64, #cpu>
+  %2 = weft.atan2 %0, %1 : tensor<1xf64, #cpu>
+  weft.return %2 : tensor<1xf64, #cpu>
+}
