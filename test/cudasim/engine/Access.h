@@ -15,6 +15,13 @@ namespace weft::cudasim {
 [[noreturn]] void raiseAccess(const Warp &warp, FaultKind kind, uint32_t lane, Space space, uint64_t address,
                               uint32_t bytes, Access access);
 
+/// What a read gives whose value must not be used; nothing writes it.
+inline std::array<std::byte, 32> poison = [] {
+  std::array<std::byte, 32> bytes;
+  bytes.fill(std::byte(0xFF));
+  return bytes;
+}();
+
 /// Where `bytes` bytes of an access are. Their number is a power of two, and the address must be a multiple.
 inline std::byte *locateGlobal(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   if (address & (bytes - 1)) [[unlikely]]
@@ -24,7 +31,8 @@ inline std::byte *locateGlobal(Warp &warp, uint32_t lane, uint64_t address, uint
     raiseAccess(warp, warp.block->memory->isFreed(address) ? FaultKind::useAfterFree : FaultKind::outOfBounds,
                 lane, Space::global, address, bytes, access);
   if (warp.block->globalShadow) [[unlikely]]
-    warp.block->globalShadow->touch(warp, lane, address, bytes, access);
+    if (!warp.block->globalShadow->touch(warp, lane, address, bytes, access)) [[unlikely]]
+      return poison.data();
   if (access == Access::write)
     warp.block->fenced = false;
   return found;

@@ -183,7 +183,7 @@ enum class FaultKind {
   readOnly,         ///< a write to constant or parameter memory
   uninitialized,    ///< a read of shared memory that nothing has written (race mode)
   sharedRace,       ///< two threads of a block, not ordered by a barrier (race mode)
-  globalRace,       ///< two blocks, not ordered by fence and atomic (race mode)
+  globalRace,       ///< two threads, not ordered by a barrier, or fence and atomic between blocks (race mode)
   divergentBarrier, ///< a block's barrier that not all threads of the warp reach together
   exitedAtBarrier,  ///< a barrier with threads that have ended
   deadlock,         ///< warps that wait for a barrier that the others never reach

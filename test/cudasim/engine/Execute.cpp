@@ -17,11 +17,21 @@ namespace weft::cudasim {
 //===----------------------------------------------------------------------===//
 
 std::string_view nameOf(FaultKind kind) {
-  constexpr std::string_view names[] = {"out of bounds",  "use after free",    "misaligned",
-                                        "read only",      "uninitialized",     "race in shared memory",
-                                        "race of blocks", "divergent barrier", "barrier with ended threads",
-                                        "deadlock",       "warp mask",         "step budget",
-                                        "trap",           "assertion",         "invalid operand",
+  constexpr std::string_view names[] = {"out of bounds",
+                                        "use after free",
+                                        "misaligned",
+                                        "read only",
+                                        "uninitialized",
+                                        "race in shared memory",
+                                        "race in global memory",
+                                        "divergent barrier",
+                                        "barrier with ended threads",
+                                        "deadlock",
+                                        "warp mask",
+                                        "step budget",
+                                        "trap",
+                                        "assertion",
+                                        "invalid operand",
                                         "bad launch"};
   return names[size_t(kind)];
 }
@@ -335,6 +345,7 @@ void Launcher::begin(Warp &warp) {
   warp.nextPc = ~uint32_t(0);
   warp.carry = 0;
   warp.epoch = 1;
+  warp.globalEpoch = 0;
   warp.state = WarpState::ready;
   warp.others.clear();
   warp.copies.clear();
@@ -374,8 +385,11 @@ bool Launcher::release() {
       needed = waiting[0]->barrierThreads / lanesOfWarp;
     if (waiting.size() != needed)
       continue;
-    if (waiting.size() == warps.size())
+    if (waiting.size() == warps.size()) {
       ++block.epoch;
+      if (globalShadow)
+        globalShadow->endEpoch();
+    }
     finishBarrier(waiting);
     any = true;
   }

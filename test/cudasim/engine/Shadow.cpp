@@ -71,6 +71,7 @@ void Shadow::write(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t by
           bytes, offset);
   cell.writer = uint16_t(thread + 1);
   cell.written = true;
+  cell.pending = false;
   cell.atomic = atomic;
   cell.writeEpoch = epoch;
   cell.writeWarpEpoch = warp.epoch;
@@ -91,8 +92,13 @@ void Shadow::touch(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t by
 
 void Shadow::expect(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes) {
   for (uint32_t k = offset; k < offset + bytes; ++k) {
+    // Two copies of one thread are in no order, either.
+    if (cells[k].pending)
+      raise(warp, FaultKind::sharedRace, lane,
+            "cp.async to shared memory that another cp.async has not written yet", bytes, offset);
     write(warp, lane, offset, bytes, cells[k], false);
     cells[k].written = false;
+    cells[k].pending = true;
   }
 }
 
@@ -102,6 +108,8 @@ void Shadow::expect(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t b
 
 void GlobalShadow::begin(uint32_t block) {
   current = block + 1;
+  blockStart = epochStart = ++now;
+  starts.emplace_back(now, current);
   acquired.clear();
 }
 
@@ -115,31 +123,59 @@ GlobalShadow::Page &GlobalShadow::page(uint64_t number) {
   return *lastPage;
 }
 
-void GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
+/// The block of a phase, + 1.
+uint32_t GlobalShadow::blockOf(uint32_t phase) const {
+  auto after = std::upper_bound(starts.begin(), starts.end(), std::pair(phase, ~uint32_t(0)));
+  return std::prev(after)->second;
+}
+
+std::string GlobalShadow::blockText(uint32_t phase) const {
+  return phase == manyBlocks ? "several blocks" : "block " + std::to_string(blockOf(phase) - 1);
+}
+
+/// Whether the last write to the cell comes before what `thread` of the running block does now.
+bool GlobalShadow::isOrdered(const Warp &warp, uint32_t thread, const Cell &cell) const {
+  if (cell.writePhase < blockStart)
+    return acquired.count(blockOf(cell.writePhase));
+  return cell.writePhase < epochStart || thread == cell.writer ||
+         (cell.writePhase < warp.globalEpoch && sameWarp(thread, cell.writer));
+}
+
+void GlobalShadow::raiseRace(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
+                             const std::string &others) const {
+  raise(warp, FaultKind::globalRace, lane,
+        std::string(isRead(access) ? "read of" : "write to") + " global memory that " + others + " between",
+        bytes, address);
+}
+
+bool GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
                          Cell &cell) {
-  bool isAtomic = access == Access::atomic || access == Access::atomicRead;
-  bool ordered =
-      !cell.writer || cell.writer == current || acquired.count(cell.writer) || (isAtomic && cell.atomic);
-  if (!ordered)
-    raise(warp, FaultKind::globalRace, lane,
-          std::string(isRead(access) ? "read of" : "write to") + " global memory that block " +
-              std::to_string(cell.writer - 1) + " wrote, without a fence and an atomic between",
-          bytes, address);
-  if (access == Access::atomicRead) // which atomic writes may follow
-    return;
-  if (access == Access::read) {
-    if (cell.reader != current)
-      cell.reader = cell.reader && !acquired.count(cell.reader) ? many : current;
-    return;
+  const uint32_t thread = threadOf(warp, lane);
+  const bool bothAtomic = cell.atomic && (access == Access::atomic || access == Access::atomicRead);
+  bool isUsable = true;
+  if (cell.writePhase && !bothAtomic && !isOrdered(warp, thread, cell)) [[unlikely]] {
+    if (cell.writePhase < blockStart)
+      raiseRace(warp, lane, address, bytes, access,
+                blockText(cell.writePhase) + " wrote, without a fence and an atomic");
+    if (!isRead(access))
+      raiseRace(warp, lane, address, bytes, access,
+                threadText(warp, cell.writer) + " wrote, without a barrier");
+    isUsable = false;
   }
-  if (cell.reader && cell.reader != current && !acquired.count(cell.reader))
-    raise(warp, FaultKind::globalRace, lane,
-          "write to global memory that " +
-              (cell.reader == many ? "several blocks" : "block " + std::to_string(cell.reader - 1)) +
-              " read, without a fence and an atomic between",
-          bytes, address);
-  cell.writer = current;
+  if (access == Access::atomicRead) // which atomic writes may follow
+    return isUsable;
+  if (access == Access::read) {
+    if (cell.readPhase < blockStart)
+      cell.readPhase = cell.readPhase && !isOrderedBlock(cell.readPhase) ? manyBlocks : now;
+    return isUsable;
+  }
+  if (cell.readPhase && (cell.readPhase == manyBlocks || !isOrderedBlock(cell.readPhase))) [[unlikely]]
+    raiseRace(warp, lane, address, bytes, access,
+              blockText(cell.readPhase) + " read, without a fence and an atomic");
+  cell.writePhase = now;
+  cell.writer = uint16_t(thread);
   cell.atomic = access == Access::atomic;
+  return true;
 }
 
 void GlobalShadow::synchronize(Warp &warp, uint64_t address) {
@@ -151,21 +187,26 @@ void GlobalShadow::synchronize(Warp &warp, uint64_t address) {
   }
 }
 
-void GlobalShadow::touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
+void GlobalShadow::splitPage(Page &page) {
+  std::vector<Cell> fine(pageBytes);
+  for (uint64_t k = 0; k < pageBytes; ++k)
+    fine[k] = page.cells[k / 4];
+  page.cells = std::move(fine);
+  page.byBytes = true;
+}
+
+bool GlobalShadow::touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   if (access == Access::atomic || access == Access::atomicRead)
     synchronize(warp, address);
   Page &here = page(address / pageBytes);
   // Most accesses are of whole words. A page that has others has a cell for each byte, from then on.
-  if (bytes < 4 && !here.byBytes) {
-    std::vector<Cell> fine(pageBytes);
-    for (uint64_t k = 0; k < pageBytes; ++k)
-      fine[k] = here.cells[k / 4];
-    here.cells = std::move(fine);
-    here.byBytes = true;
-  }
+  if (bytes < 4 && !here.byBytes) [[unlikely]]
+    splitPage(here);
+  bool isUsable = true;
   uint64_t unit = here.byBytes ? 1 : 4, first = address % pageBytes / unit;
   for (uint64_t k = 0; k < std::max<uint64_t>(bytes / unit, 1); ++k)
-    check(warp, lane, address, bytes, access, here.cells[first + k]);
+    isUsable &= check(warp, lane, address, bytes, access, here.cells[first + k]);
+  return isUsable;
 }
 
 } // namespace weft::cudasim

@@ -7,8 +7,9 @@
 //
 // Race mode. For shared memory, each byte remembers its last writer and readers, and when that was: an epoch
 // of the block ends at a barrier of all threads, an epoch of a warp at bar.warp.sync. For global memory,
-// words or bytes remember which blocks wrote and read them; a fence before an atomic and an atomic on the
-// same address in a later block order the two.
+// words or bytes remember which thread wrote and which read them, and in which phase of the launch: a phase
+// ends where a block ends, and at each barrier of a block or a warp. A fence before an atomic and an atomic
+// on the same address in a later block order the two.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_SHADOW_H
@@ -39,6 +40,7 @@ private:
   struct Cell {
     uint16_t writer = 0, reader = 0; ///< thread + 1
     bool written = false, atomic = false, manyOfWarp = false, manyOfBlock = false;
+    bool pending = false; ///< a cp.async will write it
     uint32_t writeEpoch = 0, readEpoch = 0, writeWarpEpoch = 0, readWarpEpoch = 0;
   };
   void read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell, bool atomic);
@@ -49,26 +51,43 @@ private:
 struct GlobalShadow {
   /// A new block runs.
   void begin(uint32_t block);
-  void touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
+  /// All threads of the block have met.
+  void endEpoch() { epochStart = ++now; }
+  /// The threads of a warp have met.
+  void endWarpEpoch(Warp &warp) { warp.globalEpoch = ++now; }
+  /// Notes an access by a lane; raises a fault if it races. False for a read that races with a write of the
+  /// same block, whose value must not matter.
+  bool touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
 
 private:
   struct Cell {
-    uint32_t writer = 0, reader = 0; ///< block + 1; `many` for readers of several blocks
-    bool atomic = false;
+    uint32_t writePhase = 0, readPhase = 0; ///< 0 for never; `manyBlocks` for readers of several blocks
+    uint16_t writer = 0;                    ///< thread
+    bool atomic = false;                    ///< the last write
   };
   struct Page {
     bool byBytes = false;
     std::vector<Cell> cells;
   };
   using Blocks = std::unordered_set<uint32_t>;
-  static constexpr uint32_t many = ~uint32_t(0);
+  static constexpr uint32_t manyBlocks = ~uint32_t(0);
   static constexpr uint64_t pageBytes = 4096;
 
   Page &page(uint64_t number);
-  void check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access, Cell &cell);
+  void splitPage(Page &page);
+  bool isOrdered(const Warp &warp, uint32_t thread, const Cell &cell) const;
+  bool isOrderedBlock(uint32_t phase) const { return phase >= blockStart || acquired.count(blockOf(phase)); }
+  bool check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access, Cell &cell);
+  [[noreturn]] void raiseRace(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes,
+                              Access access, const std::string &others) const;
+  std::string blockText(uint32_t phase) const;
+  uint32_t blockOf(uint32_t phase) const;
   void synchronize(Warp &warp, uint64_t address);
 
-  uint32_t current = 0;
+  uint32_t current = 0; ///< block + 1
+  /// Phases are numbers in the order of time.
+  uint32_t now = 0, blockStart = 0, epochStart = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> starts; ///< the first phase of each block that has run
   std::unordered_map<uint64_t, Page> pages;
   uint64_t lastNumber = ~uint64_t(0);
   Page *lastPage = nullptr;

@@ -92,8 +92,9 @@ struct Warp {
   uint32_t pc = 0, active = 0, live = 0, all = 0;
   /// The lowest pc of `others`, where the running lanes meet or let them run.
   uint32_t nextPc = ~uint32_t(0);
-  uint32_t carry = 0; ///< the condition code, a bit a lane
-  uint32_t epoch = 1; ///< counts bar.warp.sync
+  uint32_t carry = 0;       ///< the condition code, a bit a lane
+  uint32_t epoch = 1;       ///< counts bar.warp.sync
+  uint32_t globalEpoch = 0; ///< the phase of global memory that the last bar.warp.sync began
   uint32_t number = 0;
   WarpState state = WarpState::ready;
   Block *block = nullptr;

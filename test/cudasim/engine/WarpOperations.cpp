@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
+#include "Shadow.h"
 
 #include <bit>
 
@@ -290,6 +291,8 @@ void warpBarrier(Warp &warp, const Instruction &i, uint32_t mask) {
   if (!complete)
     return;
   ++warp.epoch;
+  if (warp.block->globalShadow)
+    warp.block->globalShadow->endWarpEpoch(warp);
 }
 
 constexpr OpcodeRow rows[] = {

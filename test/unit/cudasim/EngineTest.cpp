@@ -180,6 +180,40 @@ TEST(EngineRaces, OfSharedMemory) {
   expectFault(run(one + "ld.volatile.shared.u32 %r4, [%r2];", words, race), FaultKind::sharedRace, "read");
 }
 
+// Two threads of a block write one word: a fault. One reads what another writes: it gets poison, since what
+// is behind the end of a row reads the row's last element and does not use it.
+TEST(EngineRaces, InGlobalMemoryWithinABlock) {
+  const std::vector<uint32_t> words(128);
+  LaunchOptions race{.block = {64}, .race = true}, warp{.block = {32}, .race = true};
+  const std::string one = ownWord + "st.global.u32 [%q0], %r0;\n";
+  auto exchange = [&](const std::string &barrier, int mask, const LaunchOptions &options) {
+    const Ran ran = run(one + barrier + "xor.b32 %r1, %r0, " + std::to_string(mask) +
+                            ";\nmad.wide.u32 %q1, %r1, 4, %a;\nld.global.u32 %r2, [%q1];\n"
+                            "st.global.u32 [%q0+256], %r2;\n",
+                        words, options);
+    EXPECT_TRUE(ran.result.ok()) << ran.result.fault->str();
+    return ran.words[64];
+  };
+  constexpr uint32_t poison = ~0u;
+  EXPECT_EQ(exchange("", 0, race), 0u) << "one's own word";
+  EXPECT_EQ(exchange("", 1, warp), poison);
+  EXPECT_EQ(exchange("bar.warp.sync -1;\n", 1, warp), 1u);
+  EXPECT_EQ(exchange("bar.sync 0;\n", 32, race), 32u);
+  race.order = Order::reverse;
+  EXPECT_EQ(exchange("", 32, race), poison) << "the other warp comes first";
+  EXPECT_EQ(exchange("bar.warp.sync -1;\n", 32, race), poison);
+  EXPECT_EQ(exchange("bar.sync 0;\n", 32, race), 32u);
+  expectFault(run("st.global.u32 [%a], 7;", words, warp), FaultKind::globalRace,
+              "thread (0,0,0) wrote, without a barrier between");
+  expectFault(run("mov.u32 %r0, %tid.x;\nand.b32 %r0, %r0, 31;\nsetp.eq.u32 %p0, %r0, 0;\n"
+                  "@%p0 st.global.u32 [%a], 7;",
+                  words, race),
+              FaultKind::globalRace, "thread (32,0,0) wrote");
+  EXPECT_TRUE(run("red.global.add.u32 [%a], 1;", words, race).result.ok()) << "atomics do not race";
+  race.race = false;
+  EXPECT_EQ(exchange("", 32, race), 32u);
+}
+
 TEST(EngineRaces, OfBlocks) {
   std::vector<uint32_t> words(64);
   LaunchOptions options{.grid = {2}, .block = {1}, .race = true};
