@@ -391,7 +391,21 @@ def cuda(level):
             command.append("--race=1")
         return closing_line(f"cuda-random-{shard}", command, timeout=2 * HOUR)
 
-    counts = side_by_side([functools.partial(part, shard) for shard in range(shards)])
+    def other(target):
+        """A tenth of the programs, with other seeds."""
+        number = max(count * shards // 10, 1)
+        return closing_line(f"cuda-random-{target}", [program, f"--count={number}", "--seed=500001", "--threads=1",
+                                                      f"--target=cuda:{target}"], timeout=2 * HOUR)
+
+    def mutants(shard):
+        """Kernels with one mistake each, all of which have to be found; some of them, and all from --ci on."""
+        every = {"quick": 8, "default": 4}.get(level, 1)
+        return closing_line(f"cuda-mutants-{shard}", [os.path.join(RELEASE, "bin", "weft-cuda-mutants"),
+                                                      f"--every={every}", f"--shard={shard}/{shards}"])
+
+    counts = side_by_side([functools.partial(each, shard) for each in (part, mutants) for shard in range(shards)])
+    if level in ("ci", "full"):
+        counts += side_by_side([functools.partial(other, target) for target in ("sm_80", "sm_100")])
     if level in ("ci", "full"):
         driver = os.path.join(ROOT, "test", "cudasim", "kernels", "programs.py")
         counts += closing_line("cuda-programs", [sys.executable, driver, "--build", RELEASE, "--part", level],

@@ -130,6 +130,14 @@ Status addKernels(CudaProgram &program, ArrayRef<EmittedKernel> kernels, const C
     if (!kernel)
       return kernel.status();
     program.fallbacks += kernel->blockTasks > 1;
+    if (options.texts) {
+      Expected<std::string> text = codegen::canonicalKernelText(modules[i]);
+      if (text)
+        text = codegen::kernelTextToCuda(*text, kernel->symbol);
+      if (!text)
+        return text.status();
+      kernel->text = std::move(*text);
+    }
     program.kernels.emplace(kernel->symbol, std::move(*kernel));
   }
   return {};
@@ -187,6 +195,11 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
   pipeline.library = &codegen::hostLibrary(target->getHost());
   if (Status status = codegen::runPipeline(module, pipeline); !status)
     return status;
+  if (options.fallbacks)
+    module.walk([&](ir::FusionOp fusion) {
+      if (!ir::deviceOf(fusion.getResultTypes().front()).isCpu())
+        fusion.setScheduleAttr(ir::chooseFallbackSchedule(fusion, *target->getCuda()));
+    });
   // There is no kernel of a GPU for products yet: the host computes them, with the library that it has.
   module.walk([](ir::DotGeneralOp dot) { dot.removeLibraryAttr(); });
   auto kernels = codegen::emitKernels(module, *target);

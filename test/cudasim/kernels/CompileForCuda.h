@@ -34,7 +34,9 @@ struct CudaProgram {
 struct CudaOptions {
   std::string target = "cuda:sm_90";
   int64_t memoryLimit = -1;
-  unsigned threads = 2; ///< that compile kernels
+  unsigned threads = 2;   ///< that compile kernels
+  bool texts = false;     ///< keep the CUDA C++ of kernels
+  bool fallbacks = false; ///< every kernel is that of one thread a task
 };
 
 /// Compiles a program of the host for `cuda:0`, and changes the module.

@@ -246,7 +246,9 @@ Status Run::twice(uint64_t &steps) {
   LaunchOptions options;
   options.grid.x = static_cast<uint32_t>((call.tasks + kernel.blockTasks - 1) / kernel.blockTasks);
   options.block.x = kernel.threads;
+  options.dynamicShared = kernel.dynamicShared;
   options.race = style.race;
+  options.budget = style.budget;
   Expected<Outcome> first = once(options, std::byte(0xFF), steps);
   if (!first)
     return first.status();

@@ -31,11 +31,13 @@ namespace weft::cudasim {
 /// A compiled kernel that the engine has read.
 struct DeviceKernel {
   std::string symbol, ptx;
+  std::string text; ///< CUDA C++, if the program was compiled with its texts
   std::shared_ptr<Module> module;
   std::vector<int64_t> slots; ///< the launch's buffer that each pointer among the parameters is
   uint32_t sizeCount = 0;     ///< parameters that are sizes of the launch
   uint32_t threads = 0;       ///< of a block
   int64_t blockTasks = 1;     ///< tasks of a block
+  uint32_t dynamicShared = 0; ///< bytes
   bool usesTable = false, usesChecks = false;
 };
 
@@ -64,7 +66,8 @@ enum class Spoil {
 
 struct RunStyle {
   bool race = false;
-  uint64_t seed = 0; ///< of the second order
+  uint64_t seed = 0;                        ///< of the second order
+  uint64_t budget = LaunchOptions().budget; ///< steps of each run
   Spoil spoil = Spoil::nothing;
 };
 

@@ -1,0 +1,148 @@
+//===- ProductSubject.cpp - A contraction whose kernel is changed ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ProductSubject.h"
+
+#include "codegen/cuda/contractions/PrintContraction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+namespace weft::cudasim {
+
+using codegen::CudaContraction;
+using codegen::Extent;
+
+namespace {
+
+/// Elements that three dimensions with these strides reach.
+size_t reach(const std::array<int64_t, 3> &lengths, const std::array<Extent, 3> &strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < 3; ++i)
+    last += (lengths[i] - 1) * strides[i].value;
+  return static_cast<size_t>(last + 1);
+}
+
+int64_t place(const std::array<Extent, 3> &strides, int64_t batch, int64_t row, int64_t column) {
+  return batch * strides[0].value + row * strides[1].value + column * strides[2].value;
+}
+
+std::vector<std::byte> bytesOf(DType dtype, const std::vector<float> &values) {
+  std::vector<std::byte> bytes(values.size() * itemsize(dtype));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto half = static_cast<_Float16>(values[i]);
+    std::memcpy(bytes.data() + i * itemsize(dtype),
+                dtype == DType::f32 ? static_cast<const void *>(&values[i]) : &half, itemsize(dtype));
+  }
+  return bytes;
+}
+
+} // namespace
+
+void ProductSubject::fill() {
+  const CudaContraction &c = contraction;
+  const int64_t batch = c.batch.value, m = c.m.value, n = c.n.value, k = c.k.value;
+  std::mt19937 random(1);
+  auto whole = [&](size_t count) {
+    std::vector<float> values(count);
+    for (float &each : values)
+      each = static_cast<float>(static_cast<int>(random() % 7) - 3);
+    return values;
+  };
+  auto a = whole(reach({batch, m, k}, c.aStrides)), b = whole(reach({batch, k, n}, c.bStrides));
+  // The products of row 1 and column 1 round to -0, to which nobody may add a zero.
+  for (int64_t p = 0; p < k && c.dtype == DType::f32; ++p) {
+    a[static_cast<size_t>(place(c.aStrides, 0, 1, p))] = -0x1p-100f;
+    b[static_cast<size_t>(place(c.bStrides, 0, p, 1))] = 0x1p-100f;
+  }
+  const auto bias = whole(static_cast<size_t>(n)), residual = whole(reach({batch, m, n}, c.cStrides));
+  expected.assign(residual.size() * itemsize(c.dtype), std::byte(0xFF));
+  for (int64_t i = 0; i < batch; ++i)
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        const auto at = static_cast<size_t>(place(c.cStrides, i, row, column));
+        float sum = 0;
+        for (int64_t p = 0; p < k; ++p)
+          sum = std::fma(a[static_cast<size_t>(place(c.aStrides, i, row, p))],
+                         b[static_cast<size_t>(place(c.bStrides, i, p, column))], sum);
+        if (c.bias)
+          sum += bias[static_cast<size_t>(column)];
+        if (c.residual)
+          sum += residual[at];
+        const auto bytes = bytesOf(c.dtype, {c.relu ? std::max(sum, 0.0f) : sum});
+        std::copy(bytes.begin(), bytes.end(),
+                  expected.begin() + static_cast<ptrdiff_t>(at * itemsize(c.dtype)));
+      }
+  operands = {bytesOf(c.dtype, a), bytesOf(c.dtype, b)};
+  if (c.bias)
+    operands.push_back(bytesOf(c.dtype, bias));
+  if (c.residual)
+    operands.push_back(bytesOf(c.dtype, residual));
+  operands.push_back(expected);
+  for (const Extent *extent :
+       {&c.m, &c.n, &c.k, &c.aStrides[0], &c.aStrides[1], &c.aStrides[2], &c.bStrides[0], &c.bStrides[1],
+        &c.bStrides[2], &c.cStrides[0], &c.cStrides[1], &c.cStrides[2]})
+    if (extent->isParameter)
+      sizes.push_back(extent->value);
+}
+
+Expected<std::unique_ptr<Subject>> ProductSubject::make(const CudaContraction &contraction) {
+  const ir::TargetDescription device = *ir::findDescription("cuda:sm_90");
+  auto schedule = codegen::chooseContractionSchedule(contraction, device);
+  if (!schedule)
+    return schedule.status();
+  auto text = codegen::printContraction(contraction, *schedule, device);
+  auto blocks = codegen::contractionBlocks(*schedule, contraction.batch.value, contraction.m.value,
+                                           contraction.n.value);
+  if (!text || !blocks)
+    return text ? blocks.status() : text.status();
+  auto made = std::make_unique<ProductSubject>();
+  made->contraction = contraction;
+  made->blocks = *blocks;
+  made->fill();
+  made->kernel.symbol = symbol;
+  made->kernel.text = *text;
+  for (size_t i = 0; i < made->operands.size(); ++i)
+    made->kernel.slots.push_back(static_cast<int64_t>(i));
+  made->kernel.sizeCount = static_cast<uint32_t>(made->sizes.size());
+  made->kernel.threads = static_cast<uint32_t>(schedule->threads());
+  made->kernel.dynamicShared = static_cast<uint32_t>(schedule->sharedBytes(contraction.dtype));
+  return std::unique_ptr<Subject>(std::move(made));
+}
+
+Status ProductSubject::run(const std::string &, std::shared_ptr<Module> module) {
+  kernel.module = std::move(module);
+  // Memory of the host whose addresses are as aligned as those of a device.
+  std::vector<std::vector<std::byte>> memory;
+  KernelCall call;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::vector<std::byte> &each = memory.emplace_back(operands[i].size() + Memory::granule);
+    std::byte *data =
+        each.data() + (Memory::granule - reinterpret_cast<uintptr_t>(each.data())) % Memory::granule;
+    std::memcpy(data, operands[i].data(), operands[i].size());
+    call.operands.push_back({data, operands[i].size(), i + 1 == operands.size()});
+  }
+  call.sizes = sizes;
+  call.tasks = blocks;
+  RunStyle style;
+  style.race = true;
+  style.seed = 3;
+  style.budget = budget;
+  uint64_t steps = 0;
+  Status status = runKernel(kernel, call, style, steps);
+  mostSteps = std::max(mostSteps, steps);
+  if (!status)
+    return status;
+  const auto differs =
+      std::mismatch(expected.begin(), expected.end(), call.operands.back().data).first - expected.begin();
+  return static_cast<size_t>(differs) == expected.size()
+             ? Status()
+             : Status::error("wrong: byte " + std::to_string(differs) + " of the product");
+}
+
+} // namespace weft::cudasim

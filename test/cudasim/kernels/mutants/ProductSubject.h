@@ -1,0 +1,45 @@
+//===- ProductSubject.h - A contraction whose kernel is changed -*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_CUDASIM_KERNELS_MUTANTS_PRODUCTSUBJECT_H
+#define WEFT_TEST_CUDASIM_KERNELS_MUTANTS_PRODUCTSUBJECT_H
+
+#include "Subject.h"
+
+#include "codegen/cuda/contractions/ContractionSchedule.h"
+
+namespace weft::cudasim {
+
+class ProductSubject final : public Subject {
+public:
+  /// The contraction's operands are small whole numbers, so that every order of a sum gives the same bits.
+  static Expected<std::unique_ptr<Subject>> make(const codegen::CudaContraction &contraction);
+
+  std::vector<std::pair<std::string, std::string>> kernels() const override {
+    return {{symbol, kernel.text}};
+  }
+  Status run(const std::string &symbol, std::shared_ptr<Module> module) override;
+  void limitSteps() override { budget = 20 * mostSteps + 10000; }
+
+private:
+  static constexpr const char *symbol = "contraction";
+  void fill();
+  float &at(std::vector<float> &values, const std::array<codegen::Extent, 3> &strides, int64_t batch,
+            int64_t row, int64_t column);
+
+  codegen::CudaContraction contraction;
+  DeviceKernel kernel;
+  int64_t blocks = 0;
+  /// The operands in the order of the parameters; the result is the last.
+  std::vector<std::vector<std::byte>> operands;
+  std::vector<std::byte> expected; ///< the result; what no thread may write is poison
+  std::vector<int64_t> sizes;
+  uint64_t mostSteps = 0, budget = LaunchOptions().budget;
+};
+
+} // namespace weft::cudasim
+
+#endif // WEFT_TEST_CUDASIM_KERNELS_MUTANTS_PRODUCTSUBJECT_H

@@ -1,0 +1,199 @@
+//===- Subjects.cpp - The kernels whose mutants are tried -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Their sizes fill no tile, vector or warp, so that each bound matters.
+//
+//===----------------------------------------------------------------------===//
+#include "ProductSubject.h"
+#include "ProgramSubject.h"
+
+using namespace mlir;
+namespace weft::cudasim {
+
+namespace {
+
+using codegen::CudaContraction;
+using codegen::Extent;
+
+Expected<std::unique_ptr<Subject>> makeProgram(MLIRContext &context, const SubjectCase &each) {
+  return ProgramSubject::make(context, each.program, /*fallbacks=*/false);
+}
+Expected<std::unique_ptr<Subject>> makeFallback(MLIRContext &context, const SubjectCase &each) {
+  return ProgramSubject::make(context, each.program, /*fallbacks=*/true);
+}
+
+CudaContraction dense(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, bool turned) {
+  CudaContraction c;
+  auto number = Extent::number;
+  c.dtype = dtype;
+  c.batch = number(batch);
+  c.m = number(m);
+  c.n = number(n);
+  c.k = number(k);
+  c.aStrides = {number(m * k), number(turned ? 1 : k), number(turned ? m : 1)};
+  c.bStrides = {number(k * n), number(turned ? 1 : n), number(turned ? k : 1)};
+  c.cStrides = {number(m * n), number(n), number(1)};
+  return c;
+}
+
+/// Gives the rows of both operands room behind them, so that the last access of a row has some of its
+/// elements.
+void addRoom(CudaContraction &c, int64_t pitchA, int64_t pitchB) {
+  c.aStrides = {Extent::number(c.m.value * pitchA), Extent::number(pitchA), Extent::number(1)};
+  c.bStrides = {Extent::number(c.k.value * pitchB), Extent::number(pitchB), Extent::number(1)};
+}
+
+/// By cp.async, in vectors, with everything that an epilogue has.
+Expected<std::unique_ptr<Subject>> makeProduct(MLIRContext &, const SubjectCase &) {
+  CudaContraction c = dense(DType::f32, 2, 70, 99, 161, false);
+  addRoom(c, 164, 100);
+  c.bias = c.residual = c.relu = true;
+  return ProductSubject::make(c);
+}
+/// By cp.async, one element at a time; the result in vectors.
+Expected<std::unique_ptr<Subject>> makeOddProduct(MLIRContext &, const SubjectCase &) {
+  return ProductSubject::make(dense(DType::f32, 1, 67, 38, 63, true));
+}
+Expected<std::unique_ptr<Subject>> makeMatrixProduct(MLIRContext &, const SubjectCase &) {
+  CudaContraction c = dense(DType::f16, 2, 100, 71, 97, false);
+  addRoom(c, 104, 72);
+  c.bias = c.relu = true;
+  return ProductSubject::make(c);
+}
+
+constexpr const char *plane = R"(
+weft.func @main(%x: tensor<3x100x67xf32, #cpu>, %y: tensor<3x67x100xf32, #cpu>, %a: tensor<70x131xf32, #cpu>,
+                %b: tensor<131xf32, #cpu>) -> (tensor<3x67x100xf32, #cpu>, tensor<70x131xf32, #cpu>) {
+  %0 = weft.transpose %x, perm = [0, 2, 1] : tensor<3x100x67xf32, #cpu>
+  %1 = weft.sub %0, %y : tensor<3x67x100xf32, #cpu>
+  %2 = weft.broadcast_in_dim %b, dims = [1] : tensor<131xf32, #cpu> -> tensor<70x131xf32, #cpu>
+  %3 = weft.mul %a, %2 : tensor<70x131xf32, #cpu>
+  weft.return %1, %3 : tensor<3x67x100xf32, #cpu>, tensor<70x131xf32, #cpu>
+})";
+
+constexpr const char *dynamicPlane = R"(
+weft.func @main(%a: tensor<?x20xf32, #n>, %b: tensor<20x?xf32, #n>) -> tensor<20x?xf32, #n>
+    attributes {weft.symbols = [#weft.symbol<"n", 0, 64>]} {
+  %0 = weft.transpose %a, perm = [1, 0] : tensor<?x20xf32, #n>
+  %1 = weft.mul %0, %b : tensor<20x?xf32, #n>
+  weft.return %1 : tensor<20x?xf32, #n>
+})";
+
+constexpr const char *loop = R"(
+weft.func @main(%x: tensor<4102xf32, #cpu>, %y: tensor<4099xf32, #cpu>) -> (tensor<4099xf32, #cpu>, tensor<4099xi1, #cpu>) {
+  %0 = weft.slice %x, start = [1], limit = [4100], step = [1] : tensor<4102xf32, #cpu>
+  %1 = weft.add %0, %y : tensor<4099xf32, #cpu>
+  %2 = weft.lt %1, %y : tensor<4099xf32, #cpu>
+  weft.return %1, %2 : tensor<4099xf32, #cpu>, tensor<4099xi1, #cpu>
+})";
+
+constexpr const char *warpRow = R"(
+weft.func @main(%x: tensor<9x217xi32, #cpu> {weft.name = "index:0:1000"}) -> tensor<9x217xi32, #cpu> {
+  %1 = weft.sum %x, dims = [1] : tensor<9x217xi32, #cpu>
+  %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<9xi32, #cpu> -> tensor<9x217xi32, #cpu>
+  %3 = weft.sub %x, %2 : tensor<9x217xi32, #cpu>
+  %4 = weft.mul %3, %3 : tensor<9x217xi32, #cpu>
+  %5 = weft.sum %4, dims = [1] : tensor<9x217xi32, #cpu>
+  %6 = weft.broadcast_in_dim %5, dims = [0] : tensor<9xi32, #cpu> -> tensor<9x217xi32, #cpu>
+  %7 = weft.sub %3, %6 : tensor<9x217xi32, #cpu>
+  weft.return %7 : tensor<9x217xi32, #cpu>
+})";
+
+constexpr const char *blockRow = R"(
+weft.func @main(%x: tensor<3x2047xi32, #cpu> {weft.name = "index:0:1000"}) -> tensor<3x2047xi32, #cpu> {
+  %1 = weft.sum %x, dims = [1] : tensor<3x2047xi32, #cpu>
+  %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<3xi32, #cpu> -> tensor<3x2047xi32, #cpu>
+  %3 = weft.sub %x, %2 : tensor<3x2047xi32, #cpu>
+  %4 = weft.mul %3, %3 : tensor<3x2047xi32, #cpu>
+  %5 = weft.sum %4, dims = [1] : tensor<3x2047xi32, #cpu>
+  %6 = weft.broadcast_in_dim %5, dims = [0] : tensor<3xi32, #cpu> -> tensor<3x2047xi32, #cpu>
+  %7 = weft.sub %3, %6 : tensor<3x2047xi32, #cpu>
+  weft.return %7 : tensor<3x2047xi32, #cpu>
+})";
+
+constexpr const char *column = R"(
+weft.func @main(%x: tensor<3x29x205xi32, #cpu> {weft.name = "index:0:1000"}) -> (tensor<3x29x205xi32, #cpu>, tensor<3x205xi32, #cpu>) {
+  %1 = weft.sum %x, dims = [1] : tensor<3x29x205xi32, #cpu>
+  %2 = weft.broadcast_in_dim %1, dims = [0, 2] : tensor<3x205xi32, #cpu> -> tensor<3x29x205xi32, #cpu>
+  %3 = weft.sub %x, %2 : tensor<3x29x205xi32, #cpu>
+  %4 = weft.mul %3, %3 : tensor<3x29x205xi32, #cpu>
+  %5 = weft.sum %4, dims = [1] : tensor<3x29x205xi32, #cpu>
+  weft.return %3, %5 : tensor<3x29x205xi32, #cpu>, tensor<3x205xi32, #cpu>
+})";
+
+constexpr const char *scan = R"(
+weft.func @main(%x: tensor<9x203xi32, #cpu> {weft.name = "index:0:1000"}, %y: tensor<3x17x205xf32, #cpu>)
+    -> (tensor<9x203xi32, #cpu>, tensor<3x17x205xf32, #cpu>) {
+  %1 = weft.cumsum %x, dim = 1 : tensor<9x203xi32, #cpu>
+  %2 = weft.cumprod %y, dim = 1 reverse : tensor<3x17x205xf32, #cpu>
+  weft.return %1, %2 : tensor<9x203xi32, #cpu>, tensor<3x17x205xf32, #cpu>
+})";
+
+constexpr const char *update = R"(
+weft.func @main(%x: tensor<7x442xf32, #cpu>, %u: tensor<30x442xf32, #cpu>, %i: tensor<30xi64, #cpu> {weft.name = "outside:0:7"},
+                %y: tensor<8x201xf32, #cpu>, %j: tensor<33x201xi64, #cpu> {weft.name = "outside:1:8"}, %v: tensor<33x201xf32, #cpu>)
+    -> (tensor<7x442xf32, #cpu>, tensor<8x201xf32, #cpu>) {
+  %0 = weft.index_update %x, %u, %i, dim = 0 accumulate mode = clip : tensor<7x442xf32, #cpu>, tensor<30x442xf32, #cpu>, tensor<30xi64, #cpu>
+  %1 = weft.scatter %y, %j, %v, dim = 0, kind = add mode = clip : tensor<8x201xf32, #cpu>, tensor<33x201xi64, #cpu>, tensor<33x201xf32, #cpu>
+  weft.return %0, %1 : tensor<7x442xf32, #cpu>, tensor<8x201xf32, #cpu>
+})";
+
+constexpr const char *window = R"(
+weft.func @main(%x: tensor<40x90xf32, #cpu>, %u: tensor<20x70xf32, #cpu>, %i: tensor<i64, #cpu> {weft.name = "outside:0:20"}, %j: tensor<i64, #cpu> {weft.name = "outside:1:26"},
+                %a: tensor<9x33xf32, #cpu>, %b: tensor<9x64xf32, #cpu>, %c: tensor<20x30xf32, #cpu>)
+    -> (tensor<40x90xf32, #cpu>, tensor<9x97xf32, #cpu>, tensor<22x36xf32, #cpu>) {
+  %0 = weft.neg %u : tensor<20x70xf32, #cpu>
+  %1 = weft.dynamic_update_slice %x, %0, starts(%i, %j) : tensor<40x90xf32, #cpu>, tensor<20x70xf32, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
+  %2 = weft.concat(%a, %b), dim = 1 : tensor<9x33xf32, #cpu>, tensor<9x64xf32, #cpu>
+  %3 = weft.neg %2 : tensor<9x97xf32, #cpu>
+  %4 = weft.pad %c, low = [1, 4], high = [1, 2], interior = [0, 0] : tensor<20x30xf32, #cpu>
+  %5 = weft.neg %4 : tensor<22x36xf32, #cpu>
+  weft.return %1, %3, %5 : tensor<40x90xf32, #cpu>, tensor<9x97xf32, #cpu>, tensor<22x36xf32, #cpu>
+})";
+
+constexpr const char *steps = R"(
+weft.func @main(%p: tensor<1001xf32, #cpu>, %g: tensor<1001xf32, #cpu>, %b: tensor<1001xf32, #cpu>,
+                %q: tensor<2303xf32, #cpu>, %h: tensor<2303xf32, #cpu>, %c: tensor<2303xf32, #cpu>,
+                %r: tensor<5xf32, #cpu>, %i: tensor<5xf32, #cpu>, %e: tensor<5xf32, #cpu>,
+                %t: tensor<i64, #cpu> {weft.name = "count:0"}, %l: tensor<f64, #cpu>, %m: tensor<f64, #cpu>, %a: tensor<f64, #cpu>, %d: tensor<f64, #cpu>)
+    -> (tensor<1001xf32, #cpu>, tensor<1001xf32, #cpu>, tensor<2303xf32, #cpu>, tensor<2303xf32, #cpu>, tensor<5xf32, #cpu>, tensor<5xf32, #cpu>) {
+  %0, %1 = weft.sgd_step(%p, %g buf %b, step %t, lr %l, momentum %m, dampening %a, decay %d) : tensor<1001xf32, #cpu>, tensor<1001xf32, #cpu> buf tensor<1001xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
+  %2, %3 = weft.sgd_step(%q, %h buf %c, step %t, lr %l, momentum %m, dampening %a, decay %d) : tensor<2303xf32, #cpu>, tensor<2303xf32, #cpu> buf tensor<2303xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
+  %4, %5 = weft.sgd_step(%r, %i buf %e, step %t, lr %l, momentum %m, dampening %a, decay %d) : tensor<5xf32, #cpu>, tensor<5xf32, #cpu> buf tensor<5xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
+  weft.return %0, %1, %2, %3, %4, %5 : tensor<1001xf32, #cpu>, tensor<1001xf32, #cpu>, tensor<2303xf32, #cpu>, tensor<2303xf32, #cpu>, tensor<5xf32, #cpu>, tensor<5xf32, #cpu>
+})";
+
+constexpr const char *fallback = R"(
+weft.func @main(%x: tensor<37x19xf32, #cpu>, %y: tensor<19x45xf32, #cpu>) -> (tensor<37xf32, #cpu>, tensor<45x19xf32, #cpu>) {
+  %0 = weft.rmax %x, dims = [1] : tensor<37x19xf32, #cpu>
+  %1 = weft.transpose %y, perm = [1, 0] : tensor<19x45xf32, #cpu>
+  %2 = weft.neg %1 : tensor<45x19xf32, #cpu>
+  weft.return %0, %2 : tensor<37xf32, #cpu>, tensor<45x19xf32, #cpu>
+})";
+
+const SubjectCase cases[] = {
+    {"plane", makeProgram, plane},
+    {"dynamic plane", makeProgram, dynamicPlane},
+    {"contiguous loop", makeProgram, loop},
+    {"row of a warp", makeProgram, warpRow, /*functions=*/true},
+    {"row of a block", makeProgram, blockRow},
+    {"column", makeProgram, column},
+    {"scan", makeProgram, scan, /*functions=*/true},
+    {"update", makeProgram, update},
+    {"window", makeProgram, window},
+    {"multi-tensor", makeProgram, steps},
+    {"fallback", makeFallback, fallback},
+    {"product", makeProduct, nullptr, /*functions=*/true},
+    {"odd product", makeOddProduct, nullptr, /*functions=*/true},
+    {"mma product", makeMatrixProduct, nullptr, /*functions=*/true},
+};
+
+} // namespace
+
+std::span<const SubjectCase> subjectCases() { return cases; }
+
+} // namespace weft::cudasim
