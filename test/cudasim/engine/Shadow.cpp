@@ -25,7 +25,7 @@ bool sameWarp(uint32_t a, uint32_t b) { return a / lanesOfWarp == b / lanesOfWar
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-void Shadow::clear() { std::fill(cells.begin(), cells.end(), Cell()); }
+void Shadow::clear() { std::fill(cells.list.begin(), cells.list.end(), Cell()); }
 
 void Shadow::read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell, bool atomic) {
   uint32_t thread = threadOf(warp, lane), epoch = warp.block->epoch;
@@ -78,8 +78,7 @@ void Shadow::write(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t by
 }
 
 void Shadow::touch(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Access access) {
-  for (uint32_t k = offset; k < offset + bytes; ++k) {
-    Cell &cell = cells[k];
+  for (Cell &cell : cells.of(offset, bytes)) {
     if (access == Access::atomic && !cell.written)
       raise(warp, FaultKind::uninitialized, lane, "atomic on shared memory that nothing has written", bytes,
             offset);
@@ -91,14 +90,14 @@ void Shadow::touch(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t by
 }
 
 void Shadow::expect(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes) {
-  for (uint32_t k = offset; k < offset + bytes; ++k) {
+  for (Cell &cell : cells.of(offset, bytes)) {
     // Two copies of one thread are in no order, either.
-    if (cells[k].pending)
+    if (cell.pending)
       raise(warp, FaultKind::sharedRace, lane,
             "cp.async to shared memory that another cp.async has not written yet", bytes, offset);
-    write(warp, lane, offset, bytes, cells[k], false);
-    cells[k].written = false;
-    cells[k].pending = true;
+    write(warp, lane, offset, bytes, cell, false);
+    cell.written = false;
+    cell.pending = true;
   }
 }
 
@@ -113,12 +112,12 @@ void GlobalShadow::begin(uint32_t block) {
   acquired.clear();
 }
 
-GlobalShadow::Page &GlobalShadow::page(uint64_t number) {
+Cells<GlobalShadow::Cell> &GlobalShadow::page(uint64_t number, uint32_t bytes) {
   if (number != lastNumber) {
     lastPage = &pages[number];
     lastNumber = number;
-    if (lastPage->cells.empty())
-      lastPage->cells.resize(pageBytes / 4);
+    if (lastPage->list.empty())
+      lastPage->cover(pageBytes, uint32_t(__builtin_ctz(bytes)));
   }
   return *lastPage;
 }
@@ -187,25 +186,12 @@ void GlobalShadow::synchronize(Warp &warp, uint64_t address) {
   }
 }
 
-void GlobalShadow::splitPage(Page &page) {
-  std::vector<Cell> fine(pageBytes);
-  for (uint64_t k = 0; k < pageBytes; ++k)
-    fine[k] = page.cells[k / 4];
-  page.cells = std::move(fine);
-  page.byBytes = true;
-}
-
 bool GlobalShadow::touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   if (access == Access::atomic || access == Access::atomicRead)
     synchronize(warp, address);
-  Page &here = page(address / pageBytes);
-  // Most accesses are of whole words. A page that has others has a cell for each byte, from then on.
-  if (bytes < 4 && !here.byBytes) [[unlikely]]
-    splitPage(here);
   bool isUsable = true;
-  uint64_t unit = here.byBytes ? 1 : 4, first = address % pageBytes / unit;
-  for (uint64_t k = 0; k < std::max<uint64_t>(bytes / unit, 1); ++k)
-    isUsable &= check(warp, lane, address, bytes, access, here.cells[first + k]);
+  for (Cell &cell : page(address / pageBytes, bytes).of(address % pageBytes, bytes))
+    isUsable &= check(warp, lane, address, bytes, access, cell);
   return isUsable;
 }
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Race mode. For shared memory, each byte remembers its last writer and readers, and when that was: an epoch
-// of the block ends at a barrier of all threads, an epoch of a warp at bar.warp.sync. For global memory,
-// words or bytes remember which thread wrote and which read them, and in which phase of the launch: a phase
-// ends where a block ends, and at each barrier of a block or a warp. A fence before an atomic and an atomic
-// on the same address in a later block order the two.
+// Race mode. For shared memory, each word or byte remembers its last writer and readers, and when that was:
+// an epoch of the block ends at a barrier of all threads, an epoch of a warp at bar.warp.sync. For global
+// memory, words or bytes remember which thread wrote and which read them, and in which phase of the launch: a
+// phase ends where a block ends, and at each barrier of a block or a warp. A fence before an atomic and an
+// atomic on the same address in a later block order the two.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_SHADOW_H
@@ -17,6 +17,7 @@
 
 #include "Warp.h"
 
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,8 +28,36 @@ enum class Access : uint8_t { read, write, atomic, atomicRead };
 
 inline bool isRead(Access access) { return access == Access::read || access == Access::atomicRead; }
 
+/// Cells of the bytes of some memory, as few as its accesses allow: each access is of whole cells. Accesses
+/// are powers of two, and aligned to their size.
+template <class Cell> struct Cells {
+  std::vector<Cell> list;
+  uint32_t shift = 0; ///< a cell is for 2^shift bytes
+
+  void cover(uint64_t bytes, uint32_t newShift) {
+    shift = newShift;
+    list.assign((bytes >> shift) + 1, Cell());
+  }
+  /// The cells of an access of `bytes` bytes; divides cells that are larger.
+  std::span<Cell> of(uint64_t offset, uint32_t bytes) {
+    if (bytes >> shift == 0) [[unlikely]]
+      divide(uint32_t(__builtin_ctz(bytes)));
+    return {list.data() + (offset >> shift), bytes >> shift};
+  }
+
+private:
+  void divide(uint32_t newShift) {
+    const uint32_t parts = 1u << (shift - newShift);
+    std::vector<Cell> fine(list.size() * parts);
+    for (size_t k = 0; k < fine.size(); ++k)
+      fine[k] = list[k / parts];
+    list = std::move(fine);
+    shift = newShift;
+  }
+};
+
 struct Shadow {
-  explicit Shadow(uint32_t bytes) : cells(bytes) {}
+  explicit Shadow(uint32_t bytes) { cells.cover(bytes, 2); }
   /// Forgets everything: a new block begins.
   void clear();
   /// Notes an access by a lane; raises a fault if it races with another, or reads what nothing has written.
@@ -45,7 +74,7 @@ private:
   };
   void read(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell, bool atomic);
   void write(const Warp &warp, uint32_t lane, uint32_t offset, uint32_t bytes, Cell &cell, bool atomic);
-  std::vector<Cell> cells;
+  Cells<Cell> cells;
 };
 
 struct GlobalShadow {
@@ -65,16 +94,11 @@ private:
     uint16_t writer = 0;                    ///< thread
     bool atomic = false;                    ///< the last write
   };
-  struct Page {
-    bool byBytes = false;
-    std::vector<Cell> cells;
-  };
   using Blocks = std::unordered_set<uint32_t>;
   static constexpr uint32_t manyBlocks = ~uint32_t(0);
   static constexpr uint64_t pageBytes = 4096;
 
-  Page &page(uint64_t number);
-  void splitPage(Page &page);
+  Cells<Cell> &page(uint64_t number, uint32_t bytes);
   bool isOrdered(const Warp &warp, uint32_t thread, const Cell &cell) const;
   bool isOrderedBlock(uint32_t phase) const { return phase >= blockStart || acquired.count(blockOf(phase)); }
   bool check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access, Cell &cell);
@@ -88,9 +112,9 @@ private:
   /// Phases are numbers in the order of time.
   uint32_t now = 0, blockStart = 0, epochStart = 0;
   std::vector<std::pair<uint32_t, uint32_t>> starts; ///< the first phase of each block that has run
-  std::unordered_map<uint64_t, Page> pages;
+  std::unordered_map<uint64_t, Cells<Cell>> pages;
   uint64_t lastNumber = ~uint64_t(0);
-  Page *lastPage = nullptr;
+  Cells<Cell> *lastPage = nullptr;
   std::unordered_map<uint64_t, Blocks> released; ///< by the address of the atomic: the blocks before it
   Blocks acquired;                               ///< the blocks that the current one comes after
 };
