@@ -208,7 +208,7 @@ private:
   std::optional<std::string> refuse(std::string_view name);
   void prepare();
   void fillConstants(std::byte *registers);
-  void fillSpecials(Warp &warp);
+  void fillSpecials(Warp &warp, bool ofBlock);
   void blocks();
   void runBlock(uint64_t number);
   void begin(Warp &warp);
@@ -297,11 +297,15 @@ void Launcher::prepare() {
     warp.localStride = stride;
     warp.localValid = kernel->localValid.data();
     fillConstants(warp.registers);
+    fillSpecials(warp, /*ofBlock=*/false);
   }
 }
 
-void Launcher::fillSpecials(Warp &warp) {
-  for (const SpecialSlot &slot : kernel->specials)
+/// Special registers that differ between blocks, or the others, which no instruction changes.
+void Launcher::fillSpecials(Warp &warp, bool ofBlock) {
+  for (const SpecialSlot &slot : kernel->specials) {
+    if ((slot.special >= Special::ctaidX && slot.special <= Special::ctaidZ) != ofBlock)
+      continue;
     for (uint32_t lane = 0; lane < lanesOfWarp; ++lane) {
       Dim thread = threadPosition(block, threadOf(warp, lane));
       uint64_t bit = uint64_t(1) << lane;
@@ -336,6 +340,7 @@ void Launcher::fillSpecials(Warp &warp) {
       else
         warp.at<uint32_t>(slot.offset)[lane] = uint32_t(value);
     }
+  }
 }
 
 void Launcher::begin(Warp &warp) {
@@ -350,7 +355,7 @@ void Launcher::begin(Warp &warp) {
   warp.others.clear();
   warp.copies.clear();
   warp.copyGroup.fill(0);
-  fillSpecials(warp);
+  fillSpecials(warp, /*ofBlock=*/true);
 }
 
 void Launcher::finishBarrier(const std::vector<Warp *> &waiting) {
