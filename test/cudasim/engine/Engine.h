@@ -225,6 +225,9 @@ struct LaunchOptions {
 
 struct LaunchResult {
   std::optional<Fault> fault;
+  /// In race mode, the first read of global memory whose value was replaced by ones, because another thread
+  /// of the block wrote it and no barrier is between.
+  std::optional<Fault> racyRead;
   uint64_t steps = 0; ///< instructions of warps
   bool ok() const { return !fault; }
 };

@@ -68,8 +68,8 @@ Dim threadPosition(const Block &block, uint32_t thread) {
           thread / block.blockSize.x / block.blockSize.y};
 }
 
-void raise(const Warp &warp, FaultKind kind, uint32_t lane, std::string what, uint32_t bytes,
-           uint64_t address) {
+Fault makeFault(const Warp &warp, FaultKind kind, uint32_t lane, std::string what, uint32_t bytes,
+                uint64_t address) {
   Fault fault;
   fault.kind = kind;
   fault.bytes = bytes;
@@ -80,7 +80,12 @@ void raise(const Warp &warp, FaultKind kind, uint32_t lane, std::string what, ui
   fault.opcode = warp.block->kernel->opcodes[warp.current->opcode];
   fault.kernel = warp.block->kernel->info.name;
   fault.what = std::move(what);
-  throw fault;
+  return fault;
+}
+
+void raise(const Warp &warp, FaultKind kind, uint32_t lane, std::string what, uint32_t bytes,
+           uint64_t address) {
+  throw makeFault(warp, kind, lane, std::move(what), bytes, address);
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,6 +206,8 @@ struct Launcher {
       result.fault = fault;
     }
     result.steps = block.steps;
+    if (globalShadow)
+      result.racyRead = globalShadow->racyRead();
     return result;
   }
 

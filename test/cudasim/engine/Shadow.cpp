@@ -140,11 +140,12 @@ bool GlobalShadow::isOrdered(const Warp &warp, uint32_t thread, const Cell &cell
          (cell.writePhase < warp.globalEpoch && sameWarp(thread, cell.writer));
 }
 
-void GlobalShadow::raiseRace(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
-                             const std::string &others) const {
-  raise(warp, FaultKind::globalRace, lane,
-        std::string(isRead(access) ? "read of" : "write to") + " global memory that " + others + " between",
-        bytes, address);
+Fault GlobalShadow::raceOf(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
+                           const std::string &others) const {
+  return makeFault(warp, FaultKind::globalRace, lane,
+                   std::string(isRead(access) ? "read of" : "write to") + " global memory that " + others +
+                       " between",
+                   bytes, address);
 }
 
 bool GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
@@ -154,11 +155,15 @@ bool GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint
   bool isUsable = true;
   if (cell.writePhase && !bothAtomic && !isOrdered(warp, thread, cell)) [[unlikely]] {
     if (cell.writePhase < blockStart)
-      raiseRace(warp, lane, address, bytes, access,
-                blockText(cell.writePhase) + " wrote, without a fence and an atomic");
-    if (!isRead(access))
-      raiseRace(warp, lane, address, bytes, access,
-                threadText(warp, cell.writer) + " wrote, without a barrier");
+      throw raceOf(warp, lane, address, bytes, access,
+                   blockText(cell.writePhase) + " wrote, without a fence and an atomic");
+    if (!isRead(access) || !firstRacyRead) {
+      Fault race = raceOf(warp, lane, address, bytes, access,
+                          threadText(warp, cell.writer) + " wrote, without a barrier");
+      if (!isRead(access))
+        throw race;
+      firstRacyRead = std::move(race);
+    }
     isUsable = false;
   }
   if (access == Access::atomicRead) // which atomic writes may follow
@@ -169,8 +174,8 @@ bool GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint
     return isUsable;
   }
   if (cell.readPhase && (cell.readPhase == manyBlocks || !isOrderedBlock(cell.readPhase))) [[unlikely]]
-    raiseRace(warp, lane, address, bytes, access,
-              blockText(cell.readPhase) + " read, without a fence and an atomic");
+    throw raceOf(warp, lane, address, bytes, access,
+                 blockText(cell.readPhase) + " read, without a fence and an atomic");
   cell.writePhase = now;
   cell.writer = uint16_t(thread);
   cell.atomic = access == Access::atomic;

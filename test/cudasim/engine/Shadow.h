@@ -17,6 +17,7 @@
 
 #include "Warp.h"
 
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -87,6 +88,8 @@ struct GlobalShadow {
   /// Notes an access by a lane; raises a fault if it races. False for a read that races with a write of the
   /// same block, whose value must not matter.
   bool touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
+  /// The first such read.
+  const std::optional<Fault> &racyRead() const { return firstRacyRead; }
 
 private:
   struct Cell {
@@ -102,8 +105,8 @@ private:
   bool isOrdered(const Warp &warp, uint32_t thread, const Cell &cell) const;
   bool isOrderedBlock(uint32_t phase) const { return phase >= blockStart || acquired.count(blockOf(phase)); }
   bool check(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access, Cell &cell);
-  [[noreturn]] void raiseRace(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes,
-                              Access access, const std::string &others) const;
+  Fault raceOf(const Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access,
+               const std::string &others) const;
   std::string blockText(uint32_t phase) const;
   uint32_t blockOf(uint32_t phase) const;
   void synchronize(Warp &warp, uint64_t address);
@@ -115,6 +118,7 @@ private:
   std::unordered_map<uint64_t, Cells<Cell>> pages;
   uint64_t lastNumber = ~uint64_t(0);
   Cells<Cell> *lastPage = nullptr;
+  std::optional<Fault> firstRacyRead;
   std::unordered_map<uint64_t, Blocks> released; ///< by the address of the atomic: the blocks before it
   Blocks acquired;                               ///< the blocks that the current one comes after
 };

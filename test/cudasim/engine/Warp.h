@@ -147,6 +147,9 @@ template <class T> inline void store(T *to, const T *values, uint32_t mask) {
 /// Ends the launch with a fault of a lane.
 [[noreturn]] void raise(const Warp &warp, FaultKind kind, uint32_t lane, std::string what, uint32_t bytes = 0,
                         uint64_t address = 0);
+/// That fault.
+Fault makeFault(const Warp &warp, FaultKind kind, uint32_t lane, std::string what, uint32_t bytes,
+                uint64_t address);
 /// The number of a lane's thread in its block.
 inline uint32_t threadOf(const Warp &warp, uint32_t lane) { return warp.number * lanesOfWarp + lane; }
 /// The position of the thread of that number.

@@ -107,7 +107,7 @@ Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<
     return difference.empty() ? found.status() : Status::error(difference);
   }
   if (Status status = compare(**program, *found, *expected); !status)
-    return status;
+    return device.notes().explain(status);
   return found;
 }
 

@@ -47,6 +47,8 @@ void EngineDevice::use(const CudaProgram &program, const RunStyle &style, uint64
   style_ = style;
   spoilt_ = spoilt;
   next_ = 0;
+  steps_ += notes_.steps;
+  notes_ = {};
 }
 
 Expected<std::unique_ptr<DeviceStream>> EngineDevice::make_stream() {
@@ -94,7 +96,7 @@ Status EngineDevice::runOnEngine(const LaunchRun &run, size_t number) {
     style.spoil = Spoil::nothing;
   ++counts_.kernelLaunches;
   counts_.raceLaunches += style.race;
-  return runKernel(found->second, call, style, counts_.steps);
+  return runKernel(found->second, call, style, notes_);
 }
 
 Status EngineDevice::issue(const LaunchRun &given) {

@@ -24,7 +24,6 @@ namespace weft::cudasim {
 struct DeviceCounts {
   uint64_t kernelLaunches = 0, raceLaunches = 0;
   uint64_t products = 0, attentions = 0, copies = 0, others = 0; ///< on the host
-  uint64_t steps = 0;                                            ///< of the engine
 };
 
 class EngineDevice final : public runtime::Device {
@@ -36,6 +35,9 @@ public:
   /// `style.spoil` is for.
   void use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt = 0);
   const DeviceCounts &counts() const { return counts_; }
+  uint64_t steps() const { return steps_ + notes_.steps; } ///< of the engine, in all calls
+  /// Of the calls since the kernels were given.
+  const LaunchNotes &notes() const { return notes_; }
 
   std::string_view code() const override { return "cpu"; }
   runtime::CachingAllocator &allocator() override { return allocator_; }
@@ -53,6 +55,8 @@ private:
   RunStyle style_;
   uint64_t spoilt_ = 0, next_ = 0;
   DeviceCounts counts_;
+  uint64_t steps_ = 0; ///< of the calls before
+  LaunchNotes notes_;
 };
 
 } // namespace weft::cudasim

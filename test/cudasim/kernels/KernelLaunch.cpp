@@ -47,13 +47,13 @@ public:
       : kernel(kernel), call(call), style(style) {
     findRegions();
   }
-  Status twice(uint64_t &steps);
+  Status twice(LaunchNotes &notes);
 
 private:
   void findRegions();
   uint64_t addressOf(const Operand &operand) const;
   uint64_t neededBytes() const;
-  Expected<Outcome> once(const LaunchOptions &options, std::byte fill, uint64_t &steps);
+  Expected<Outcome> once(const LaunchOptions &options, std::byte fill, LaunchNotes &notes);
   Expected<std::vector<std::byte>> parameters(Memory &memory, uint64_t record);
   Status compare(const Outcome &first, const Outcome &second) const;
   Status checkUnwritten(const Outcome &outcome) const;
@@ -153,7 +153,7 @@ Expected<std::vector<std::byte>> Run::parameters(Memory &memory, uint64_t record
 }
 
 /// Runs the launch with what it only writes filled with `fill`.
-Expected<Outcome> Run::once(const LaunchOptions &options, std::byte fill, uint64_t &steps) {
+Expected<Outcome> Run::once(const LaunchOptions &options, std::byte fill, LaunchNotes &notes) {
   Memory memory(neededBytes());
   if (!kernel.module->load(memory))
     return problem("no memory for its variables");
@@ -193,7 +193,9 @@ Expected<Outcome> Run::once(const LaunchOptions &options, std::byte fill, uint64
     return bytes.status();
   const LaunchResult result =
       launch(*kernel.module, kernel.module->kernels().front().name, memory, options, *bytes);
-  steps += result.steps;
+  notes.steps += result.steps;
+  if (result.racyRead && notes.racyRead.empty())
+    notes.racyRead = "kernel '" + kernel.symbol + "': " + result.racyRead->str();
   if (result.fault)
     return problem(result.fault->str());
   Outcome outcome;
@@ -242,19 +244,19 @@ Status Run::compare(const Outcome &first, const Outcome &second) const {
   return {};
 }
 
-Status Run::twice(uint64_t &steps) {
+Status Run::twice(LaunchNotes &notes) {
   LaunchOptions options;
   options.grid.x = static_cast<uint32_t>((call.tasks + kernel.blockTasks - 1) / kernel.blockTasks);
   options.block.x = kernel.threads;
   options.dynamicShared = kernel.dynamicShared;
   options.race = style.race;
   options.budget = style.budget;
-  Expected<Outcome> first = once(options, std::byte(0xFF), steps);
+  Expected<Outcome> first = once(options, std::byte(0xFF), notes);
   if (!first)
     return first.status();
   options.order = style.seed % 2 ? Order::shuffled : Order::reverse;
   options.seed = style.seed;
-  Expected<Outcome> second = once(options, std::byte(0), steps);
+  Expected<Outcome> second = once(options, std::byte(0), notes);
   if (!second)
     return second.status();
   const auto spoilt = std::find_if(regions.begin(), regions.end(),
@@ -285,8 +287,16 @@ Status Run::twice(uint64_t &steps) {
 
 } // namespace
 
-Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style, uint64_t &steps) {
-  return Run(kernel, call, style).twice(steps);
+Status LaunchNotes::explain(const Status &error) const {
+  return racyRead.empty() ? error
+                          : Status::error(error.message() +
+                                          "; it may depend on a read that raced and gave ones, " + racyRead);
+}
+
+Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style,
+                 LaunchNotes &notes) {
+  const Status status = Run(kernel, call, style).twice(notes);
+  return status.ok() ? status : notes.explain(status);
 }
 
 } // namespace weft::cudasim

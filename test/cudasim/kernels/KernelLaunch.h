@@ -71,9 +71,20 @@ struct RunStyle {
   Spoil spoil = Spoil::nothing;
 };
 
+/// What launches came to.
+struct LaunchNotes {
+  uint64_t steps = 0; ///< of all runs
+  /// The first read that a launch must not depend on, because it races with a write of the same block; empty
+  /// if there is none.
+  std::string racyRead;
+  /// An error with that read, which may be its reason.
+  Status explain(const Status &error) const;
+};
+
 /// Runs a launch; what it wrote is then in the operands, and a violation in the record. An error is a fault
-/// of the engine, or a difference between the two orders. Adds the steps of both runs to `steps`.
-Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style, uint64_t &steps);
+/// of the engine, or a difference between the two orders. Adds to the notes.
+Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style,
+                 LaunchNotes &notes);
 
 } // namespace weft::cudasim
 

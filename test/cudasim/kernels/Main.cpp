@@ -231,7 +231,7 @@ int Run::finish() {
                << counts.kernels << " kernels, " << counts.fallbacks << " of them fallbacks; NVRTC compiled "
                << counts.compiled << "\n"
                << device.kernelLaunches << " launches of kernels, each in two orders, " << device.raceLaunches
-               << " of them in race mode, " << device.steps << " steps\n"
+               << " of them in race mode, " << EngineDevice::get().steps() << " steps\n"
                << device.products << " products, " << device.attentions << " attentions, " << device.copies
                << " copies and " << device.others << " other launches by the host\n"
                << counts.exactResults << " results with the bits of the CPU, " << counts.boundedResults

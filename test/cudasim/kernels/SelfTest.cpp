@@ -147,7 +147,7 @@ namespace {
 
 /// A kernel `k(.u64 in, .u64 out)` of 4 blocks of 32 threads over 100 words; %a is in, %b is out, and %r3 the
 /// thread's number.
-Status runText(const std::string &body) {
+Status runText(const std::string &body, LaunchNotes &notes, bool race = false) {
   DeviceKernel kernel;
   kernel.symbol = "k";
   ParseResult parsed = Module::parse(
@@ -168,8 +168,9 @@ Status runText(const std::string &body) {
   call.operands = {{reinterpret_cast<std::byte *>(in), sizeof in, false},
                    {reinterpret_cast<std::byte *>(out), sizeof out, true}};
   call.tasks = 100;
-  uint64_t steps = 0;
-  return runKernel(kernel, call, {}, steps);
+  RunStyle style;
+  style.race = race;
+  return runKernel(kernel, call, style, notes);
 }
 
 constexpr const char *guard = "setp.ge.u32 %p1, %r3, 100;\n@%p1 exit;\n";
@@ -177,7 +178,9 @@ constexpr const char *guard = "setp.ge.u32 %p1, %r3, 100;\n@%p1 exit;\n";
 } // namespace
 
 TEST(KernelLaunches, RightOnesPass) {
-  const Status status = runText(guard + std::string("ld.global.u32 %r4, [%q2];\nst.global.u32 [%q3], %r4;"));
+  LaunchNotes notes;
+  const Status status =
+      runText(guard + std::string("ld.global.u32 %r4, [%q2];\nst.global.u32 [%q3], %r4;"), notes);
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
@@ -193,9 +196,24 @@ TEST(KernelLaunches, WrongOnesAreFound) {
        "it changes byte 4 of operand 0 (400 bytes), which it only reads"},
   };
   for (const auto &[body, message] : wrong) {
-    const Status status = runText(body);
+    LaunchNotes notes;
+    const Status status = runText(body, notes);
     EXPECT_NE(status.message().find(message), std::string::npos) << status.message() << "\n" << body;
   }
+}
+
+// A thread reads what its neighbour writes: it gets ones, and the notes say so.
+TEST(KernelLaunches, RacyReadsAreNoted) {
+  LaunchNotes notes;
+  const std::string body = std::string(guard) +
+                           "st.global.u32 [%q3], %r3;\nxor.b32 %r4, %r2, 1;\nmad.lo.u32 %r5, %r1, 32, %r4;\n"
+                           "mul.wide.u32 %q4, %r5, 4;\nadd.u64 %q4, %b, %q4;\nld.global.u32 %r6, [%q4];\n";
+  EXPECT_TRUE(runText(body, notes, /*race=*/true).ok()) << "nobody uses the value";
+  EXPECT_GT(notes.steps, 0u);
+  EXPECT_NE(notes.racyRead.find(
+                "kernel 'k': race in global memory: read of global memory that thread (1,0,0) wrote"),
+            std::string::npos)
+      << notes.racyRead;
 }
 
 } // namespace weft::cudasim

@@ -133,9 +133,9 @@ Status ProductSubject::run(const std::string &, std::shared_ptr<Module> module) 
   style.race = true;
   style.seed = 3;
   style.budget = budget;
-  uint64_t steps = 0;
-  Status status = runKernel(kernel, call, style, steps);
-  mostSteps = std::max(mostSteps, steps);
+  LaunchNotes notes;
+  Status status = runKernel(kernel, call, style, notes);
+  mostSteps = std::max(mostSteps, notes.steps);
   if (!status)
     return status;
   const auto differs =
