@@ -40,7 +40,7 @@ static const std::array<KernelTarget, 2> &table() {
     const int64_t threads = schedule.number(ir::ScheduleField::threads);
     if (schedule.getKind() == ir::FusionKind::row || schedule.getKind() == ir::FusionKind::scan)
       return std::make_unique<TeamMapping>(threads, schedule.number(ir::ScheduleField::lanes));
-    if (schedule.getKind() == ir::FusionKind::column)
+    if (schedule.getKind() == ir::FusionKind::column || schedule.has(ir::ScheduleField::squares))
       return std::make_unique<TeamMapping>(threads, threads);
     return std::make_unique<ElementMapping>(threads);
   };
@@ -49,7 +49,7 @@ static const std::array<KernelTarget, 2> &table() {
       {"cuda",
        mapBlocks,
        {/*pointwise=*/emitLoop,
-        /*transposed=*/nullptr,
+        /*transposed=*/emitBlockTransposed,
         /*plane=*/emitPlane,
         /*row=*/emitTeamRow,
         /*column=*/emitBlockColumn,

@@ -12,8 +12,13 @@
 // padded, gathered or moved there), so that no column of an operand needs a division, and what depends on
 // columns alone is read once for all rows of a thread.
 //
+// A plane reads operands that lie across its columns one element a thread, each from another line. Where such
+// an operand has 16 rows and columns or more, the tiles are those of ir/CudaLoops.h that blocks transpose.
+//
 //===----------------------------------------------------------------------===//
 #include "ir/CudaLoops.h"
+
+#include "ir/CudaReductions.h"
 
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
@@ -39,6 +44,14 @@ public:
   int64_t vector(int64_t widest);
   /// Whether an operand of several elements is the same for all rows.
   bool readsForAllRows();
+  /// An operand that is contiguous along another dimension of the domain than the innermost one.
+  struct Crossing {
+    unsigned dim;
+    BlockArgument operand;
+  };
+  ArrayRef<Crossing> crossings() const { return crossing; }
+  /// The dimensions [begin, end) around `dim` in which every operand's line goes on.
+  std::pair<unsigned, unsigned> lineAround(unsigned dim) const;
 
 private:
   /// For each dimension of a value, the dimension of the domain that it lies along, or -1.
@@ -48,6 +61,8 @@ private:
   void visitBroadcast(BroadcastInDimOp op, const Places &places);
   void visitReshape(ReshapeOp op, const Places &places);
   void visitTranspose(TransposeOp op, const Places &places);
+  /// Notes the operands from which `value` is computed element by element.
+  void addCrossings(Value value, unsigned dim);
   void visitGather(GatherOp op, const Places &places);
   void visitPad(PadOp op, const Places &places);
   void visitSlice(SliceOp op, const Places &places);
@@ -73,6 +88,7 @@ private:
   llvm::DenseMap<Value, Places> known;
   SmallVector<unsigned> breaks;
   SmallVector<std::pair<int, Size>> runs;
+  SmallVector<Crossing> crossing;
 };
 
 } // namespace
@@ -193,9 +209,37 @@ void LoopShape::visitTranspose(TransposeOp op, const Places &places) {
     last = from;
   }
   // The operand's innermost dimension is another one than the result's: its elements lie apart.
-  if (last != innermost)
+  if (last != innermost) {
     limit(places, innermostDim(shape).value_or(0), 1);
+    if (const int place = own[static_cast<size_t>(innermost)]; place >= 0)
+      addCrossings(op.getA(), static_cast<unsigned>(place));
+  }
   give(op.getA(), std::move(own));
+}
+
+void LoopShape::addCrossings(Value value, unsigned dim) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    const bool isKnown = llvm::any_of(
+        crossing, [&](const Crossing &each) { return each.operand == argument && each.dim == dim; });
+    if (!isKnown && elementsOf(argument.getType()) != 1)
+      crossing.push_back({dim, argument});
+  } else if (isa<ElementwiseOp>(value.getDefiningOp())) {
+    for (Value operand : value.getDefiningOp()->getOperands())
+      addCrossings(operand, dim);
+  } else if (isa<ReshapeOp, SliceOp, DynamicSliceOp>(value.getDefiningOp())) {
+    addCrossings(value.getDefiningOp()->getOperand(0), dim);
+  }
+}
+
+std::pair<unsigned, unsigned> LoopShape::lineAround(unsigned dim) const {
+  unsigned begin = 0, end = static_cast<unsigned>(domain.size());
+  for (unsigned each : breaks) {
+    if (each <= dim)
+      begin = std::max(begin, each);
+    else
+      end = std::min(end, each);
+  }
+  return {begin, end};
 }
 
 void LoopShape::visitGather(GatherOp op, const Places &places) {
@@ -328,6 +372,52 @@ Size planeTasks(const Plane &plane, const Schedule &schedule) {
 }
 
 //===----------------------------------------------------------------------===//
+// Tiles that a block transposes
+//===----------------------------------------------------------------------===//
+
+TransposedDomain transposedDomain(FusionOp fusion, const Schedule &schedule) {
+  const LoopShape shape(fusion);
+  const SmallVector<Size> domain = fusion.getDomain();
+  const auto dim = static_cast<unsigned>(schedule[ScheduleField::tileDim]);
+  TransposedDomain found;
+  found.columnDim = std::max(shape.lineAround(innermostDim(domain).value_or(0)).first, dim + 1);
+  const auto [begin, end] = shape.lineAround(dim);
+  found.rowDim = begin;
+  found.rowDims = std::min(end, found.columnDim) - begin;
+  const ArrayRef<Size> sizes = domain;
+  found.before = productOf(sizes.take_front(begin));
+  found.rows = productOf(sizes.slice(begin, found.rowDims));
+  found.between = productOf(sizes.take_front(found.columnDim).drop_front(begin + found.rowDims));
+  found.columns = productOf(sizes.drop_front(found.columnDim));
+  return found;
+}
+
+Size transposedTasks(const TransposedDomain &domain, const Schedule &schedule) {
+  // The quotients of sizes that are not known are one, of the product of the dividends, rounded up.
+  Size tasks = domain.before * domain.between;
+  int64_t divisor = 1;
+  for (auto [size, tile] : {std::pair(domain.rows, schedule[ScheduleField::tileRows]),
+                            std::pair(domain.columns, schedule[ScheduleField::tileColumns])}) {
+    if (size.isNumber()) {
+      tasks *= ceilDiv(size, tile);
+      continue;
+    }
+    tasks *= size + (tile - 1);
+    divisor *= tile;
+  }
+  return divisor == 1 ? tasks : ceilDiv(tasks, divisor);
+}
+
+int64_t transposedBytes(FusionOp fusion, const Schedule &schedule) {
+  int64_t widest = 1;
+  for (Value input : fusion.getInputs())
+    if (elementsOf(input.getType()) != 1)
+      widest = std::max(widest, elementBytes(input.getType()));
+  const int64_t vector = schedule[ScheduleField::vector];
+  return transposedSide * vector * (transposedSide + 1) * vector * widest;
+}
+
+//===----------------------------------------------------------------------===//
 // The choice
 //===----------------------------------------------------------------------===//
 
@@ -368,7 +458,8 @@ static Threads threadsFor(int64_t vectors) {
   for (int64_t all = fewest; all <= most; all += warp) {
     if (vectors > all)
       continue;
-    const double busy = static_cast<double>(all / vectors * vectors) / static_cast<double>(all);
+    const int64_t used = all / vectors * vectors;
+    const double busy = static_cast<double>(used) / static_cast<double>(all);
     if (busy > share + 1e-9) {
       share = busy;
       best = {all, vectors};
@@ -377,9 +468,66 @@ static Threads threadsFor(int64_t vectors) {
   return best;
 }
 
+/// The widest vector for tiles that a block transposes: four bytes of the narrowest type that is transposed
+/// or written, as long as it divides rows and columns, no access is wider than the device's, and
+/// multiprocessors have a tile each.
+static int64_t transposedVector(FusionOp fusion, const LoopShape &shape, const TargetDescription &target,
+                                Schedule &schedule) {
+  constexpr int64_t word = 4;
+  int64_t narrowest = word;
+  auto count = [&](Value value) { narrowest = std::min(narrowest, elementBytes(value.getType())); };
+  for (const LoopShape::Crossing &each : shape.crossings())
+    count(each.operand);
+  llvm::for_each(fusion.getResults(), count);
+  const TransposedDomain domain = transposedDomain(fusion, schedule);
+  const SymbolRanges ranges = rangesOf(fusion);
+  auto fits = [&](int64_t vector) {
+    schedule[ScheduleField::tileRows] = schedule[ScheduleField::tileColumns] = transposedSide * vector;
+    return isMultipleOf(domain.rows, vector) && isMultipleOf(domain.columns, vector) &&
+           ranges.largest(transposedTasks(domain, schedule)) >= target.cores;
+  };
+  int64_t vector = std::min({word / narrowest, accessWidth(fusion, target), mostTransposedVector});
+  while (vector > 1 && !fits(vector))
+    vector /= 2;
+  return vector;
+}
+
+/// Chooses tiles that a block transposes. Returns false if a plane is better: no operand lies across the
+/// columns, or there are fewer than 16 rows or columns, so that more than half of a warp's threads would have
+/// none; or if a plane is needed, whose boxes are the parts of a concat and whose results may be windows.
+static bool chooseTransposed(FusionOp fusion, const LoopShape &shape, const TargetDescription &target,
+                             Schedule &schedule) {
+  constexpr int64_t fewest = 16, threads = 256;
+  const SymbolRanges ranges = rangesOf(fusion);
+  const std::optional<unsigned> inner = innermostDim(fusion.getDomain());
+  if (fusion.getKind() != FusionKind::loop || !inner || shape.crossings().empty() ||
+      !fusion.getBody().front().getOps<ConcatOp>().empty() || shape.crossings().front().dim >= *inner)
+    return false;
+  Schedule tiles = schedule;
+  const unsigned dim = shape.crossings().front().dim;
+  tiles[ScheduleField::tileDim] = dim;
+  const TransposedDomain domain = transposedDomain(fusion, tiles);
+  if (ranges.largest(domain.rows) < fewest || ranges.largest(domain.columns) < fewest)
+    return false;
+  const int64_t vector = transposedVector(fusion, shape, target, tiles);
+  tiles[ScheduleField::threads] = threads;
+  tiles[ScheduleField::vector] = vector;
+  tiles[ScheduleField::tileRows] = tiles[ScheduleField::tileColumns] = transposedSide * vector;
+  // Operands that are contiguous along other dimensions, or for which there is no room, are read directly.
+  const int64_t crossing =
+      llvm::count_if(shape.crossings(), [&](const LoopShape::Crossing &each) { return each.dim == dim; });
+  tiles[ScheduleField::squares] = std::min(crossing, mostSharedBytes / transposedBytes(fusion, tiles));
+  if (!transposedTasks(domain, tiles).isExpressible())
+    return false;
+  schedule = tiles;
+  return true;
+}
+
 void chooseCudaLoop(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
   LoopShape shape(fusion);
   const SymbolRanges ranges = rangesOf(fusion);
+  if (chooseTransposed(fusion, shape, target, schedule))
+    return;
   const int64_t vector = shape.vector(accessWidth(fusion, target));
   schedule[ScheduleField::vector] = vector;
   const unsigned rowDims = shape.rowDims();

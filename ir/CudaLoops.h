@@ -9,6 +9,9 @@
 // line of elements, or, where an operand is no such line, a tile of the plane that the domain is. The leading
 // dimensions of the domain up to `tile_dim` are the rows of the plane, and those after it the columns.
 //
+// Where operands are contiguous along another dimension than the domain, a block has a tile of these two, and
+// transposes the operands in shared memory. The field `squares` tells such schedules from those of planes.
+//
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_CUDALOOPS_H
 #define WEFT_IR_CUDALOOPS_H
@@ -19,7 +22,7 @@
 namespace weft::ir {
 
 /// Whether the tasks of a schedule are tiles of a plane. A tile with `squares` is one of two dimensions of
-/// the domain, whose operands are transposed.
+/// the domain, whose operands are transposed: by one thread in registers, or by a block in shared memory.
 inline bool isPlane(const Schedule &schedule) {
   return schedule.has(ScheduleField::tileRows) && !schedule.has(ScheduleField::squares);
 }
@@ -32,6 +35,25 @@ struct Plane {
 Plane planeOf(FusionOp fusion, const Schedule &schedule);
 /// The number of tiles, or an upper bound if it depends on symbols; tiles beyond the last row are empty.
 Size planeTasks(const Plane &plane, const Schedule &schedule);
+
+/// The domain as [before][rows][between][columns], for tiles of rows and columns that a block transposes.
+/// Neighbouring dimensions that lie together in every operand are one: `tile_dim` is among the rows, and the
+/// innermost dimension that is not 1 among the columns.
+struct TransposedDomain {
+  unsigned rowDim = 0, rowDims = 1, columnDim = 1;
+  Size before = 1, rows = 1, between = 1, columns = 1;
+};
+TransposedDomain transposedDomain(FusionOp fusion, const Schedule &schedule);
+/// The number of tiles, or an upper bound if it depends on symbols; tiles beyond the last are empty.
+Size transposedTasks(const TransposedDomain &domain, const Schedule &schedule);
+/// How many vectors a side such a tile has: a warp has one of each row, or of each column, at a time.
+inline constexpr int64_t transposedSide = 32;
+/// The widest vectors of a tile. A thread transposes a square of as many rows in registers, so that shared
+/// memory holds whole vectors.
+inline constexpr int64_t mostTransposedVector = 4;
+/// The bytes of shared memory for each operand that a block transposes. Each of its rows has one vector more
+/// than the tile, so that a warp which reads or writes a column of vectors meets every bank once.
+int64_t transposedBytes(FusionOp fusion, const Schedule &schedule);
 
 /// The blocks of so many threads that all multiprocessors hold together.
 inline int64_t blocksOfTurn(const TargetDescription &target, int64_t threads) {

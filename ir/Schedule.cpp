@@ -369,6 +369,8 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
   case FusionKind::loop:
     if (isPlane(schedule))
       return planeTasks(planeOf(fusion, schedule), schedule);
+    if (schedule.has(ScheduleField::squares) && isShared(schedule))
+      return transposedTasks(transposedDomain(fusion, schedule), schedule);
     return schedule.has(ScheduleField::chunk) ? ceilDiv(productOf(domain), chunk)
                                               : tileTasks(fusion, schedule);
   case FusionKind::row: {
@@ -403,6 +405,8 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
   int64_t bytes = 0, vector = schedule[ScheduleField::vector];
   switch (fusion.getKind()) {
   case FusionKind::loop:
+    if (schedule.has(ScheduleField::squares) && isShared(schedule))
+      return schedule[ScheduleField::squares] * transposedBytes(fusion, schedule);
     // Elements of a square have at most 8 bytes. Without vectors there are no squares.
     return schedule.has(ScheduleField::squares) && vector > 1
                ? schedule[ScheduleField::squares] * vector * vector * 8

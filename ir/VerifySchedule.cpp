@@ -65,6 +65,8 @@ private:
   LogicalResult verifyChunk();
   LogicalResult verifyTile();
   LogicalResult verifyPlane();
+  /// Tiles that a block transposes.
+  LogicalResult verifyTransposed();
   /// Verifies `keep`, for passes over `length` elements of rows, or rows of columns.
   LogicalResult verifyKeep(Size length, const char *what, const char *each);
   LogicalResult verifyRow();
@@ -137,6 +139,38 @@ LogicalResult Verifier::verifyPlane() {
   return (*this)[Field::tileColumns] <= most ? success()
                                              : wrong(Field::tileColumns, "at most " + Twine(most),
                                                      "each vector of a row has a thread of its own");
+}
+
+/// The tiles cover rows and columns, and each of its vectors and of its rows has a thread of a warp.
+LogicalResult Verifier::verifyTransposed() {
+  if (failed(needs({Field::tileRows, Field::tileColumns, Field::tileDim},
+                   "a block transposes tiles of rows and columns")) ||
+      failed(hasNo({Field::streaming}, "stores of a GPU have one form")))
+    return failure();
+  if (!fusion.getBody().front().getOps<ConcatOp>().empty())
+    return hasNo({Field::squares}, "a weft.concat is computed part by part");
+  std::optional<unsigned> inner = innermostDim(domain);
+  if (!inner || *inner == 0)
+    return hasNo({Field::tileRows},
+                 "a tile needs two dimensions, and its domain is [" + Twine(sizesText(domain)) + "]");
+  if ((*this)[Field::tileDim] >= static_cast<int64_t>(*inner))
+    return wrong(Field::tileDim, "a dimension before " + Twine(*inner),
+                 "the columns of a tile lie along the innermost dimension that is not 1");
+  const int64_t vector = (*this)[Field::vector], threads = (*this)[Field::threads];
+  if (!llvm::isPowerOf2_64(static_cast<uint64_t>(vector)) || vector > mostTransposedVector)
+    return wrong(Field::vector, "1, 2 or 4", "a thread transposes a square of as many rows in registers");
+  const TransposedDomain parts = transposedDomain(fusion, schedule);
+  for (const Size &size : {parts.rows, parts.columns})
+    if (!isMultipleOf(size, vector))
+      return wrong(Field::vector, "a divisor of " + Twine(sizeText(size)),
+                   "no vector of rows or columns may cross the end of the domain");
+  const char *side = "a warp has one vector of each row or column of a tile";
+  if (failed(isExactly(Field::tileRows, transposedSide * vector, side)) ||
+      failed(isExactly(Field::tileColumns, transposedSide * vector, side)))
+    return failure();
+  if (threads % warpThreads != 0 || transposedSide % (threads / warpThreads) != 0)
+    return wrong(Field::threads, "32 times a power of two", "its warps share the rows of a tile evenly");
+  return success();
 }
 
 LogicalResult Verifier::verifyRowTeams() {
@@ -352,7 +386,9 @@ LogicalResult Verifier::verifyFields() {
     if (has(Field::chunk))
       return failure(failed(hasNo(tileFields, "its tasks are chunks")) ||
                      failed(hasNo({Field::squares}, "its tasks are chunks")) || failed(verifyChunk()));
-    return sharesTiles() && !has(Field::squares) ? verifyPlane() : verifyTile();
+    if (sharesTiles())
+      return has(Field::squares) ? verifyTransposed() : verifyPlane();
+    return verifyTile();
   case FusionKind::row:
     return verifyRow();
   case FusionKind::column:

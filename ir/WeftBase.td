@@ -131,8 +131,9 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
       elements that they hold in registers, which are the whole row.
     - `tile_rows`, `tile_columns`, `tile_dim`, `squares` (`loop`, instead of `chunk`): a task is a tile of the domain,
       with `tile_rows` elements along dimension `tile_dim` and `tile_columns` along the innermost dimension. Up to
-      `squares` operands are transposed through scratch. On a device without `squares` (and for a window of an `update`), the
-      rows of a tile lie along all dimensions up to `tile_dim`, and its columns along all dimensions after it.
+      `squares` operands are transposed through scratch, by a block of threads in shared memory. On a device without
+      `squares` (and for a window of an `update`), the rows of a tile lie along all dimensions up to `tile_dim`, and its
+      columns along all dimensions after it.
     - `lanes` (`row`, `scan`), `partials` (`row`), `rows` (`column`): the order of a reduction. Each has one correct
       value. Of rows and columns that threads share, `lanes` and `rows` are the number of these threads.
     - `block` (`column`, `scan`, `update`): columns of a task.

@@ -201,6 +201,8 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
 }
 
 Value BodyEmitter::loadVector(Value buffer, Value position, Type element) {
+  if (space.lanes == 1)
+    return fromMemory(kernel.create<memref::LoadOp>(buffer, ValueRange{position}), element);
   auto type = VectorType::get({space.lanes}, KernelBuilder::memoryType(element));
   return fromMemory(kernel.create<vector::LoadOp>(type, buffer, ValueRange{position}), element);
 }

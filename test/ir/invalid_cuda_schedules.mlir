@@ -531,3 +531,186 @@ weft.func @too_much_memory_of_a_thread(%x: tensor<64x1000xf32, #gpu>) {
   }
   weft.return
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_tile_rows(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_rows = 32 in its schedule, expected 64: a warp has one vector of each row or column of a tile}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 32, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 8, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_tile_columns(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_columns = 128 in its schedule, expected 64: a warp has one vector of each row or column of a tile}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 128, tile_dim = 0, squares = 1, tasks = 2, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_without_dim(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op needs tile_dim in its schedule: a block transposes tiles of rows and columns}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, squares = 1, tasks = 4, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_columns(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_dim = 1 in its schedule, expected a dimension before 1: the columns of a tile lie along the innermost dimension that is not 1}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 1, squares = 1, tasks = 4, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_vector(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has vector = 8 in its schedule, expected 1, 2 or 4: a thread transposes a square of as many rows in registers}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 8, tile_rows = 256, tile_columns = 256, tile_dim = 0, squares = 1, tasks = 1, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_threads(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 96 in its schedule, expected 32 times a power of two: its warps share the rows of a tile evenly}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 96, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 4, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_half_warp(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 48 in its schedule, expected 32 times a power of two: its warps share the rows of a tile evenly}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 48, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 4, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_tasks(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 3 in its schedule, expected 4: the domain [128, 100] is cut in tiles of 64 x 64}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 3, grain = 1, scratch = 8448>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_scratch(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 8192 in its schedule, expected at least 8448: that is what its kernel keeps there}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 4, grain = 1, scratch = 8192>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @too_many_transposed(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 50688 in its schedule, expected at most 49152: it is shared memory of a block}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 6, tasks = 4, grain = 1, scratch = 50688>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_streaming(%x: tensor<100x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has streaming = 1 in its schedule, which it cannot have: stores of a GPU have one form}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 4, grain = 1, scratch = 8448, streaming>} : (tensor<100x128xf16, #gpu>) -> tensor<128x100xf16, #gpu> {
+  ^bb0(%a: tensor<100x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<100x128xf16, #gpu>
+    weft.yield %1 : tensor<128x100xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @odd_rows(%x: tensor<101x128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has vector = 2 in its schedule, expected a divisor of 101: no vector of rows or columns may cross the end of the domain}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 4, grain = 1, scratch = 8448>} : (tensor<101x128xf16, #gpu>) -> tensor<128x101xf16, #gpu> {
+  ^bb0(%a: tensor<101x128xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<101x128xf16, #gpu>
+    weft.yield %1 : tensor<128x101xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_line(%x: tensor<128xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tile_rows = 64 in its schedule, which it cannot have: a tile needs two dimensions, and its domain is [128]}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 4, grain = 1, scratch = 8448>} : (tensor<128xf16, #gpu>) -> tensor<128xf16, #gpu> {
+  ^bb0(%a: tensor<128xf16, #gpu>):
+    %1 = weft.neg %a : tensor<128xf16, #gpu>
+    weft.yield %1 : tensor<128xf16, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @transposed_join(%x: tensor<64x64xf16, #gpu>, %y: tensor<64x64xf16, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has squares = 1 in its schedule, which it cannot have: a weft.concat is computed part by part}}
+  %0 = weft.fusion loop (%x, %y) {schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 2, grain = 1, scratch = 8448>} : (tensor<64x64xf16, #gpu>, tensor<64x64xf16, #gpu>) -> tensor<64x128xf16, #gpu> {
+  ^bb0(%a: tensor<64x64xf16, #gpu>, %b: tensor<64x64xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<64x64xf16, #gpu>
+    %2 = weft.concat(%1, %b), dim = 1 : tensor<64x64xf16, #gpu>, tensor<64x64xf16, #gpu>
+    weft.yield %2 : tensor<64x128xf16, #gpu>
+  }
+  weft.return
+}

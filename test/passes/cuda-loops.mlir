@@ -176,3 +176,88 @@ weft.func @steps(%p: tensor<8193xf32, #gpu>, %q: tensor<50304x768xf32, #gpu>, %s
   }
   weft.return %0, %2 : tensor<8193xf32, #gpu>, tensor<50304x768xf32, #gpu>
 }
+
+// Operands that lie across the columns come through shared memory, in tiles of 32 vectors a side, which are as wide as four
+// bytes of the narrowest type. Dimensions that move together are one: the rows of the third are 56 x 56. Bytes of few rows
+// are single ones, so that multiprocessors have a tile each.
+// CHECK-LABEL: weft.func @transposed
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 32, tile_columns = 32, tile_dim = 0, squares = 2, tasks = 768, grain = 1, scratch = 8448>
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 2, squares = 1, tasks = 392, grain = 1, scratch = 8448>
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 4, tile_rows = 128, tile_columns = 128, tile_dim = 0, squares = 1, tasks = 256, grain = 1, scratch = 16896>
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 32, tile_columns = 32, tile_dim = 0, squares = 1, tasks = 64, grain = 1, scratch = 1056>
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 32, tile_columns = 32, tile_dim = 1, squares = 1, tasks = 6, grain = 1, scratch = 8448>
+weft.func @transposed(%x: tensor<768x1000xf32, #gpu>, %y: tensor<768x1000xf32, #gpu>, %c: tensor<8x64x56x56xf16, #gpu>, %b: tensor<2048x2048xi8, #gpu>, %s: tensor<256x256xi8, #gpu>, %d: tensor<3x20x40xf64, #gpu>) -> (tensor<1000x768xf32, #gpu>, tensor<8x56x56x64xf16, #gpu>, tensor<2048x2048xi8, #gpu>, tensor<256x256xi8, #gpu>, tensor<3x40x20xf64, #gpu>) {
+  %0 = weft.fusion loop (%x, %y) : (tensor<768x1000xf32, #gpu>, tensor<768x1000xf32, #gpu>) -> tensor<1000x768xf32, #gpu> {
+  ^bb0(%a: tensor<768x1000xf32, #gpu>, %e: tensor<768x1000xf32, #gpu>):
+    %1 = weft.mul %a, %e : tensor<768x1000xf32, #gpu>
+    %2 = weft.transpose %1, perm = [1, 0] : tensor<768x1000xf32, #gpu>
+    weft.yield %2 : tensor<1000x768xf32, #gpu>
+  }
+  %3 = weft.fusion loop (%c) : (tensor<8x64x56x56xf16, #gpu>) -> tensor<8x56x56x64xf16, #gpu> {
+  ^bb0(%a: tensor<8x64x56x56xf16, #gpu>):
+    %1 = weft.transpose %a, perm = [0, 2, 3, 1] : tensor<8x64x56x56xf16, #gpu>
+    weft.yield %1 : tensor<8x56x56x64xf16, #gpu>
+  }
+  %4 = weft.fusion loop (%b) : (tensor<2048x2048xi8, #gpu>) -> tensor<2048x2048xi8, #gpu> {
+  ^bb0(%a: tensor<2048x2048xi8, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<2048x2048xi8, #gpu>
+    weft.yield %1 : tensor<2048x2048xi8, #gpu>
+  }
+  %5 = weft.fusion loop (%s) : (tensor<256x256xi8, #gpu>) -> tensor<256x256xi8, #gpu> {
+  ^bb0(%a: tensor<256x256xi8, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<256x256xi8, #gpu>
+    weft.yield %1 : tensor<256x256xi8, #gpu>
+  }
+  %6 = weft.fusion loop (%d) : (tensor<3x20x40xf64, #gpu>) -> tensor<3x40x20xf64, #gpu> {
+  ^bb0(%a: tensor<3x20x40xf64, #gpu>):
+    %1 = weft.transpose %a, perm = [0, 2, 1] : tensor<3x20x40xf64, #gpu>
+    weft.yield %1 : tensor<3x40x20xf64, #gpu>
+  }
+  weft.return %0, %3, %4, %5, %6 : tensor<1000x768xf32, #gpu>, tensor<8x56x56x64xf16, #gpu>, tensor<2048x2048xi8, #gpu>, tensor<256x256xi8, #gpu>, tensor<3x40x20xf64, #gpu>
+}
+
+// Sizes of the call: an upper bound of the tiles. Of two operands that lie along different dimensions, one is transposed.
+// CHECK-LABEL: weft.func @transposed_by_call
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 32, tile_columns = 32, tile_dim = 0, squares = 1, tasks = ceildiv(4 * n + 124, 32), grain = 1, scratch = 4224>
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 32, tile_columns = 32, tile_dim = 0, squares = 1, tasks = 160, grain = 1, scratch = 4224>
+weft.func @transposed_by_call(%x: tensor<?x100xf32, #n>, %y: tensor<40x40x60xf32, #gpu>, %z: tensor<40x60x40xf32, #gpu>) -> (tensor<100x?xf32, #n>, tensor<40x40x60xf32, #gpu>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 100000>]} {
+  %0 = weft.fusion loop (%x) : (tensor<?x100xf32, #n>) -> tensor<100x?xf32, #n> {
+  ^bb0(%a: tensor<?x100xf32, #n>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<?x100xf32, #n>
+    weft.yield %1 : tensor<100x?xf32, #n>
+  }
+  %2 = weft.fusion loop (%y, %z) : (tensor<40x40x60xf32, #gpu>, tensor<40x60x40xf32, #gpu>) -> tensor<40x40x60xf32, #gpu> {
+  ^bb0(%a: tensor<40x40x60xf32, #gpu>, %b: tensor<40x60x40xf32, #gpu>):
+    %1 = weft.transpose %b, perm = [0, 2, 1] : tensor<40x60x40xf32, #gpu>
+    %3 = weft.transpose %b, perm = [2, 0, 1] : tensor<40x60x40xf32, #gpu>
+    %4 = weft.sub %3, %1 : tensor<40x40x60xf32, #gpu>
+    weft.yield %4 : tensor<40x40x60xf32, #gpu>
+  }
+  weft.return %0, %2 : tensor<100x?xf32, #n>, tensor<40x40x60xf32, #gpu>
+}
+
+// Planes stay better for few rows or columns; and for joins and windows, which tiles of two dimensions have not.
+// CHECK-LABEL: weft.func @untransposed
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 1, tile_columns = 256, tile_dim = 0, tasks = 180, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 1, tile_rows = 17, tile_columns = 15, tile_dim = 0, tasks = 59, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<loop, threads = 160, vector = 1, tile_rows = 2, tile_columns = 80, tile_dim = 0, tasks = 50, grain = 1, scratch = 0>
+weft.func @untransposed(%x: tensor<3000x15xf32, #gpu>, %y: tensor<15x1000xf32, #gpu>, %z: tensor<40x100xf32, #gpu>, %w: tensor<100x40xf32, #gpu>) -> (tensor<15x3000xf32, #gpu>, tensor<1000x15xf32, #gpu>, tensor<100x80xf32, #gpu>) {
+  %0 = weft.fusion loop (%x) : (tensor<3000x15xf32, #gpu>) -> tensor<15x3000xf32, #gpu> {
+  ^bb0(%a: tensor<3000x15xf32, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<3000x15xf32, #gpu>
+    weft.yield %1 : tensor<15x3000xf32, #gpu>
+  }
+  %2 = weft.fusion loop (%y) : (tensor<15x1000xf32, #gpu>) -> tensor<1000x15xf32, #gpu> {
+  ^bb0(%a: tensor<15x1000xf32, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<15x1000xf32, #gpu>
+    weft.yield %1 : tensor<1000x15xf32, #gpu>
+  }
+  %3 = weft.fusion loop (%z, %w) : (tensor<40x100xf32, #gpu>, tensor<100x40xf32, #gpu>) -> tensor<100x80xf32, #gpu> {
+  ^bb0(%a: tensor<40x100xf32, #gpu>, %b: tensor<100x40xf32, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<40x100xf32, #gpu>
+    %4 = weft.concat(%1, %b), dim = 1 : tensor<100x40xf32, #gpu>, tensor<100x40xf32, #gpu>
+    weft.yield %4 : tensor<100x80xf32, #gpu>
+  }
+  weft.return %0, %2, %3 : tensor<15x3000xf32, #gpu>, tensor<1000x15xf32, #gpu>, tensor<100x80xf32, #gpu>
+}

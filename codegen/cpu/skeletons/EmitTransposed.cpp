@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
 #include "codegen/emit/KernelBuilder.h"
+#include "codegen/emit/TransposedBody.h"
 
 #include "ir/Schedule.h"
 
@@ -23,12 +24,11 @@ namespace {
 
 /// The body over the domain, with one variable for the tile's rows, one for its columns, and one for all
 /// other dimensions.
-struct TileBody {
+struct TileBody : TransposedBody {
   TileBody(ir::FusionOp fusion, unsigned rowDim, unsigned columnDim, int64_t lanes)
-      : space(ir::rangesOf(fusion)), graph(fusion, space) {
+      : TransposedBody(fusion, lanes) {
     // Only static domains are tiled.
     SmallVector<int64_t> domain = *ir::numbersOf(fusion.getDomain());
-    space.lanes = lanes;
     int64_t others = ir::productOf(fusion.getDomain()).asNumber() / (domain[rowDim] * domain[columnDim]);
     outer = space.addLoop(others - 1);
     row = space.addLoop(domain[rowDim] - 1);
@@ -48,64 +48,11 @@ struct TileBody {
       }
       index.groups.push_back({1, size, at});
     }
-    address = linearIndex(space, index);
-    for (Value value : fusion.getBody().front().getTerminator()->getOperands())
-      roots.push_back(graph.request(value, index));
-    status = graph.expand();
+    requestAll(index);
   }
 
-  /// Whether an index depends on the row or the column, also through the variables that it is computed from.
-  bool movesInside(const IndexExpr &e) {
-    return llvm::any_of(e.terms, [&](const auto &term) { return movesInside(term.first); });
-  }
-  bool movesInside(VarId id) {
-    const IndexVar &var = space.var(id);
-    if (var.kind == IndexVar::loop)
-      return id == row || id == column;
-    return var.kind == IndexVar::gathered ? nodeMovesInside(var.node) : movesInside(var.of);
-  }
-  bool nodeMovesInside(int id) {
-    const BodyNode &node = graph.node(id);
-    return movesInside(node.expr) || llvm::any_of(node.deps, [&](int dep) { return nodeMovesInside(dep); });
-  }
-  /// Whether the address of a load has the coefficient 1 for the row, and one coefficient above 1 for both
-  /// the column and the lane.
-  bool isTransposed(const BodyNode &node) {
-    if (node.kind != BodyNode::load || node.expr.lane.number().value_or(0) <= 1 ||
-        coefficientOf(node.expr, row) != 1 || coefficientOf(node.expr, column) != node.expr.lane ||
-        space.isPerLane(node.expr))
-      return false;
-    return llvm::none_of(node.expr.terms, [&](const auto &term) {
-      return term.first != row && term.first != column && movesInside(term.first);
-    });
-  }
-
-  IndexSpace space;
-  BodyGraph graph;
-  VarId outer, row, column;
-  IndexExpr address;
-  SmallVector<int> roots;
-  Status status;
+  VarId outer;
 };
-
-/// Transposes a square of vectors: at each step, pairs of vectors exchange halves of their blocks of lanes.
-void transpose(KernelBuilder &kernel, SmallVectorImpl<Value> &rows) {
-  auto width = static_cast<int64_t>(rows.size());
-  for (int64_t d = width / 2; d >= 1; d /= 2) {
-    SmallVector<int64_t> low, high;
-    for (int64_t c = 0; c < width; ++c) {
-      low.push_back(c & d ? width + c - d : c);
-      high.push_back(c & d ? width + c : c + d);
-    }
-    for (int64_t i = 0; i < width; ++i) {
-      if (i & d)
-        continue;
-      Value a = rows[i], b = rows[i + d];
-      rows[i] = kernel.create<vector::ShuffleOp>(a, b, low);
-      rows[i + d] = kernel.create<vector::ShuffleOp>(a, b, high);
-    }
-  }
-}
 
 class TransposedEmitter {
 public:
@@ -155,7 +102,7 @@ Status TransposedEmitter::emit() {
     if (!status->ok())
       return *status;
   for (int id : vectors.graph.ordered(vectors.roots)) {
-    if (static_cast<int64_t>(transposed.size()) < schedule.number(ir::ScheduleField::squares) &&
+    if (lanes > 1 && static_cast<int64_t>(transposed.size()) < schedule.number(ir::ScheduleField::squares) &&
         vectors.isTransposed(vectors.graph.node(id)))
       transposed.push_back(id);
   }
@@ -193,7 +140,7 @@ void TransposedEmitter::transposeOperands(Value row, Value column) {
       line.lane = 1;
       lines.push_back(vector->load(kernel.operand(node.argument), line, memory));
     }
-    transpose(kernel, lines);
+    transposeSquare(kernel, lines);
     for (auto [j, line] : llvm::enumerate(lines))
       kernel.create<vector::StoreOp>(line, buffer, ValueRange{kernel.index(static_cast<int64_t>(j) * lanes)});
   }

@@ -20,6 +20,8 @@ class KernelBuilder;
 namespace detail {
 /// Loops and windows in tiles of rows and columns.
 Status emitPlane(KernelBuilder &kernel);
+/// Loops in tiles that a block transposes; the kernel's mapping is a TeamMapping of the whole block.
+Status emitBlockTransposed(KernelBuilder &kernel);
 /// Rows that teams share; the kernel's mapping is a TeamMapping.
 Status emitTeamRow(KernelBuilder &kernel);
 /// Columns that the threads of a block share; the kernel's mapping is a TeamMapping of the whole block.

@@ -121,15 +121,15 @@ TEST_F(KernelPrograms, SizesOfTheCallAreTried) {
 // The tasks of a plane of dynamic width are more than its tiles: those behind the last row have no elements.
 TEST_F(KernelPrograms, TasksOfDynamicPlanesEndWithTheirRows) {
   OwningOpRef<ModuleOp> module = parse(R"(
-    weft.func @main(%a: tensor<?x20xf32, #n>, %b: tensor<20x?xf32, #n>, %c: tensor<?x32xf32, #weft.device<cpu, [4 * n]>>,
+    weft.func @main(%a: tensor<?x12xf32, #n>, %b: tensor<12x?xf32, #n>, %c: tensor<?x32xf32, #weft.device<cpu, [4 * n]>>,
                     %d: tensor<32xf32, #cpu>)
-        -> (tensor<20x?xf32, #n>, tensor<?x32xf32, #weft.device<cpu, [4 * n]>>)
+        -> (tensor<12x?xf32, #n>, tensor<?x32xf32, #weft.device<cpu, [4 * n]>>)
         attributes {weft.symbols = [#weft.symbol<"n", 0, 64>]} {
-      %0 = weft.transpose %a, perm = [1, 0] : tensor<?x20xf32, #n>
-      %1 = weft.mul %0, %b : tensor<20x?xf32, #n>
+      %0 = weft.transpose %a, perm = [1, 0] : tensor<?x12xf32, #n>
+      %1 = weft.mul %0, %b : tensor<12x?xf32, #n>
       %2 = weft.broadcast_in_dim %d, dims = [1] : tensor<32xf32, #cpu> -> tensor<?x32xf32, #weft.device<cpu, [4 * n]>>
       %3 = weft.add %c, %2 : tensor<?x32xf32, #weft.device<cpu, [4 * n]>>
-      weft.return %1, %3 : tensor<20x?xf32, #n>, tensor<?x32xf32, #weft.device<cpu, [4 * n]>>
+      weft.return %1, %3 : tensor<12x?xf32, #n>, tensor<?x32xf32, #weft.device<cpu, [4 * n]>>
     })");
   ASSERT_TRUE(module);
   CheckOptions options;
@@ -137,6 +137,31 @@ TEST_F(KernelPrograms, TasksOfDynamicPlanesEndWithTheirRows) {
   KernelChecker checker(options);
   EXPECT_EQ(textOf(checker.check(*module, 1)), "");
   EXPECT_EQ(checker.counts().calls, 18u);
+}
+
+// The same for tiles that a block transposes: of dynamic height, width, both, and in a dynamic batch.
+TEST_F(KernelPrograms, TasksOfDynamicTranspositionsEndWithTheirTiles) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%a: tensor<?x40xf32, #n>, %b: tensor<40x?xf16, #n>, %c: tensor<?x?xi8, #weft.device<cpu, [n, 2 * n]>>,
+                    %d: tensor<?x36x20xf16, #n>)
+        -> (tensor<40x?xf32, #n>, tensor<?x40xf16, #n>, tensor<?x?xi8, #weft.device<cpu, [2 * n, n]>>, tensor<?x20x36xf16, #n>)
+        attributes {weft.symbols = [#weft.symbol<"n", 0, 70>]} {
+      %0 = weft.transpose %a, perm = [1, 0] : tensor<?x40xf32, #n>
+      %1 = weft.neg %0 : tensor<40x?xf32, #n>
+      %2 = weft.transpose %b, perm = [1, 0] : tensor<40x?xf16, #n>
+      %3 = weft.neg %2 : tensor<?x40xf16, #n>
+      %4 = weft.transpose %c, perm = [1, 0] : tensor<?x?xi8, #weft.device<cpu, [n, 2 * n]>>
+      %5 = weft.neg %4 : tensor<?x?xi8, #weft.device<cpu, [2 * n, n]>>
+      %6 = weft.transpose %d, perm = [0, 2, 1] : tensor<?x36x20xf16, #n>
+      %7 = weft.neg %6 : tensor<?x20x36xf16, #n>
+      weft.return %1, %3, %5, %7 : tensor<40x?xf32, #n>, tensor<?x40xf16, #n>, tensor<?x?xi8, #weft.device<cpu, [2 * n, n]>>, tensor<?x20x36xf16, #n>
+    })");
+  ASSERT_TRUE(module);
+  CheckOptions options;
+  options.raceEvery = 1;
+  KernelChecker checker(options);
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_GE(checker.counts().calls, 14u);
 }
 
 //===----------------------------------------------------------------------===//

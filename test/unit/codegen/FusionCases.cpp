@@ -35,6 +35,46 @@ static const FusionCase cases[] = {
       %3 = weft.transpose %z, perm = [1, 2, 0] : tensor<100x2x70xbf16, #cpu>
       weft.return %2, %3 : tensor<2x70x100xf64, #cpu>, tensor<2x70x100xbf16, #cpu>
     })"},
+    // Neighbouring dimensions that move together, and types of 1, 2 and 8 bytes, in whole vectors or not.
+    {"transposed_bytes",
+     ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<3x128x16x40xi8, #cpu>, %y: tensor<3x16x40x128xi8, #cpu>) -> (tensor<3x16x40x128xi8, #cpu>, tensor<3x16x40x128xi1, #cpu>) {
+      %0 = weft.transpose %x, perm = [0, 2, 3, 1] : tensor<3x128x16x40xi8, #cpu>
+      %1 = weft.add %0, %y : tensor<3x16x40x128xi8, #cpu>
+      %2 = weft.lt %0, %y : tensor<3x16x40x128xi8, #cpu>
+      weft.return %1, %2 : tensor<3x16x40x128xi8, #cpu>, tensor<3x16x40x128xi1, #cpu>
+    })",
+     {1}},
+    {"transposed_halves", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<2x102x450xf16, #cpu>, %b: tensor<450x1xf32, #cpu>, %z: tensor<2x102x450xi1, #cpu>) -> tensor<450x2x102xf16, #cpu> {
+      %0 = weft.transpose %x, perm = [2, 0, 1] : tensor<2x102x450xf16, #cpu>
+      %1 = weft.convert %b to f16 : tensor<450x1xf32, #cpu>
+      %2 = weft.reshape %1 : tensor<450x1xf16, #cpu> -> tensor<450xf16, #cpu>
+      %3 = weft.broadcast_in_dim %2, dims = [0] : tensor<450xf16, #cpu> -> tensor<450x2x102xf16, #cpu>
+      %4 = weft.mul %0, %3 : tensor<450x2x102xf16, #cpu>
+      %5 = weft.transpose %z, perm = [2, 0, 1] : tensor<2x102x450xi1, #cpu>
+      %6 = weft.select %5, %4, %3 : tensor<450x2x102xi1, #cpu>, tensor<450x2x102xf16, #cpu>
+      weft.return %6 : tensor<450x2x102xf16, #cpu>
+    })"},
+    {"transposed_doubles",
+     ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<33x97xf64, #cpu>, %y: tensor<97x33xf64, #cpu>, %i: tensor<97x33xi8, #cpu>) -> (tensor<97x33xf64, #cpu>, tensor<97x33xi8, #cpu>) {
+      %0 = weft.neg %x : tensor<33x97xf64, #cpu>
+      %1 = weft.transpose %0, perm = [1, 0] : tensor<33x97xf64, #cpu>
+      %2 = weft.add %1, %y : tensor<97x33xf64, #cpu>
+      %3 = weft.neg %i : tensor<97x33xi8, #cpu>
+      weft.return %2, %3 : tensor<97x33xf64, #cpu>, tensor<97x33xi8, #cpu>
+    })",
+     {1}},
+    {"transposed_views", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<80x5x70xf32, #cpu>, %y: tensor<64x96xf32, #cpu>, %i: tensor<64xi64, #cpu>) -> tensor<64x96xf32, #cpu> {
+      %0 = weft.reshape %x : tensor<80x5x70xf32, #cpu> -> tensor<400x70xf32, #cpu>
+      %1 = weft.slice %0, start = [7, 3], limit = [103, 67], step = [1, 1] : tensor<400x70xf32, #cpu>
+      %2 = weft.transpose %1, perm = [1, 0] : tensor<96x64xf32, #cpu>
+      %3 = weft.gather %y, %i, dim = 0, kind = points mode = clip : tensor<64x96xf32, #cpu>, tensor<64xi64, #cpu>
+      %4 = weft.sub %2, %3 : tensor<64x96xf32, #cpu>
+      weft.return %4 : tensor<64x96xf32, #cpu>
+    })"},
     {"random", ir::FusionKind::loop,
      R"(weft.func @main(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>, %x: tensor<100x39xf32, #cpu>) -> tensor<39x100xf32, #cpu> {
       %0, %1 = weft.rng_bits_philox %k, %c, shape = [39, 100] stream = 5 : tensor<i64, #cpu>
