@@ -13,6 +13,7 @@
 #include "codegen/cpu/LowerKernel.h"
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/kernel/KernelCache.h"
+#include "ir/CudaReductions.h"
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
 #include "ir/FunctionAttributes.h"
@@ -56,6 +57,19 @@ Status noKernels(const Target &target) {
                        "WEFT-E001");
 }
 
+/// Whether a block of the device has the shared memory that a schedule needs, which may be in text and chosen
+/// for another device.
+Status checkShared(FusionOp fusion, StringRef symbol, const TargetDescription &device) {
+  const Schedule schedule =
+      fusion.getSchedule() ? fusion.getSchedule()->toSchedule() : Schedule(fusion.getKind());
+  const int64_t bytes = schedule[ScheduleField::scratch];
+  if (device.isCpu() || !isShared(schedule) || bytes <= device.blockSharedBytes)
+    return {};
+  return Status::error("kernel '" + symbol.str() + "' needs " + std::to_string(bytes) +
+                       " bytes of shared memory for a block, and one of " + device.name.str() + " has " +
+                       std::to_string(device.blockSharedBytes) + "; choose its schedule for this target");
+}
+
 Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
   // Kernel IR is made of dialects that text from outside may not use, so that they are not known before.
   DialectRegistry registry;
@@ -74,9 +88,12 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
       const KernelTarget *skeletons = device ? findKernels(*device) : nullptr;
       if (!skeletons)
         return noKernels(target);
+      const std::string where = "at " + ir::locationText(fusion.getLoc()) + ": ";
+      if (Status status = checkShared(fusion, symbol, *device); !status)
+        return status.context(where);
       auto kernel = emitKernel(fusion, symbol, *skeletons, check);
       if (!kernel)
-        return kernel.status().context("at " + ir::locationText(fusion.getLoc()) + ": ");
+        return kernel.status().context(where);
       check += static_cast<int64_t>(checksOf(fusion).size());
       auto text = canonicalKernelText(**kernel);
       if (!text)

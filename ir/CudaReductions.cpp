@@ -67,6 +67,73 @@ static bool fitsRegisters(FusionOp fusion, int64_t vectors, int64_t threads,
   return words <= std::min(most, registers - others);
 }
 
+int64_t mostLaunchedBytes() {
+  int64_t most = mostSharedBytes;
+  for (const TargetDescription &target : descriptions())
+    if (!target.isCpu())
+      most = std::max(most, target.blockSharedBytes);
+  return most;
+}
+
+SmallVector<unsigned> heldOperands(FusionOp fusion) {
+  Block &body = fusion.getBody().front();
+  auto passes = reductionPasses(fusion);
+  const unsigned last = lastReductionPass(fusion);
+  const Size elements = productOf(fusion.getDomain());
+  SmallVector<unsigned> readers(body.getNumArguments());
+  for (unsigned pass = 0; pass <= last; ++pass) {
+    // What the pass computes, from values that are no results of reductions.
+    SmallVector<Value> open;
+    for (Operation &op : body.without_terminator())
+      if (isReductionOp(&op) && passes.lookup(op.getOperand(0)) == pass)
+        open.push_back(op.getOperand(0));
+    if (pass == last)
+      llvm::copy_if(body.getTerminator()->getOperands(), std::back_inserter(open),
+                    [&](Value value) { return elementsOf(value.getType()) == elements; });
+    llvm::DenseSet<Value> known(open.begin(), open.end());
+    while (!open.empty()) {
+      Value value = open.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        ++readers[argument.getArgNumber()];
+      else if (!isReductionOp(value.getDefiningOp()))
+        for (Value operand : value.getDefiningOp()->getOperands())
+          if (known.insert(operand).second)
+            open.push_back(operand);
+    }
+  }
+  SmallVector<unsigned> held;
+  for (auto [number, count] : llvm::enumerate(readers))
+    if (count > 1 && elementsOf(body.getArgument(number).getType()) == elements)
+      held.push_back(static_cast<unsigned>(number));
+  return held;
+}
+
+SmallVector<int64_t> heldOffsets(FusionOp fusion, const Schedule &schedule) {
+  constexpr int64_t access = 16;
+  int64_t end = 0;
+  for (Operation &op : fusion.getBody().front())
+    if (isReductionOp(&op))
+      end += teamStateBytes(&op, schedule[ScheduleField::lanes]);
+  SmallVector<int64_t> offsets;
+  for (unsigned number : heldOperands(fusion)) {
+    offsets.push_back(static_cast<int64_t>(llvm::alignTo(end, access)));
+    end = offsets.back() +
+          schedule[ScheduleField::block] * elementBytes(fusion.getBody().getArgument(number).getType());
+  }
+  offsets.push_back(end);
+  return offsets;
+}
+
+/// Holds the row in shared memory if several passes read it, and a block may have as much. Rows of a warp or
+/// less fit in registers, or have so many operands that few others would be resident beside them.
+static void holdShared(FusionOp fusion, int64_t length, const TargetDescription &target, Schedule &schedule) {
+  if (schedule[ScheduleField::lanes] <= warpThreads || heldOperands(fusion).empty())
+    return;
+  schedule[ScheduleField::block] = length / teamVector * teamVector;
+  if (heldOffsets(fusion, schedule).back() > target.blockSharedBytes)
+    schedule[ScheduleField::block] = noNumber;
+}
+
 std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription &target) {
   const std::optional<int64_t> length = rowLength(fusion).number();
   if (!length || *length < 1)
@@ -83,9 +150,11 @@ std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription 
   const auto held = static_cast<int64_t>(llvm::alignTo(*length, partials));
   schedule[ScheduleField::threads] = threads;
   schedule[ScheduleField::vector] = teamVector;
+  schedule[ScheduleField::lanes] = team;
   if (fitsRegisters(fusion, held / partials, threads, target))
     schedule[ScheduleField::chunk] = held;
-  schedule[ScheduleField::lanes] = team;
+  else
+    holdShared(fusion, *length, target, schedule);
   schedule[ScheduleField::partials] = partials;
   schedule[ScheduleField::prefetch] = 0;
   return schedule;

@@ -41,6 +41,12 @@ int64_t rowTeam(int64_t length);
 /// each of its values.
 int64_t teamStateBytes(mlir::Operation *reduction, int64_t team);
 
+/// row: the numbers of the operands of the domain's shape that several passes read. A team that holds its row
+/// in shared memory keeps them there.
+llvm::SmallVector<unsigned> heldOperands(FusionOp fusion);
+/// row: where these operands begin in shared memory, and the end of the last one.
+llvm::SmallVector<int64_t> heldOffsets(FusionOp fusion, const Schedule &schedule);
+
 /// column: how many threads share a column of so many rows. The number of rows alone determines it, because
 /// the order of a reduction depends on it.
 int64_t columnShares(int64_t rows);
@@ -51,8 +57,10 @@ int64_t columnStateBytes(mlir::Operation *reduction, const Schedule &schedule);
 int64_t scanTeam(int64_t extent);
 int64_t scanVector(int64_t extent);
 
-/// The most shared memory that a kernel may declare, on every target.
+/// The most shared memory that a kernel may declare, on every target. A launch may ask for more.
 inline constexpr int64_t mostSharedBytes = 48 << 10;
+/// The most that a launch may ask for, on the target that has most (`blockSharedBytes`).
+int64_t mostLaunchedBytes();
 /// The most memory that a thread may have for itself, on every target.
 inline constexpr int64_t mostThreadBytes = 512 << 10;
 

@@ -412,6 +412,8 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
                ? schedule[ScheduleField::squares] * vector * vector * 8
                : 0;
   case FusionKind::row:
+    if (isShared(schedule) && schedule.has(ScheduleField::block))
+      return heldOffsets(fusion, schedule).back();
     if (isShared(schedule))
       for (Operation &op : fusion.getBody().front())
         if (isReductionOp(&op))

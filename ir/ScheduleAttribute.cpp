@@ -21,8 +21,8 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
   static constexpr FusionKind all[] = {loop, row, column, multi_tensor, scan, update};
   static constexpr FusionKind chunks[] = {loop, row, multi_tensor, update}, loops[] = {loop},
                               tiles[] = {loop, update}, lines[] = {row, scan}, rows[] = {row},
-                              columns[] = {column}, blocks[] = {column, scan, update}, updates[] = {update},
-                              streams[] = {loop, row, column};
+                              columns[] = {column}, blocks[] = {row, column, scan, update},
+                              updates[] = {update}, streams[] = {loop, row, column};
   // The bounds keep arithmetic far from overflow, and limit the size of kernels and scratch: a kernel has
   // code for each square, and code and registers for each lane.
   static constexpr int64_t elements = int64_t(1) << 30, tile = 1 << 20, any = INT64_MAX;

@@ -41,7 +41,7 @@ enum class ScheduleField : unsigned {
   lanes,       ///< lanes of a reduction along a row, or of a scan along a line; threads that share it
   partials,    ///< partial results of a reduction along a row
   rows,        ///< rows that a reduction down columns combines at a time; threads that share a column
-  block,       ///< columns of a task
+  block,       ///< columns of a task; of a row that threads share, those that they hold in shared memory
   range,       ///< indices of the written dimension that a task writes to
   prefetch,    ///< distance of prefetches, in bytes; 0: none
   grain,       ///< the fewest tasks that a thread takes at a time

@@ -198,6 +198,14 @@ LogicalResult Verifier::verifyRowTeams() {
            << "] in its schedule, which it cannot have: a team holds its row in registers";
   if (failed(hasNo({Field::streaming}, "stores of a GPU have one form")))
     return failure();
+  if (has(Field::block)) {
+    if (failed(hasNo({Field::chunk}, "a row is held in registers, or in shared memory")))
+      return failure();
+    if (team <= warpThreads)
+      return hasNo({Field::block}, "a warp's row is held in registers");
+    return isExactly(Field::block, length / teamVector * teamVector,
+                     "a team holds the whole vectors of its row in shared memory");
+  }
   if (!has(Field::chunk))
     return success();
   if (failed(isExactly(Field::chunk, held, "a team holds the whole row, in vectors of all its threads")))
@@ -211,7 +219,7 @@ LogicalResult Verifier::verifyRowTeams() {
 LogicalResult Verifier::verifyRow() {
   if (isShared(schedule))
     return verifyRowTeams();
-  if (failed(hasNo({Field::chunk}, "one thread has the row, which lies in its cache")))
+  if (failed(hasNo({Field::chunk, Field::block}, "one thread has the row, which lies in its cache")))
     return failure();
   Size length = rowLength(fusion);
   const char *order = "the order of a reduction follows from the length of its rows alone";
@@ -466,10 +474,13 @@ LogicalResult Verifier::verifyScratch() {
     return wrong(Field::scratch, "at least " + Twine(needed), "that is what its kernel keeps there");
   if (!has(Field::threads))
     return success();
-  if (sharesTiles())
-    return found <= mostSharedBytes
-               ? success()
-               : wrong(Field::scratch, "at most " + Twine(mostSharedBytes), "it is shared memory of a block");
+  if (sharesTiles()) {
+    // A launch asks for the memory of held rows; what its device has is known when the kernel is compiled.
+    const int64_t most =
+        schedule.kind == FusionKind::row && has(Field::block) ? mostLaunchedBytes() : mostSharedBytes;
+    return found <= most ? success()
+                         : wrong(Field::scratch, "at most " + Twine(most), "it is shared memory of a block");
+  }
   return found <= mostThreadBytes
              ? success()
              : wrong(Field::scratch, "at most " + Twine(mostThreadBytes), "it is memory of a thread");

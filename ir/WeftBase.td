@@ -136,7 +136,8 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
       columns along all dimensions after it.
     - `lanes` (`row`, `scan`), `partials` (`row`), `rows` (`column`): the order of a reduction. Each has one correct
       value. Of rows and columns that threads share, `lanes` and `rows` are the number of these threads.
-    - `block` (`column`, `scan`, `update`): columns of a task.
+    - `block` (`column`, `scan`, `update`): columns of a task. Of a `row` that threads share and do not hold in registers:
+      the elements of whole vectors, which they hold in shared memory.
     - `range` (`update`): indices of the written dimension that a task writes to.
     - `prefetch` (`row`): the distance of prefetches, in bytes.
     - `tasks`: the number of tasks, which are independent; an expression if it depends on dynamic dimensions.

@@ -59,7 +59,7 @@ struct KernelHeader {
   char magic[8];
   CudaResources resources;
   uint32_t threads, flags;
-  uint32_t unused;
+  uint32_t dynamicShared;
   uint64_t cubinBytes, ptxBytes;
 };
 constexpr char kernelMagic[8] = {'W', 'E', 'F', 'T', 'C', 'U', 'D', '1'};
@@ -71,6 +71,7 @@ std::vector<char> CudaKernel::serialize() const {
   std::memcpy(header.magic, kernelMagic, sizeof kernelMagic);
   header.resources = resources;
   header.threads = threads;
+  header.dynamicShared = dynamicShared;
   header.flags = (usesTable ? tableFlag : 0) | (usesChecks ? checksFlag : 0);
   header.cubinBytes = cubin.size();
   header.ptxBytes = ptx.size();
@@ -92,6 +93,7 @@ Expected<CudaKernel> CudaKernel::deserialize(llvm::ArrayRef<char> bytes) {
   CudaKernel kernel;
   kernel.resources = header.resources;
   kernel.threads = header.threads;
+  kernel.dynamicShared = header.dynamicShared;
   kernel.usesTable = header.flags & tableFlag;
   kernel.usesChecks = header.flags & checksFlag;
   kernel.cubin.assign(bytes.data() + sizeof header, header.cubinBytes);
@@ -211,6 +213,7 @@ Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::St
   if (!kernel)
     return kernel.status();
   kernel->threads = static_cast<uint32_t>(printed->threads);
+  kernel->dynamicShared = static_cast<uint32_t>(printed->dynamicShared);
   kernel->usesTable = printed->usesTable;
   kernel->usesChecks = printed->usesChecks;
   return finish(*kernel, start, stats);

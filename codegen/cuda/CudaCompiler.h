@@ -28,7 +28,8 @@ Expected<CudaResources> parseResources(llvm::StringRef log);
 /// A compiled kernel: what KernelCompiler::compile gives for a GPU.
 struct CudaKernel {
   CudaResources resources;
-  uint32_t threads = 0; ///< of a block
+  uint32_t threads = 0;       ///< of a block
+  uint32_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for, beside `resources`
   bool usesTable = false, usesChecks = false;
   std::string cubin, ptx;
 

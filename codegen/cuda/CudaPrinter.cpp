@@ -384,6 +384,14 @@ Status CudaPrinter::access(Operation *op) {
       return unknown(op, "its size is not known");
     const bool isShared = isWorkgroup(type);
     forms[alloca] = {fresh(isShared ? "shared" : "scratch")};
+    // What a text may declare, on every target.
+    constexpr int64_t mostDeclared = 48 << 10;
+    if (isShared && type.getDimSize(0) > mostDeclared) {
+      dynamicShared = type.getDimSize(0);
+      line("extern __shared__ __align__(16) " + typeOf(type.getElementType()) + " " + forms[alloca].name +
+           "[];");
+      return {};
+    }
     line(Twine(isShared ? "__shared__ " : "") + "__align__(16) " + typeOf(type.getElementType()) + " " +
          forms[alloca].name + "[" + Twine(type.getDimSize(0)) + "];");
   } else if (auto view = dyn_cast<memref::ViewOp>(op)) {

@@ -44,6 +44,7 @@ public:
   Status printKernel(mlir::func::FuncOp kernel, int64_t threads);
 
   std::string text;
+  int64_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for
   bool usesTable = false, usesChecks = false;
   /// The elementary functions that were called: an op of each, by name.
   std::map<std::string, mlir::Operation *> elementary;

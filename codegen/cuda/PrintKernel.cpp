@@ -167,6 +167,7 @@ Expected<CudaText> printCuda(ModuleOp module) {
   made.threads = threads.getInt();
   made.usesTable = printer.usesTable;
   made.usesChecks = printer.usesChecks;
+  made.dynamicShared = printer.dynamicShared;
   return made;
 }
 

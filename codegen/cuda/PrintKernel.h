@@ -35,7 +35,8 @@ namespace weft::codegen {
 /// A kernel as text, and what its launch has to know.
 struct CudaText {
   std::string text;
-  int64_t threads = 0; ///< of a block
+  int64_t threads = 0;       ///< of a block
+  int64_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for, beside what the text declares
   bool usesTable = false, usesChecks = false;
 };
 

@@ -75,7 +75,7 @@
 
 // -----
 
-// expected-error@+1 {{a schedule of kind row has no 'width', only threads, vector, chunk, lanes, partials, prefetch, tasks, grain, scratch, streaming and keep}}
+// expected-error@+1 {{a schedule of kind row has no 'width', only threads, vector, chunk, lanes, partials, block, prefetch, tasks, grain, scratch, streaming and keep}}
 #bad = #weft.schedule<row, width = 16>
 
 // -----

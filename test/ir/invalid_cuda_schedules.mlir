@@ -714,3 +714,93 @@ weft.func @transposed_join(%x: tensor<64x64xf16, #gpu>, %y: tensor<64x64xf16, #g
   }
   weft.return
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @part_of_a_held_row(%x: tensor<64x20003xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 16384 in its schedule, expected 20000: a team holds the whole vectors of its row in shared memory}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 16384, prefetch = 0, tasks = 64, grain = 1, scratch = 80128>} : (tensor<64x20003xf32, #gpu>) -> tensor<64x20003xf32, #gpu> {
+  ^bb0(%a: tensor<64x20003xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x20003xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x20003xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x20003xf32, #gpu>
+    weft.yield %3 : tensor<64x20003xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @held_twice(%x: tensor<64x16000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 16384 in its schedule, which it cannot have: a row is held in registers, or in shared memory}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, chunk = 16384, lanes = 512, partials = 2048, block = 16000, prefetch = 0, tasks = 64, grain = 1, scratch = 64128>} : (tensor<64x16000xf32, #gpu>) -> tensor<64x16000xf32, #gpu> {
+  ^bb0(%a: tensor<64x16000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x16000xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x16000xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x16000xf32, #gpu>
+    weft.yield %3 : tensor<64x16000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @held_by_a_warp(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 1000 in its schedule, which it cannot have: a warp's row is held in registers}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, block = 1000, prefetch = 0, tasks = 16, grain = 1, scratch = 4000>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x1000xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x1000xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x1000xf32, #gpu>
+    weft.yield %3 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @too_little_for_a_row(%x: tensor<64x20003xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 80000 in its schedule, expected at least 80128: that is what its kernel keeps there}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 20000, prefetch = 0, tasks = 64, grain = 1, scratch = 80000>} : (tensor<64x20003xf32, #gpu>) -> tensor<64x20003xf32, #gpu> {
+  ^bb0(%a: tensor<64x20003xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x20003xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x20003xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x20003xf32, #gpu>
+    weft.yield %3 : tensor<64x20003xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @more_than_any_device(%x: tensor<64x60000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 240128 in its schedule, expected at most 232448: it is shared memory of a block}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 60000, prefetch = 0, tasks = 64, grain = 1, scratch = 240128>} : (tensor<64x60000xf32, #gpu>) -> tensor<64x60000xf32, #gpu> {
+  ^bb0(%a: tensor<64x60000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x60000xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x60000xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x60000xf32, #gpu>
+    weft.yield %3 : tensor<64x60000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cpu>
+weft.func @held_by_a_thread(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 1000 in its schedule, which it cannot have: one thread has the row, which lies in its cache}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, vector = 16, lanes = 16, partials = 64, block = 1000, prefetch = 0, tasks = 64, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64x1000xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x1000xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x1000xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x1000xf32, #gpu>
+    weft.yield %3 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}

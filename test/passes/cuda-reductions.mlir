@@ -96,7 +96,7 @@ weft.func @block_of_most(%x: tensor<1000x16384xf32, #gpu>) -> tensor<1000xf32, #
   weft.return %0 : tensor<1000xf32, #gpu>
 }
 
-// Longer rows, and those whose elements take more registers, are read once for each pass.
+// Longer rows, and those whose elements take more registers, are no chunk (cuda-held-rows.mlir).
 // CHECK-LABEL: weft.func @long
 // CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 1000, grain = 1, scratch = 128>
 weft.func @long(%x: tensor<1000x16385xf32, #gpu>) -> tensor<1000xf32, #gpu> {

@@ -61,13 +61,14 @@ Expected<codegen::CudaKernel> compiled(ModuleOp kernel, const codegen::CudaCompi
 
 std::string reportOf(const codegen::CudaKernel &kernel, const ir::TargetDescription &device) {
   const codegen::CudaResources &used = kernel.resources;
-  const int64_t blocks = ir::residentBlocks(device, kernel.threads, used.registers, used.sharedBytes);
+  const int64_t shared = int64_t(used.sharedBytes) + kernel.dynamicShared;
+  const int64_t blocks = ir::residentBlocks(device, kernel.threads, used.registers, shared);
   const int64_t warps = blocks * ((kernel.threads + device.warpThreads - 1) / device.warpThreads);
   std::string text;
   llvm::raw_string_ostream(text) << "threads of a block   " << kernel.threads << "\nregisters            "
                                  << used.registers << "\nspilled bytes        " << used.spillStoreBytes
                                  << " stored, " << used.spillLoadBytes << " loaded\nlocal memory         "
-                                 << used.stackBytes << " bytes\nshared memory        " << used.sharedBytes
+                                 << used.stackBytes << " bytes\nshared memory        " << shared
                                  << " bytes\nresident warps       " << warps << " of " << device.coreWarps
                                  << "\n";
   return text;
@@ -128,7 +129,7 @@ Status printContractions(const std::vector<codegen::EmittedContraction> &kernels
       if (!made)
         return made.status();
       // What a launch asks for, ptxas does not see.
-      made->resources.sharedBytes += static_cast<uint32_t>(kernel.sharedBytes);
+      made->dynamicShared = static_cast<uint32_t>(kernel.sharedBytes);
       text = formOf(*made, form, device);
     }
     if (!text)

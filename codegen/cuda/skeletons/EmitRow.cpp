@@ -14,7 +14,9 @@
 //
 // If the schedule has a chunk, the team holds the row in registers: each vector of a thread has an emitter of
 // its own, which knows in every pass what it loaded or computed in an earlier one. Otherwise each pass is a
-// loop over the row. Both give the same bits. Results of the domain's shape are stored in the last pass.
+// loop over the row. If the schedule has a block, the first pass that reads an operand stores its vectors to
+// shared memory, where each thread finds those that it stored, without a barrier. All give the same bits.
+// Results of the domain's shape are stored in the last pass.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/skeletons/CudaSkeletons.h"
@@ -23,6 +25,7 @@
 #include "codegen/emit/Reducer.h"
 #include "codegen/emit/ReductionBody.h"
 
+#include "ir/CudaReductions.h"
 #include "ir/Schedule.h"
 
 using namespace mlir;
@@ -48,6 +51,13 @@ private:
     Value column; ///< of the first element; of another one of the row if it is not `valid`
     Value valid;  ///< whether the thread has the part; null if all threads have
   };
+  /// An operand that several passes read, and that shared memory holds.
+  struct Held {
+    int node;       ///< its vectors
+    int64_t offset; ///< in shared memory
+    SmallVector<unsigned> passes;
+    Value buffer;
+  };
   using States = SmallVector<Reducer::State>;
 
   void emitRow();
@@ -56,6 +66,11 @@ private:
   /// The states of the thread's vectors: in registers, or in a loop.
   States reduceHeld();
   States reduceInLoop(unsigned pass);
+  /// The nodes of vectors that a pass computes, and those that they depend on.
+  std::vector<int> nodesOf(unsigned pass) const;
+  void findHeld();
+  /// Stores a vector of each operand that this pass reads first, and takes those of others from there.
+  void exchangeHeld(Part &part, unsigned pass);
   /// Adds the elements of a part to the states of the active reducers.
   States accumulate(Part &part, ArrayRef<Reducer::State> states);
   Part &tail() { return parts.back(); }
@@ -76,6 +91,7 @@ private:
   RowBody vectors, scalars;
   int64_t length = 0, vectorEnd = 0; ///< of a row, and of its vectors
   bool isHeld = false;
+  SmallVector<Held> held; ///< in shared memory
   SmallVector<Reducer> reducers;
   SmallVector<unsigned> passOf; ///< of each reducer
   unsigned lastPass = 0;
@@ -98,7 +114,49 @@ Status TeamRowEmitter::prepare() {
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
   Status status = vectors.graph.expand();
+  if (status.ok() && schedule.has(ir::ScheduleField::block))
+    findHeld();
   return status.ok() ? scalars.graph.expand() : status;
+}
+
+std::vector<int> TeamRowEmitter::nodesOf(unsigned pass) const {
+  SmallVector<int> roots;
+  for (auto [i, operand] : llvm::enumerate(vectors.operands))
+    if (passOf[i] == pass)
+      roots.push_back(operand);
+  for (auto [i, root] : llvm::enumerate(vectors.roots))
+    if (pass == lastPass && vectors.ofDomain[i])
+      roots.push_back(root);
+  return vectors.graph.ordered(roots);
+}
+
+void TeamRowEmitter::findHeld() {
+  const SmallVector<unsigned> operands = ir::heldOperands(fusion);
+  const SmallVector<int64_t> offsets = ir::heldOffsets(fusion, schedule.toSchedule());
+  for (auto [operand, offset] : llvm::zip(operands, offsets)) {
+    // An operand that is read at several indices has several nodes, and room for one.
+    llvm::MapVector<int, SmallVector<unsigned>> passes;
+    for (unsigned pass = 0; pass <= lastPass; ++pass)
+      for (int node : nodesOf(pass))
+        if (const BodyNode &each = vectors.graph.node(node);
+            each.kind == BodyNode::load && each.argument == operand && each.expr.lane != 0)
+          passes[node].push_back(pass);
+    for (auto &[node, of] : passes)
+      if (of.size() > 1) {
+        held.push_back({node, offset, of, Value()});
+        break;
+      }
+  }
+}
+
+void TeamRowEmitter::exchangeHeld(Part &part, unsigned pass) {
+  for (const Held &each : held) {
+    Type element = getElementTypeOrSelf(vectors.graph.node(each.node).value.getType());
+    if (each.passes.front() == pass)
+      part.emitter->store(each.buffer, vectors.inRow, part.emitter->emit(each.node));
+    else if (llvm::is_contained(each.passes, pass))
+      part.emitter->setNode(each.node, part.emitter->load(each.buffer, vectors.inRow, element));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,6 +276,7 @@ TeamRowEmitter::States TeamRowEmitter::reduceInLoop(unsigned pass) {
                                [&](Value column, ValueRange values) {
                                  part.column = column;
                                  part.emitter->setVar(vectors.column, column);
+                                 exchangeHeld(part, pass);
                                  States next = accumulate(part, unpack(values));
                                  if (pass == lastPass)
                                    storePart(part);
@@ -303,6 +362,10 @@ void TeamRowEmitter::emitRow() {
   makeParts();
   ofRow = std::make_unique<BodyEmitter>(kernel, scalars.graph);
   ofRow->setVar(scalars.row, row);
+  for (Held &each : held) {
+    Type element = getElementTypeOrSelf(vectors.graph.node(each.node).value.getType());
+    each.buffer = kernel.scratchView(each.offset, vectorEnd, KernelBuilder::memoryType(element));
+  }
   for (unsigned pass = 0; pass <= lastPass; ++pass)
     emitPass(pass);
   storeKept();

@@ -95,6 +95,7 @@ Expected<DeviceKernel> readKernel(const EmittedKernel &emitted, const std::vecto
   kernel.threads = compiled->threads;
   kernel.usesTable = compiled->usesTable;
   kernel.usesChecks = compiled->usesChecks;
+  kernel.dynamicShared = compiled->dynamicShared;
   ModuleOp module = *emitted.module;
   auto function = module.lookupSymbol<func::FuncOp>(*codegen::kernelSymbol(module));
   llvm::append_range(kernel.slots, function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());

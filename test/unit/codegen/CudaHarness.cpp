@@ -94,6 +94,7 @@ cudasim::LaunchResult launchBlocks(const EngineKernel &kernel, cudasim::Memory &
   return launch(*kernel.module, codegen::canonicalSymbol.str(), memory,
                 {.grid = {static_cast<uint32_t>(blocks)},
                  .block = {kernel.kernel.threads},
+                 .dynamicShared = kernel.kernel.dynamicShared,
                  .order = mode.order,
                  .seed = 7,
                  .race = mode.race},

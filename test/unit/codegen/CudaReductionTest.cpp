@@ -148,21 +148,28 @@ std::string rowsText(const char *text, int64_t rows, int64_t length) {
                          {"<N", "<" + std::to_string(length)}});
 }
 
-/// Other schedules that the verifier accepts: the row in registers or not, and other blocks of teams.
+/// Other schedules that the verifier accepts: the row in registers, in shared memory or in neither, and other
+/// blocks of teams.
 void expectSameWithOthers(FusedProgram &program, const std::vector<ir::Literal> &arguments,
                           const Bytes &expected) {
   const ir::Schedule chosen = program.fusion.getSchedule()->toSchedule();
   auto tryWith = [&](ir::Schedule other) {
     other.tasks = ir::tasksOf(program.fusion, other);
+    other[Field::scratch] = ir::scratchOf(program.fusion, other);
     auto schedule = ir::ScheduleAttr::get(program.fusion.getContext(), other);
     ASSERT_TRUE(succeeded(ir::verifySchedule(program.fusion, schedule)));
     program.fusion.setScheduleAttr(schedule);
     EXPECT_EQ(runEveryMode(program, arguments), expected);
   };
   ir::Schedule loop = chosen;
-  loop[Field::chunk] = ir::noNumber;
-  if (chosen.has(Field::chunk))
+  loop[Field::chunk] = loop[Field::block] = ir::noNumber;
+  if (chosen.has(Field::chunk) || chosen.has(Field::block))
     tryWith(loop);
+  const int64_t length = ir::rowLength(program.fusion).asNumber();
+  ir::Schedule shared = loop;
+  shared[Field::block] = length / ir::teamVector * ir::teamVector;
+  if (!chosen.has(Field::block) && chosen[Field::lanes] > ir::warpThreads)
+    tryWith(shared);
   ir::Schedule blocks = chosen;
   blocks[Field::threads] = chosen[Field::threads] == 32 ? 96 : 32;
   if (chosen[Field::lanes] <= ir::warpThreads && 96 % chosen[Field::lanes] == 0)
@@ -231,8 +238,42 @@ TEST_P(CudaRows, StatisticsOfEveryKind) {
 // Parts of a warp, a warp, blocks, rows beyond the registers; with and without a rest of a vector or a team.
 INSTANTIATE_TEST_SUITE_P(Lengths, CudaRows,
                          ::testing::Values(1, 3, 4, 11, 16, 17, 32, 61, 64, 128, 131, 256, 1000, 1024, 1026,
-                                           1536, 5000, 8192, 16384, 20483),
+                                           1536, 5000, 8192, 16384, 20483, 40000),
                          [](const auto &info) { return std::to_string(info.param); });
+
+// Operands of several types in shared memory, of which some are read in one pass alone, and one backwards.
+TEST(CudaHeldRows, OperandsOfEveryWidth) {
+  if (const std::string why = whyNoEngine(); !why.empty())
+    GTEST_SKIP() << why;
+  const int64_t length = 16395, rows = 3;
+  FusedProgram program(
+      rowsText(
+          R"(weft.func @main(%x: tensor<ROWSxNxf16, #weft.device<cuda:0>>, %y: tensor<ROWSxNxf32, #weft.device<cuda:0>>, %m: tensor<ROWSxNxi1, #weft.device<cuda:0>>, %z: tensor<ROWSxNxf32, #weft.device<cuda:0>>)
+        -> (tensor<ROWSxNxf32, #weft.device<cuda:0>>, tensor<ROWSxf32, #weft.device<cuda:0>>) {
+      %0 = weft.convert %x to f32 : tensor<ROWSxNxf16, #weft.device<cuda:0>>
+      %1 = weft.reverse %y, dims = [1] : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %2 = weft.select %m, %0, %1 : tensor<ROWSxNxi1, #weft.device<cuda:0>>, tensor<ROWSxNxf32, #weft.device<cuda:0>>, tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %3 = weft.rmax %2, dims = [1] : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %4 = weft.broadcast_in_dim %3, dims = [0] : tensor<ROWSxf32, #weft.device<cuda:0>> -> tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %5 = weft.sub %2, %4 : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      %6 = weft.add %5, %z : tensor<ROWSxNxf32, #weft.device<cuda:0>>
+      weft.return %6, %3 : tensor<ROWSxNxf32, #weft.device<cuda:0>>, tensor<ROWSxf32, #weft.device<cuda:0>>
+    })",
+          rows, length),
+      ir::FusionKind::row);
+  ASSERT_TRUE(program.valid());
+  const auto arguments = program.randomArguments(6);
+  choose(program);
+  EXPECT_EQ(ir::heldOperands(program.fusion), (SmallVector<unsigned>{0, 1, 2}));
+  EXPECT_EQ((*program.fusion.getSchedule()).number(Field::block), 16392);
+  const Bytes bytes = runEveryMode(program, arguments);
+  ASSERT_FALSE(bytes.empty());
+  // No operation of this program depends on an order.
+  const auto found = literalsOf(program, bytes), expected = program.interpret(arguments);
+  for (size_t i : {0u, 1u})
+    EXPECT_EQ(found[i].real, expected[i].real) << "result " << i;
+  expectSameWithOthers(program, arguments, bytes);
+}
 
 struct Matrix {
   int64_t outer, rows, inner;

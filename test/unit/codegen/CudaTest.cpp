@@ -368,12 +368,14 @@ TEST(Cuda, BytesThatAreNoKernelAreRefused) {
   kernel.cubin = "cubin";
   kernel.ptx = "ptx";
   kernel.usesChecks = true;
+  kernel.dynamicShared = 98304;
   std::vector<char> bytes = kernel.serialize();
   auto again = codegen::CudaKernel::deserialize(bytes);
   ASSERT_TRUE(again) << again.status().message();
   EXPECT_EQ(again->cubin, "cubin");
   EXPECT_EQ(again->ptx, "ptx");
   EXPECT_TRUE(again->usesChecks);
+  EXPECT_EQ(again->dynamicShared, 98304u);
   EXPECT_FALSE(again->usesTable);
   for (size_t size : {size_t(0), size_t(7), bytes.size() - 1})
     EXPECT_FALSE(codegen::CudaKernel::deserialize(llvm::ArrayRef(bytes).take_front(size))) << size;
