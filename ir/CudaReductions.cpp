@@ -9,12 +9,16 @@
 // their partial results by shuffles, and across warps through shared memory. A row whose elements fit into
 // the team's registers is read once, however many passes the reductions take; that is `chunk`, the elements
 // that the team holds. The passes over a longer row read it again, mostly from the second-level cache. A few
-// very long rows were split into more rows before (passes/SplitReductions.cpp).
+// very long rows were split into more rows before (passes/SplitReductions.cpp). If only the call knows how
+// long the rows are, the kernel chooses the team that rows of this length have, and blocks take turns at
+// them.
 //
 // column: neighbouring threads have neighbouring vectors of columns, and one, eight or 32 threads share each,
-// which take turns at its rows and combine their partial results in shared memory.
+// which take turns at its rows and combine their partial results in shared memory. If only the call knows how
+// many rows or columns there are, blocks take turns at the columns.
 //
-// scan: a warp has a line of up to 1,024 elements, a block a longer one; columns have a thread each.
+// scan: a warp has a line of up to 1,024 elements, a block a longer one; columns have a thread each. If only
+// the call knows how long the lines are, blocks take turns at them.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/CudaReductions.h"
@@ -27,23 +31,37 @@ using namespace mlir;
 
 namespace weft::ir {
 
-int64_t rowTeam(int64_t length) {
-  // A part of a warp has one vector a thread. Blocks have up to eight: 32 elements.
-  for (int64_t part : {4, 8, 16})
-    if (length <= part * teamVector)
-      return part;
-  constexpr int64_t ofThread = teamVector * mostHeldVectors, longest = 512;
-  if (length <= warpThreads * ofThread)
-    return warpThreads;
-  for (int64_t team : {128, 256})
-    if (length <= team * ofThread)
-      return team;
-  return longest;
+/// The number of a table for a length.
+static int64_t lookUp(ThreadTable table, int64_t length) {
+  return llvm::find_if(table, [&](const ThreadsOfLength &entry) { return length <= entry.most; })->threads;
 }
 
-int64_t teamStateBytes(Operation *reduction, int64_t team) {
+ThreadTable rowTeams() {
+  // A part of a warp has one vector a thread. Warps and blocks have up to eight: 32 elements.
+  constexpr int64_t ofThread = teamVector * mostHeldVectors;
+  static constexpr ThreadsOfLength table[] = {{4 * teamVector, 4},   {8 * teamVector, 8},
+                                              {16 * teamVector, 16}, {warpThreads * ofThread, warpThreads},
+                                              {128 * ofThread, 128}, {256 * ofThread, 256},
+                                              {INT64_MAX, 512}};
+  return table;
+}
+
+int64_t rowTeam(int64_t length) { return lookUp(rowTeams(), length); }
+
+int64_t largestRowTeam(FusionOp fusion) { return rowTeam(rangesOf(fusion).largest(rowLength(fusion))); }
+
+int64_t teamStateBytes(Operation *reduction, const Schedule &schedule) {
   const int64_t values = isArgReduction(reduction) ? 2 : isa<WelfordOp>(reduction) ? 3 : 1;
-  return team > warpThreads ? team / warpThreads * values * 8 : 0;
+  return schedule[ScheduleField::lanes] > warpThreads
+             ? schedule[ScheduleField::threads] / warpThreads * values * 8
+             : 0;
+}
+
+Size turnTasks(Size lines, Size length) {
+  // More blocks than lines end at once. There are few of them for the bytes that the others read.
+  constexpr int64_t elements = 4096;
+  const Size tasks = ceilDiv(lines * (length + 1), elements);
+  return tasks.isExpressible() ? tasks : lines;
 }
 
 /// Whether a thread can hold its part of a row in registers: the row's elements of every operand of the
@@ -136,27 +154,29 @@ static void holdShared(FusionOp fusion, int64_t length, const TargetDescription 
 
 std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription &target) {
   const std::optional<int64_t> length = rowLength(fusion).number();
-  if (!length || *length < 1)
+  if (length && *length < 1)
     return std::nullopt;
   constexpr int64_t common = 128;
   Schedule schedule(FusionKind::row);
-  const int64_t team = rowTeam(*length), partials = team * teamVector;
+  const int64_t team = largestRowTeam(fusion), partials = team * teamVector;
   int64_t threads = std::max(common, team);
   // Where a block has several rows, and there are few, each multiprocessor gets some.
   const Size rows = productOf(ArrayRef(fusion.getDomain()).drop_back(fusion.getNumReducedDims()));
-  while (rows.isNumber() && threads > std::max(team, warpThreads) &&
+  while (length && rows.isNumber() && threads > std::max(team, warpThreads) &&
          static_cast<int64_t>(llvm::divideCeil(rows.asNumber() * team, threads)) < target.cores)
     threads /= 2;
-  const auto held = static_cast<int64_t>(llvm::alignTo(*length, partials));
   schedule[ScheduleField::threads] = threads;
   schedule[ScheduleField::vector] = teamVector;
   schedule[ScheduleField::lanes] = team;
+  schedule[ScheduleField::partials] = partials;
+  schedule[ScheduleField::prefetch] = 0;
+  if (!length)
+    return schedule;
+  const auto held = static_cast<int64_t>(llvm::alignTo(*length, partials));
   if (fitsRegisters(fusion, held / partials, threads, target))
     schedule[ScheduleField::chunk] = held;
   else
     holdShared(fusion, *length, target, schedule);
-  schedule[ScheduleField::partials] = partials;
-  schedule[ScheduleField::prefetch] = 0;
   return schedule;
 }
 
@@ -164,9 +184,16 @@ std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription 
 // column
 //===----------------------------------------------------------------------===//
 
-int64_t columnShares(int64_t rows) {
+ThreadTable columnShares() {
   // A few rows take less time than a barrier. Each of several threads has two rows and more.
-  return rows < 16 ? 1 : rows < 128 ? 8 : 32;
+  static constexpr ThreadsOfLength table[] = {{15, 1}, {127, 8}, {INT64_MAX, 32}};
+  return table;
+}
+
+int64_t columnShares(int64_t rows) { return lookUp(columnShares(), rows); }
+
+int64_t largestColumnShares(FusionOp fusion) {
+  return columnShares(rangesOf(fusion).largest(columnShape(fusion).rows));
 }
 
 int64_t columnStateBytes(Operation *reduction, const Schedule &schedule) {
@@ -180,14 +207,13 @@ int64_t columnStateBytes(Operation *reduction, const Schedule &schedule) {
 
 std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescription &target, int64_t width) {
   const ColumnShape shape = columnShape(fusion);
-  const int64_t rows = shape.rows.number().value_or(0), inner = shape.inner.number().value_or(0);
-  if (rows < 1 || inner < 1)
+  if (shape.rows == 0 || shape.inner == 0)
     return std::nullopt;
   Schedule schedule(FusionKind::column);
   int64_t vector = std::min<int64_t>(width, 8);
-  while (inner % vector != 0)
+  while (!isMultipleOf(shape.inner, vector))
     vector /= 2;
-  const int64_t shares = columnShares(rows);
+  const int64_t shares = largestColumnShares(fusion), inner = shape.inner.number().value_or(0);
   // As wide as 512 threads allow, but with blocks for all multiprocessors, twice over; and not so narrow that
   // a warp reads parts of a sector.
   int64_t across = shares == 32 ? 16 : shares == 8 ? 32 : 128;
@@ -203,8 +229,11 @@ std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescript
         bytes = std::max(bytes, columnStateBytes(&op, schedule));
     return bytes;
   };
-  auto blocks = [&] { return outer * static_cast<int64_t>(llvm::divideCeil(inner, across * vector)); };
-  while (across > least && (stateBytes() > mostSharedBytes || blocks() < 2 * target.cores))
+  auto isFew = [&] {
+    return shape.inner.isNumber() && (shape.rows.isNumber() || shares == 32) &&
+           outer * static_cast<int64_t>(llvm::divideCeil(inner, across * vector)) < 2 * target.cores;
+  };
+  while (across > least && (stateBytes() > mostSharedBytes || isFew()))
     across /= 2;
   while (stateBytes() > mostSharedBytes)
     vector /= 2;
@@ -215,24 +244,34 @@ std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescript
 // scan
 //===----------------------------------------------------------------------===//
 
-int64_t scanTeam(int64_t extent) {
-  constexpr int64_t ofWarp = 1024, longTeam = 256;
-  return extent <= ofWarp ? warpThreads : longTeam;
+ThreadTable scanTeams() {
+  static constexpr ThreadsOfLength table[] = {{1024, warpThreads}, {INT64_MAX, 256}};
+  return table;
+}
+
+int64_t scanTeam(int64_t extent) { return lookUp(scanTeams(), extent); }
+
+int64_t largestScanTeam(FusionOp fusion) {
+  return scanTeam(rangesOf(fusion).largest(scanShape(fusion).extent));
+}
+
+int64_t largestScanVector(FusionOp fusion) {
+  const std::optional<int64_t> extent = scanShape(fusion).extent.number();
+  return extent ? scanVector(*extent) : teamVector;
 }
 
 int64_t scanVector(int64_t extent) { return extent % teamVector == 0 ? teamVector : 1; }
 
 std::optional<Schedule> chooseScanTeams(FusionOp fusion, const TargetDescription &target, int64_t width) {
   const ScanShape shape = scanShape(fusion);
-  const int64_t extent = shape.extent.number().value_or(0), inner = shape.inner.number().value_or(0);
-  if (extent < 1 || inner < 1)
+  if (shape.extent == 0 || shape.inner == 0)
     return std::nullopt;
   constexpr int64_t common = 128;
   Schedule schedule(FusionKind::scan);
-  const bool isLine = inner == 1;
-  const int64_t team = isLine ? scanTeam(extent) : 1;
-  int64_t vector = isLine ? scanVector(extent) : std::min<int64_t>(width, 8);
-  while (!isLine && inner % vector != 0)
+  const bool isLine = shape.inner == 1;
+  const int64_t team = isLine ? largestScanTeam(fusion) : 1, inner = shape.inner.number().value_or(0);
+  int64_t vector = isLine ? largestScanVector(fusion) : std::min<int64_t>(width, 8);
+  while (!isLine && !isMultipleOf(shape.inner, vector))
     vector /= 2;
   // A few lines or columns are for as many multiprocessors.
   int64_t threads = std::max(common, team);
@@ -241,7 +280,8 @@ std::optional<Schedule> chooseScanTeams(FusionOp fusion, const TargetDescription
     return static_cast<int64_t>(isLine ? llvm::divideCeil(outer * team, threads)
                                        : outer * llvm::divideCeil(inner, threads * vector));
   };
-  while (threads > std::max(team, warpThreads) && blocks() < target.cores)
+  const bool isKnown = isLine ? shape.extent.isNumber() : shape.inner.isNumber();
+  while (isKnown && threads > std::max(team, warpThreads) && blocks() < target.cores)
     threads /= 2;
   schedule[ScheduleField::threads] = threads;
   schedule[ScheduleField::vector] = vector;

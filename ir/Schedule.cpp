@@ -375,17 +375,26 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
                                               : tileTasks(fusion, schedule);
   case FusionKind::row: {
     const Size rows = productOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
+    if (!isShared(schedule))
+      return rows;
     // A block has as many rows as teams.
-    return isShared(schedule)
+    const Size length = rowLength(fusion);
+    return length.isNumber()
                ? ceilDiv(rows, schedule[ScheduleField::threads] / schedule[ScheduleField::lanes])
-               : rows;
+               : turnTasks(rows, length);
   }
-  case FusionKind::column:
-    return columnTasks(columnShape(fusion), block);
+  case FusionKind::column: {
+    const ColumnShape shape = columnShape(fusion);
+    return isShared(schedule) && !shape.rows.isNumber() ? turnTasks(shape.outer * shape.inner, shape.rows)
+                                                        : columnTasks(shape, block);
+  }
   case FusionKind::scan:
-    if (isShared(schedule) && block == noNumber)
-      return ceilDiv(scanShape(fusion).outer,
-                     schedule[ScheduleField::threads] / schedule[ScheduleField::lanes]);
+    if (isShared(schedule) && block == noNumber) {
+      const ScanShape shape = scanShape(fusion);
+      return shape.extent.isNumber()
+                 ? ceilDiv(shape.outer, schedule[ScheduleField::threads] / schedule[ScheduleField::lanes])
+                 : turnTasks(shape.outer, shape.extent);
+    }
     return scanTasks(scanShape(fusion), block == noNumber ? 1 : block);
   case FusionKind::update: {
     if (isPlane(schedule))
@@ -417,7 +426,7 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
     if (isShared(schedule))
       for (Operation &op : fusion.getBody().front())
         if (isReductionOp(&op))
-          bytes += teamStateBytes(&op, schedule[ScheduleField::lanes]);
+          bytes += teamStateBytes(&op, schedule);
     for (auto [value, pass] : keptValues(fusion, schedule.keep))
       bytes += keptBytes(fusion, schedule, value);
     return bytes;

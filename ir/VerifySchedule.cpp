@@ -175,14 +175,12 @@ LogicalResult Verifier::verifyTransposed() {
 
 LogicalResult Verifier::verifyRowTeams() {
   const Size size = rowLength(fusion);
-  const int64_t length = size.number().value_or(0);
-  if (length < 1)
-    return wrong(Field::threads, "1",
-                 "a team of threads shares a row of known length, and its rows have " +
-                     Twine(sizeText(size)) + " elements");
-  const char *order = "the order of a reduction follows from the length of its rows alone";
-  const int64_t team = rowTeam(length), partials = team * teamVector;
-  const auto held = static_cast<int64_t>(llvm::alignTo(length, partials));
+  const std::optional<int64_t> length = size.number();
+  if (length && *length < 1)
+    return wrong(Field::threads, "1", "a team of threads shares a row, and its rows have no elements");
+  const char *order = length ? "the order of a reduction follows from the length of its rows alone"
+                             : "the teams of all lengths that its rows may have are parts of the largest";
+  const int64_t team = largestRowTeam(fusion), partials = team * teamVector;
   if (failed(isExactly(Field::lanes, team, order)) || failed(isExactly(Field::partials, partials, order)) ||
       failed(isExactly(Field::vector, teamVector, order)) ||
       failed(isExactly(Field::prefetch, 0, "other warps run while one waits for memory")))
@@ -198,14 +196,18 @@ LogicalResult Verifier::verifyRowTeams() {
            << "] in its schedule, which it cannot have: a team holds its row in registers";
   if (failed(hasNo({Field::streaming}, "stores of a GPU have one form")))
     return failure();
+  if (!length)
+    return hasNo({Field::chunk, Field::block},
+                 "registers have a number of their own, and its rows " + Twine(sizeText(size)) + " elements");
   if (has(Field::block)) {
     if (failed(hasNo({Field::chunk}, "a row is held in registers, or in shared memory")))
       return failure();
     if (team <= warpThreads)
       return hasNo({Field::block}, "a warp's row is held in registers");
-    return isExactly(Field::block, length / teamVector * teamVector,
+    return isExactly(Field::block, *length / teamVector * teamVector,
                      "a team holds the whole vectors of its row in shared memory");
   }
+  const auto held = static_cast<int64_t>(llvm::alignTo(*length, partials));
   if (!has(Field::chunk))
     return success();
   if (failed(isExactly(Field::chunk, held, "a team holds the whole row, in vectors of all its threads")))
@@ -262,18 +264,19 @@ LogicalResult Verifier::verifyKeep(Size length, const char *what, const char *ea
 
 LogicalResult Verifier::verifyColumnBlocks() {
   const ColumnShape shape = columnShape(fusion);
-  const int64_t rows = shape.rows.number().value_or(0), inner = shape.inner.number().value_or(0);
-  if (rows < 1 || inner < 1)
+  if (shape.rows == 0 || shape.inner == 0)
     return wrong(Field::threads, "1",
-                 "threads share columns of known sizes, and its domain is [" + Twine(sizesText(domain)) +
-                     "]");
-  const int64_t vector = (*this)[Field::vector], shares = columnShares(rows);
+                 "threads share columns, and its domain is [" + Twine(sizesText(domain)) + "]");
+  const int64_t vector = (*this)[Field::vector], shares = largestColumnShares(fusion);
   if (failed(needs({Field::block}, "its tasks are blocks of columns")) ||
-      failed(
-          isExactly(Field::rows, shares, "the order of a reduction follows from the number of rows alone")))
+      failed(isExactly(Field::rows, shares,
+                       shape.rows.isNumber()
+                           ? "the order of a reduction follows from the number of rows alone"
+                           : "it is that of the most rows that its columns may have")))
     return failure();
-  if (inner % vector != 0)
-    return wrong(Field::vector, "a divisor of " + Twine(inner), "each thread has a whole vector of columns");
+  if (!isMultipleOf(shape.inner, vector))
+    return wrong(Field::vector, "a divisor of " + Twine(sizeText(shape.inner)),
+                 "each thread has a whole vector of columns");
   if (failed(isMultiple(Field::block, vector, "a block is whole vectors of columns")) ||
       failed(isExactly(Field::threads, (*this)[Field::block] / vector * shares,
                        Twine(shares) + " threads share each vector of " + Twine(vector) + " of " +
@@ -305,28 +308,28 @@ LogicalResult Verifier::verifyColumn() {
 
 LogicalResult Verifier::verifyScanTeams() {
   const ScanShape shape = scanShape(fusion);
-  const int64_t extent = shape.extent.number().value_or(0), inner = shape.inner.number().value_or(0);
-  if (extent < 1 || inner < 1)
+  if (shape.extent == 0 || shape.inner == 0)
     return wrong(Field::threads, "1",
-                 "threads scan lines and columns of known sizes, and its domain is [" +
-                     Twine(sizesText(domain)) + "]");
+                 "threads scan lines and columns, and its domain is [" + Twine(sizesText(domain)) + "]");
   const int64_t vector = (*this)[Field::vector];
   if (failed(isMultiple(Field::threads, warpThreads, "a warp has no threads without a line or columns")))
     return failure();
-  if (inner > 1) {
-    if (inner % vector != 0)
-      return wrong(Field::vector, "a divisor of " + Twine(inner),
+  if (shape.inner != 1) {
+    if (!isMultipleOf(shape.inner, vector))
+      return wrong(Field::vector, "a divisor of " + Twine(sizeText(shape.inner)),
                    "each thread has a whole vector of columns");
     return failure(failed(needs({Field::block}, "its tasks are blocks of columns")) ||
                    failed(isExactly(Field::lanes, 1, "a thread has its columns alone")) ||
                    failed(isExactly(Field::block, (*this)[Field::threads] * vector,
                                     "each thread of the block has a vector of columns")));
   }
-  const char *order = "the order of a scan follows from the length of its lines alone";
-  const int64_t team = scanTeam(extent);
+  const char *order = shape.extent.isNumber()
+                          ? "the order of a scan follows from the length of its lines alone"
+                          : "it is that of the longest line that a call may have";
+  const int64_t team = largestScanTeam(fusion);
   return failure(failed(hasNo({Field::block}, "its tasks are lines")) ||
                  failed(isExactly(Field::lanes, team, order)) ||
-                 failed(isExactly(Field::vector, scanVector(extent), order)) ||
+                 failed(isExactly(Field::vector, largestScanVector(fusion), order)) ||
                  (team > warpThreads &&
                   failed(isExactly(Field::threads, team, "a line of several warps has a block of its own"))));
 }
@@ -424,13 +427,17 @@ std::string Verifier::cutText() {
            in(Field::tileColumns);
   switch (fusion.getKind()) {
   case FusionKind::row:
-    return isShared(schedule)
+    return isShared(schedule) && !rowLength(fusion).isNumber()
+               ? "blocks take turns at the rows of the domain " + shape + ", one for each 4096 elements"
+           : isShared(schedule)
                ? "a block has " + std::to_string((*this)[Field::threads] / (*this)[Field::lanes]) +
                      " rows of the domain " + shape
                : "a task is a row of the domain " + shape;
   case FusionKind::scan:
     return has(Field::block)
                ? "the columns of the domain " + shape + " are cut in blocks of " + in(Field::block)
+           : isShared(schedule) && !scanShape(fusion).extent.isNumber()
+               ? "blocks take turns at the lines of the domain " + shape + ", one for each 4096 elements"
            : isShared(schedule)
                ? "a block has " + std::to_string((*this)[Field::threads] / (*this)[Field::lanes]) +
                      " lines of the domain " + shape
@@ -438,6 +445,8 @@ std::string Verifier::cutText() {
   case FusionKind::update:
     return "the writes are cut by outer index, block and range";
   default:
+    if (isShared(schedule) && !columnShape(fusion).rows.isNumber())
+      return "blocks take turns at the columns of the domain " + shape + ", one for each 4096 elements";
     return "the columns of the domain " + shape + " are cut in blocks of " + in(Field::block);
   }
 }

@@ -135,8 +135,8 @@ void KernelBuilder::moveTo(unsigned depth) {
       return builder.setInsertionPoint(scopes[d]);
 }
 
-SmallVector<Value> KernelBuilder::forLoop(Value from, Value to, int64_t step, ValueRange initial, Body body) {
-  auto loop = create<scf::ForOp>(from, to, index(step), initial);
+SmallVector<Value> KernelBuilder::forLoop(Value from, Value to, Value step, ValueRange initial, Body body) {
+  auto loop = create<scf::ForOp>(from, to, step, initial);
   pushScope(loop);
   // Without carried values, the builder of scf.for has already made the terminator.
   if (initial.empty())
@@ -151,7 +151,7 @@ SmallVector<Value> KernelBuilder::forLoop(Value from, Value to, int64_t step, Va
   return llvm::to_vector(ValueRange(loop.getResults()));
 }
 
-void KernelBuilder::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+void KernelBuilder::forLoop(Value from, Value to, Value step, llvm::function_ref<void(Value)> body) {
   forLoop(from, to, step, ValueRange(), [&](Value i, ValueRange) {
     body(i);
     return SmallVector<Value>();

@@ -64,9 +64,17 @@ public:
 
   /// Emits a loop. `body` gets the loop variable and the carried values, and returns the next carried values.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
-  llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step,
+  llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, mlir::Value step,
                                          mlir::ValueRange initial, Body body);
-  void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step,
+                                         mlir::ValueRange initial, Body body) {
+    return forLoop(from, to, index(step), initial, body);
+  }
+  void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body) {
+    forLoop(from, to, index(step), body);
+  }
+  void forLoop(mlir::Value from, mlir::Value to, mlir::Value step,
+               llvm::function_ref<void(mlir::Value)> body);
   /// The loop over the tasks.
   void forTasks(llvm::function_ref<void(mlir::Value task)> body) { forLoop(begin, end, 1, body); }
   /// Emits a loop over vectors, then one over single elements; the mapping divides them among workers.

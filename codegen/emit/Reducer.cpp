@@ -170,6 +170,11 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   // Squares are no negative zeros: to those of a single element nothing is added.
   Value within = isNumber(b[1], 0) ? a[1] : add(a[1], b[1]);
   State both{mean, add(within, between), count};
+  if (isWidened && hasEqualSides) {
+    // Their means are the same: half a difference is exact.
+    Value equal = combineEqualSides(k, a[1], b[1], delta, weight);
+    both[1] = kernel.create<arith::SelectOp>(hasEqualSides, equal, both[1]);
+  }
   if (!combinesEmpty)
     return both;
   // Select, because in the arithmetic above infinity times a count of 0 is NaN.

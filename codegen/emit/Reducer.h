@@ -46,6 +46,9 @@ public:
   bool isArg;
   /// Whether states of no elements may be combined with others, as in rows of dynamic length.
   bool combinesEmpty = false;
+  /// If only the call knows whether all sides have as many elements, whether they have; else null. Moments
+  /// round as in a kernel that knows it.
+  mlir::Value hasEqualSides;
 
 private:
   State combineMoments(const State &a, const State &b);

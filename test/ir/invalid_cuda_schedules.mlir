@@ -200,7 +200,7 @@ weft.func @chunk_of_a_cpu(%x: tensor<64x1000xf32, #gpu>) {
 
 #gpu = #weft.device<cuda:0>
 weft.func @empty_rows(%x: tensor<64x0xf32, #gpu>) {
-  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 1: a team of threads shares a row of known length, and its rows have 0 elements}}
+  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 1: a team of threads shares a row, and its rows have no elements}}
   %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x0xf32, #gpu>) -> tensor<64xf32, #gpu> {
   ^bb0(%a: tensor<64x0xf32, #gpu>):
     %1 = weft.exp %a : tensor<64x0xf32, #gpu>
@@ -340,7 +340,7 @@ weft.func @column_streaming(%x: tensor<100x256xf32, #gpu>) {
 
 #gpu = #weft.device<cuda:0>
 weft.func @column_empty(%x: tensor<0x256xf32, #gpu>) {
-  // expected-error@+1 {{'weft.fusion' op has threads = 256 in its schedule, expected 1: threads share columns of known sizes, and its domain is [0, 256]}}
+  // expected-error@+1 {{'weft.fusion' op has threads = 256 in its schedule, expected 1: threads share columns, and its domain is [0, 256]}}
   %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = 2, grain = 1, scratch = 4096>} : (tensor<0x256xf32, #gpu>) -> tensor<256xf32, #gpu> {
   ^bb0(%a: tensor<0x256xf32, #gpu>):
     %1 = weft.exp %a : tensor<0x256xf32, #gpu>
@@ -497,7 +497,7 @@ weft.func @scan_part_of_a_vector(%x: tensor<64x998xf32, #gpu>) {
 
 #gpu = #weft.device<cuda:0>
 weft.func @scan_empty(%x: tensor<64x0xf32, #gpu>) {
-  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 1: threads scan lines and columns of known sizes, and its domain is [64, 0]}}
+  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 1: threads scan lines and columns, and its domain is [64, 0]}}
   %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 32, tasks = 0, grain = 1, scratch = 0>} : (tensor<64x0xf32, #gpu>) -> tensor<64x0xf32, #gpu> {
   ^bb0(%a: tensor<64x0xf32, #gpu>):
     %1 = weft.cumsum %a, dim = 1 : tensor<64x0xf32, #gpu>
@@ -801,6 +801,169 @@ weft.func @held_by_a_thread(%x: tensor<64x1000xf32, #gpu>) {
     %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x1000xf32, #gpu>
     %3 = weft.sub %a, %2 : tensor<64x1000xf32, #gpu>
     weft.yield %3 : tensor<64x1000xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+weft.func @team_of_a_shorter_row(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has lanes = 128 in its schedule, expected 256: the teams of all lengths that its rows may have are parts of the largest}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 128, partials = 512, prefetch = 0, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+weft.func @held_rows_of_any_length(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 1024 in its schedule, which it cannot have: registers have a number of their own, and its rows n elements}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 256, vector = 4, chunk = 1024, lanes = 256, partials = 1024, prefetch = 0, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+weft.func @a_block_for_each_row(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 64 in its schedule, expected ceildiv(64 * n + 64, 4096): blocks take turns at the rows of the domain [64, n], one for each 4096 elements}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 256, vector = 4, lanes = 256, partials = 1024, prefetch = 0, tasks = 64, grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+weft.func @memory_of_all_warps(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 32 in its schedule, expected at least 64: that is what its kernel keeps there}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 256, vector = 4, lanes = 256, partials = 1024, prefetch = 0, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 32>} : (tensor<64x?xf32, #n>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+weft.func @shares_of_fewer_rows(%x: tensor<?x64xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has rows = 8 in its schedule, expected 32: it is that of the most rows that its columns may have}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 8, block = 128, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 4096>} : (tensor<?x64xf32, #n>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<?x64xf32, #n>):
+    %1 = weft.sum %a, dims = [0] : tensor<?x64xf32, #n>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+weft.func @a_block_for_each_64(%x: tensor<?x64xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 2 in its schedule, expected ceildiv(64 * n + 64, 4096): blocks take turns at the columns of the domain [n, 64], one for each 4096 elements}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 32, block = 32, tasks = 2, grain = 1, scratch = 4096>} : (tensor<?x64xf32, #n>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<?x64xf32, #n>):
+    %1 = weft.sum %a, dims = [0] : tensor<?x64xf32, #n>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
+weft.func @vectors_of_any_columns(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has vector = 4 in its schedule, expected a divisor of n: each thread has a whole vector of columns}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 64, vector = 4, rows = 8, block = 32, tasks = ceildiv(n, 32), grain = 1, scratch = 4096>} : (tensor<64x?xf32, #n>) -> tensor<?xf32, #n> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.sum %a, dims = [0] : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<?xf32, #n>
+  }
+  weft.return
+}
+
+// -----
+
+#n = #weft.device<cuda:0, [n]>
+weft.func @team_of_a_shorter_line(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has lanes = 32 in its schedule, expected 256: it is that of the longest line that a call may have}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 256, vector = 4, lanes = 32, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64x?xf32, #n> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64x?xf32, #n>
+  }
+  weft.return
+}
+
+// -----
+
+#n = #weft.device<cuda:0, [n]>
+weft.func @vectors_of_some_lines(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has vector = 1 in its schedule, expected 4: it is that of the longest line that a call may have}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 256, vector = 1, lanes = 256, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64x?xf32, #n> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64x?xf32, #n>
+  }
+  weft.return
+}
+
+// -----
+
+#n = #weft.device<cuda:0, [n]>
+weft.func @half_a_team(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 256: a line of several warps has a block of its own}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 256, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64x?xf32, #n> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64x?xf32, #n>
+  }
+  weft.return
+}
+
+// -----
+
+#n = #weft.device<cuda:0, [n]>
+weft.func @a_block_for_each_line(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 64 in its schedule, expected ceildiv(64 * n + 64, 4096): blocks take turns at the lines of the domain [64, n], one for each 4096 elements}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 256, vector = 4, lanes = 256, tasks = 64, grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64x?xf32, #n> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64x?xf32, #n>
+  }
+  weft.return
+}
+
+// -----
+
+#n = #weft.device<cuda:0, [n]>
+weft.func @vectors_of_any_scanned_columns(%x: tensor<64x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 5000>]} {
+  // expected-error@+1 {{'weft.fusion' op has vector = 4 in its schedule, expected a divisor of n: each thread has a whole vector of columns}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 1, block = 512, tasks = ceildiv(n, 512), grain = 1, scratch = 64>} : (tensor<64x?xf32, #n>) -> tensor<64x?xf32, #n> {
+  ^bb0(%a: tensor<64x?xf32, #n>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<64x?xf32, #n>
+    weft.yield %1 : tensor<64x?xf32, #n>
   }
   weft.return
 }

@@ -278,11 +278,12 @@ weft.func @few_scanned_columns(%x: tensor<10x101xf32, #gpu>) -> tensor<10x101xf3
   weft.return %0 : tensor<10x101xf32, #gpu>
 }
 
-// The number of rows may be one of the call. Their length determines the order of a sum, so a dynamic one has the fallback.
+// The number of rows may be one of the call. So may their length: the team is the largest that a length of the range has, and blocks take
+// turns at the rows. Where no row is longer than a warp's, there is no shared memory.
 #b = #weft.device<cuda:0, [n]>
 // CHECK-LABEL: weft.func @dynamic
 // CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, chunk = 128, lanes = 32, partials = 128, prefetch = 0, tasks = ceildiv(n, 4), grain = 1, scratch = 0>
-// CHECK: schedule = #weft.schedule<row, threads = 1,
+// CHECK: schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = ceildiv(100 * n + 100, 4096), grain = 1, scratch = 0>
 weft.func @dynamic(%x: tensor<?x100xf32, #b>, %y: tensor<100x?xf32, #b>) -> (tensor<?xf32, #b>, tensor<100xf32, #gpu>)
     attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>]} {
   %0 = weft.fusion row (%x) : (tensor<?x100xf32, #b>) -> tensor<?xf32, #b> {
@@ -296,6 +297,69 @@ weft.func @dynamic(%x: tensor<?x100xf32, #b>, %y: tensor<100x?xf32, #b>) -> (ten
     weft.yield %1 : tensor<100xf32, #gpu>
   }
   weft.return %0, %2 : tensor<?xf32, #b>, tensor<100xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @dynamic_long
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = ceildiv(m * n + m, 4096), grain = 1, scratch = 128>
+weft.func @dynamic_long(%x: tensor<?x?xf32, #weft.device<cuda:0, [m, n]>>) -> tensor<?xf32, #weft.device<cuda:0, [m]>>
+    attributes {weft.symbols = [#weft.symbol<"m", 1, 1000>, #weft.symbol<"n", 0, 100000>]} {
+  %0 = weft.fusion row (%x) : (tensor<?x?xf32, #weft.device<cuda:0, [m, n]>>) -> tensor<?xf32, #weft.device<cuda:0, [m]>> {
+  ^bb0(%a: tensor<?x?xf32, #weft.device<cuda:0, [m, n]>>):
+    %1 = weft.sum %a, dims = [1] : tensor<?x?xf32, #weft.device<cuda:0, [m, n]>>
+    weft.yield %1 : tensor<?xf32, #weft.device<cuda:0, [m]>>
+  }
+  weft.return %0 : tensor<?xf32, #weft.device<cuda:0, [m]>>
+}
+
+// Columns whose rows, or whose own number, the call knows. Vectors are as wide as divides all numbers of columns.
+// CHECK-LABEL: weft.func @dynamic_columns
+// CHECK: schedule = #weft.schedule<column, threads = 256, vector = 4, rows = 32, block = 32, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 4096>
+// CHECK: schedule = #weft.schedule<column, threads = 128, vector = 4, rows = 1, block = 512, tasks = ceildiv(64 * m + 64, 4096), grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<column, threads = 256, vector = 2, rows = 8, block = 64, tasks = ceildiv(2 * n, 64), grain = 1, scratch = 2048>
+weft.func @dynamic_columns(%x: tensor<?x64xf32, #b>, %y: tensor<?x64xf32, #weft.device<cuda:0, [m]>>, %z: tensor<100x?xf32, #weft.device<cuda:0, [2 * n]>>)
+    -> (tensor<64xf32, #gpu>, tensor<64xf32, #gpu>, tensor<?xf32, #weft.device<cuda:0, [2 * n]>>)
+    attributes {weft.symbols = [#weft.symbol<"n", 0, 1000>, #weft.symbol<"m", 0, 15>]} {
+  %0 = weft.fusion column (%x) : (tensor<?x64xf32, #b>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<?x64xf32, #b>):
+    %1 = weft.sum %a, dims = [0] : tensor<?x64xf32, #b>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  %2 = weft.fusion column (%y) : (tensor<?x64xf32, #weft.device<cuda:0, [m]>>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<?x64xf32, #weft.device<cuda:0, [m]>>):
+    %1 = weft.sum %a, dims = [0] : tensor<?x64xf32, #weft.device<cuda:0, [m]>>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  %3 = weft.fusion column (%z) : (tensor<100x?xf32, #weft.device<cuda:0, [2 * n]>>) -> tensor<?xf32, #weft.device<cuda:0, [2 * n]>> {
+  ^bb0(%a: tensor<100x?xf32, #weft.device<cuda:0, [2 * n]>>):
+    %1 = weft.sum %a, dims = [0] : tensor<100x?xf32, #weft.device<cuda:0, [2 * n]>>
+    weft.yield %1 : tensor<?xf32, #weft.device<cuda:0, [2 * n]>>
+  }
+  weft.return %0, %2, %3 : tensor<64xf32, #gpu>, tensor<64xf32, #gpu>, tensor<?xf32, #weft.device<cuda:0, [2 * n]>>
+}
+
+// CHECK-LABEL: weft.func @dynamic_scans
+// CHECK: schedule = #weft.schedule<scan, threads = 256, vector = 4, lanes = 256, tasks = ceildiv(64 * n + 64, 4096), grain = 1, scratch = 64>
+// CHECK: schedule = #weft.schedule<scan, threads = 128, vector = 1, lanes = 1, block = 128, tasks = ceildiv(n + 127, 128), grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<scan, threads = 128, vector = 4, lanes = 32, tasks = ceildiv(64 * m + 64, 4096), grain = 1, scratch = 0>
+weft.func @dynamic_scans(%x: tensor<64x?xf32, #b>, %y: tensor<64x?xf32, #weft.device<cuda:0, [m]>>)
+    -> (tensor<64x?xf32, #b>, tensor<64x?xf32, #b>, tensor<64x?xf32, #weft.device<cuda:0, [m]>>)
+    attributes {weft.symbols = [#weft.symbol<"n", 0, 5000>, #weft.symbol<"m", 0, 1000>]} {
+  %0 = weft.fusion scan (%x) : (tensor<64x?xf32, #b>) -> tensor<64x?xf32, #b> {
+  ^bb0(%a: tensor<64x?xf32, #b>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x?xf32, #b>
+    weft.yield %1 : tensor<64x?xf32, #b>
+  }
+  %2 = weft.fusion scan (%x) : (tensor<64x?xf32, #b>) -> tensor<64x?xf32, #b> {
+  ^bb0(%a: tensor<64x?xf32, #b>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<64x?xf32, #b>
+    weft.yield %1 : tensor<64x?xf32, #b>
+  }
+  %3 = weft.fusion scan (%y) : (tensor<64x?xf32, #weft.device<cuda:0, [m]>>) -> tensor<64x?xf32, #weft.device<cuda:0, [m]>> {
+  ^bb0(%a: tensor<64x?xf32, #weft.device<cuda:0, [m]>>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<64x?xf32, #weft.device<cuda:0, [m]>>
+    weft.yield %1 : tensor<64x?xf32, #weft.device<cuda:0, [m]>>
+  }
+  weft.return %0, %2, %3 : tensor<64x?xf32, #b>, tensor<64x?xf32, #b>, tensor<64x?xf32, #weft.device<cuda:0, [m]>>
 }
 
 // A number in f64, of which there is only one, leaves f32 columns their vectors of four.

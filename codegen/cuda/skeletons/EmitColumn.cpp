@@ -16,6 +16,10 @@
 // The number of rows alone determines r, and with it the order of a reduction. Each level of dependent
 // reductions takes one pass over the rows. Results of the domain's shape are stored in the last pass.
 //
+// If only the call knows the number of rows, the kernel looks up the r that belongs to it: the threads of a
+// block then share fewer or more columns, and the bits are those of a kernel that knows the number. If rows
+// or columns are dynamic, blocks take turns at the columns.
+//
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/skeletons/CudaSkeletons.h"
 #include "codegen/cuda/skeletons/TeamMapping.h"
@@ -34,15 +38,21 @@ class BlockColumnEmitter {
 public:
   explicit BlockColumnEmitter(KernelBuilder &kernel)
       : kernel(kernel), fusion(kernel.fusion), schedule(*fusion.getSchedule()),
-        shape(ir::columnShape(fusion)), rows(shape.rows.asNumber()), inner(shape.inner.asNumber()),
-        lanes(schedule.getVector()), block(schedule.number(ir::ScheduleField::block)),
-        shares(schedule.number(ir::ScheduleField::rows)),
+        shape(ir::columnShape(fusion)), isDynamic(!shape.rows.isNumber()),
+        rows(shape.rows.number().value_or(0)), lanes(schedule.getVector()),
+        block(schedule.number(ir::ScheduleField::block)), shares(schedule.number(ir::ScheduleField::rows)),
         threads(schedule.number(ir::ScheduleField::threads)), body(fusion, shape, lanes) {}
 
   Status prepare();
   void emitTask(Value task);
 
 private:
+  /// The turns of a block at the columns of a call whose rows or columns only the call knows.
+  void emitTurns(Value task);
+  /// Block `number` of the columns of one outer index.
+  void emitBlock(Value outer, Value number);
+  /// Emits code for the calls whose threads share columns by more than `half`.
+  void ifShared(int64_t half, llvm::function_ref<void()> body);
   void emitPass(unsigned pass);
   /// One row: adds its elements to `states`, and stores results in the last pass.
   void step(unsigned pass, Value row, MutableArrayRef<Reducer::State> states);
@@ -51,7 +61,7 @@ private:
   /// A state of `count` rows, which is a constant then.
   Reducer::State withCount(Reducer &reducer, Reducer::State state, int64_t count);
   /// Whether all threads have as many rows.
-  bool isEven() const { return rows % shares == 0; }
+  bool isEven() const { return !isDynamic && rows % shares == 0; }
   /// A value of a state in shared memory, which has one for each thread.
   void storeShared(Value buffer, Value thread, Value value);
   Value loadShared(Value buffer, Value thread, Type type);
@@ -61,9 +71,12 @@ private:
   ir::FusionOp fusion;
   ir::ScheduleAttr schedule;
   ir::ColumnShape shape;
-  int64_t rows, inner;
+  bool isDynamic;          ///< whether only the call knows the number of rows
+  int64_t rows;            ///< 0 if it is dynamic
   int64_t lanes, block;    ///< columns of a thread, and of a task
-  int64_t shares, threads; ///< threads that share columns, and of a block
+  int64_t shares, threads; ///< threads that share columns (at most, if dynamic), and of a block
+  Value sharesOfCall;      ///< of a dynamic number of rows
+  Value across;            ///< the vectors that a block has beside each other
   ColumnBody body;
   SmallVector<Reducer> reducers;
   SmallVector<unsigned> passOf; ///< of each reducer
@@ -81,7 +94,7 @@ Status BlockColumnEmitter::prepare() {
   for (Operation &op : fusion.getBody().front().without_terminator())
     if (ir::isReductionOp(&op)) {
       reducers.emplace_back(kernel, &op);
-      reducers.back().combinesEmpty = rows < shares;
+      reducers.back().combinesEmpty = isDynamic || rows < shares;
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
   return body.graph.expand();
@@ -139,18 +152,26 @@ Reducer::State BlockColumnEmitter::combineShares(Reducer &reducer, Reducer::Stat
     kernel.mapping.barrier(kernel);
   usesShared = true;
   store(own);
-  const int64_t across = threads / shares;
   int64_t count = rows / shares;
-  for (int64_t half = shares / 2; half > 0; half /= 2, count *= 2) {
-    kernel.mapping.barrier(kernel);
-    Value isLower = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, share, kernel.index(half));
-    kernel.ifThen(isLower, [&] {
-      Reducer::State lower = load(thread, count);
-      store(reducer.combine(lower, load(kernel.addIndex(thread, half * across), count)));
+  for (int64_t half = shares / 2; half > 0; half /= 2, count *= 2)
+    ifShared(half, [&] {
+      kernel.mapping.barrier(kernel);
+      Value isLower = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, share, kernel.index(half));
+      kernel.ifThen(isLower, [&] {
+        Reducer::State lower = load(thread, count);
+        Value upper = kernel.add(thread, kernel.mul(across, half));
+        store(reducer.combine(lower, load(upper, count)));
+      });
     });
-  }
   kernel.mapping.barrier(kernel);
-  return load(kernel.create<arith::RemUIOp>(thread, kernel.index(across)), rows);
+  return load(kernel.create<arith::RemUIOp>(thread, across), rows);
+}
+
+void BlockColumnEmitter::ifShared(int64_t half, llvm::function_ref<void()> body) {
+  if (!isDynamic)
+    return body();
+  kernel.ifThen(kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, sharesOfCall, kernel.index(half)),
+                body);
 }
 
 Reducer::State BlockColumnEmitter::withCount(Reducer &reducer, Reducer::State state, int64_t count) {
@@ -208,14 +229,15 @@ void BlockColumnEmitter::emitPass(unsigned pass) {
     return states;
   };
   auto states =
-      unpack(kernel.forLoop(share, kernel.index(rows), shares, initial, [&](Value row, ValueRange values) {
-        SmallVector<Reducer::State> next = unpack(values);
-        step(pass, row, next);
-        SmallVector<Value> flat;
-        for (const Reducer::State &state : next)
-          llvm::append_range(flat, state);
-        return flat;
-      }));
+      unpack(kernel.forLoop(share, kernel.index(shape.rows), isDynamic ? sharesOfCall : kernel.index(shares),
+                            initial, [&](Value row, ValueRange values) {
+                              SmallVector<Reducer::State> next = unpack(values);
+                              step(pass, row, next);
+                              SmallVector<Value> flat;
+                              for (const Reducer::State &state : next)
+                                llvm::append_range(flat, state);
+                              return flat;
+                            }));
   for (auto [state, i] : llvm::zip(states, active)) {
     if (isEven())
       state = withCount(reducers[i], std::move(state), rows / shares);
@@ -225,27 +247,19 @@ void BlockColumnEmitter::emitPass(unsigned pass) {
   }
 }
 
-void BlockColumnEmitter::emitTask(Value task) {
+void BlockColumnEmitter::emitBlock(Value outer, Value number) {
   emitter = std::make_unique<BodyEmitter>(kernel, body.graph);
-  const auto &team = static_cast<const TeamMapping &>(kernel.mapping);
-  thread = team.member(kernel);
-  const int64_t across = threads / shares;
-  share =
-      shares == 1 ? kernel.index(0) : kernel.create<arith::DivUIOp>(thread, kernel.index(across)).getResult();
-  Value place =
-      shares == 1 ? thread : kernel.create<arith::RemUIOp>(thread, kernel.index(across)).getResult();
-  Value number = task;
-  if (shape.outer != 1) {
-    Value blocks = kernel.index(shape.blocks(block));
-    emitter->setVar(body.matrix, kernel.create<arith::DivUIOp>(task, blocks));
-    number = kernel.create<arith::RemUIOp>(task, blocks);
-  }
-  Value column = kernel.add(kernel.mul(number, block), kernel.mul(place, lanes));
+  share = shares == 1 ? kernel.index(0) : kernel.create<arith::DivUIOp>(thread, across).getResult();
+  Value place = shares == 1 ? thread : kernel.create<arith::RemUIOp>(thread, across).getResult();
+  if (outer)
+    emitter->setVar(body.matrix, outer);
+  Value width = isDynamic ? kernel.mul(across, lanes) : kernel.index(block);
+  Value column = kernel.add(kernel.create<arith::MulIOp>(number, width), kernel.mul(place, lanes));
   valid = Value();
-  if (inner % block != 0) {
+  if (isDynamic || !ir::isMultipleOf(shape.inner, block)) {
     // The threads behind the last column read it, and do nothing with it.
-    valid = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, column, kernel.index(inner));
-    column = kernel.minimum(column, kernel.index(inner - lanes));
+    valid = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, column, kernel.index(shape.inner));
+    column = kernel.minimum(column, kernel.index(shape.inner - lanes));
   }
   emitter->setVar(body.column, column);
   for (unsigned pass = 0; pass <= lastPass; ++pass)
@@ -257,6 +271,43 @@ void BlockColumnEmitter::emitTask(Value task) {
     kernel.ifThen(stores, [&] { storeRoots(/*domainShaped=*/false); });
   }
   emitter.reset();
+}
+
+void BlockColumnEmitter::emitTurns(Value task) {
+  if (isDynamic) {
+    sharesOfCall = lookUp(kernel, ir::columnShares(), kernel.index(shape.rows), shares);
+    across = kernel.create<arith::DivUIOp>(kernel.index(threads), sharesOfCall);
+    Value left = kernel.create<arith::RemUIOp>(kernel.index(shape.rows), sharesOfCall);
+    Value isEvenCall = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, left, kernel.index(0));
+    for (Reducer &reducer : reducers)
+      reducer.hasEqualSides = isEvenCall;
+  }
+  Value width = isDynamic ? kernel.mul(across, lanes) : kernel.index(block);
+  // Rounded up, without a sum that may overflow.
+  Value inner = kernel.index(shape.inner);
+  Value rest = kernel.create<arith::RemUIOp>(inner, width),
+        whole = kernel.create<arith::DivUIOp>(inner, width);
+  Value hasRest = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, rest, kernel.index(0));
+  Value blocks = kernel.create<arith::SelectOp>(hasRest, kernel.addIndex(whole, 1), whole);
+  Value all = shape.outer == 1 ? blocks : kernel.mul(blocks, shape.outer);
+  // Before memory is written again, all have read the results of the turn before.
+  usesShared = true;
+  kernel.forLoop(task, all, kernel.index(schedule.getTasks()), [&](Value turn) {
+    if (shape.outer == 1)
+      return emitBlock(Value(), turn);
+    emitBlock(kernel.create<arith::DivUIOp>(turn, blocks), kernel.create<arith::RemUIOp>(turn, blocks));
+  });
+}
+
+void BlockColumnEmitter::emitTask(Value task) {
+  thread = static_cast<const TeamMapping &>(kernel.mapping).member(kernel);
+  across = kernel.index(threads / shares);
+  if (isDynamic || !shape.inner.isNumber())
+    return emitTurns(task);
+  if (shape.outer == 1)
+    return emitBlock(Value(), task);
+  Value blocks = kernel.index(shape.blocks(block));
+  emitBlock(kernel.create<arith::DivUIOp>(task, blocks), kernel.create<arith::RemUIOp>(task, blocks));
 }
 
 } // namespace

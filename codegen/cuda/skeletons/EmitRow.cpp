@@ -18,6 +18,11 @@
 // shared memory, where each thread finds those that it stored, without a barrier. All give the same bits.
 // Results of the domain's shape are stored in the last pass.
 //
+// If only the call knows the length, it is the same for all rows of the call: the kernel looks up the team
+// that belongs to it, and each pass is a loop. So the bits are those of a kernel that knows the length. A
+// block has as many rows at a time as such teams, and blocks take turns at them. The threads of a block meet
+// at barriers, so teams without a row have one without elements.
+//
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/skeletons/CudaSkeletons.h"
 #include "codegen/cuda/skeletons/TeamMapping.h"
@@ -61,7 +66,10 @@ private:
   using States = SmallVector<Reducer::State>;
 
   void emitRow();
+  /// The turns of a block at the rows of a call whose length only the call knows.
+  void emitTurns(Value task);
   void makeParts();
+  void addPart(RowBody &body, Value column, Value valid);
   void emitPass(unsigned pass);
   /// The states of the thread's vectors: in registers, or in a loop.
   States reduceHeld();
@@ -71,6 +79,8 @@ private:
   void findHeld();
   /// Stores a vector of each operand that this pass reads first, and takes those of others from there.
   void exchangeHeld(Part &part, unsigned pass);
+  /// Adds the elements of a part from `from` on, in steps, to the states. Stores results in the last pass.
+  States loopOver(Part &part, Value from, Value to, Value step, const States &initial, unsigned pass);
   /// Adds the elements of a part to the states of the active reducers.
   States accumulate(Part &part, ArrayRef<Reducer::State> states);
   Part &tail() { return parts.back(); }
@@ -80,7 +90,7 @@ private:
   void storeKept();
   void setResult(unsigned reducer, const Reducer::State &total);
   /// Whether the states of all threads have as many elements, so that their number is a constant.
-  bool isEven() const { return length % partials == 0; }
+  bool isEven() const { return !isDynamic && length % partials == 0; }
   Reducer::State withCount(unsigned reducer, Reducer::State state, int64_t count);
 
   KernelBuilder &kernel;
@@ -90,7 +100,10 @@ private:
   int64_t lanes, partials; ///< elements of a vector; of a vector of each thread of the team
   RowBody vectors, scalars;
   int64_t length = 0, vectorEnd = 0; ///< of a row, and of its vectors
-  bool isHeld = false;
+  bool isHeld = false, isDynamic = false;
+  /// Of a row whose length only the call knows, and of its vectors, 0 if the team has no row; its team;
+  /// whether the team has a row.
+  Value dynamicLength, dynamicEnd, teamSize, exists;
   SmallVector<Held> held; ///< in shared memory
   SmallVector<Reducer> reducers;
   SmallVector<unsigned> passOf; ///< of each reducer
@@ -102,7 +115,8 @@ private:
 };
 
 Status TeamRowEmitter::prepare() {
-  length = ir::rowLength(fusion).asNumber();
+  isDynamic = !ir::rowLength(fusion).isNumber();
+  length = ir::rowLength(fusion).number().value_or(0);
   vectorEnd = length / lanes * lanes;
   isHeld = schedule.has(ir::ScheduleField::chunk);
   auto passes = ir::reductionPasses(fusion);
@@ -110,7 +124,7 @@ Status TeamRowEmitter::prepare() {
   for (Operation &op : fusion.getBody().front().without_terminator())
     if (ir::isReductionOp(&op)) {
       reducers.emplace_back(kernel, &op);
-      reducers.back().combinesEmpty = vectorEnd < partials;
+      reducers.back().combinesEmpty = isDynamic || vectorEnd < partials;
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
   Status status = vectors.graph.expand();
@@ -163,18 +177,24 @@ void TeamRowEmitter::exchangeHeld(Part &part, unsigned pass) {
 // The parts of a row
 //===----------------------------------------------------------------------===//
 
+void TeamRowEmitter::addPart(RowBody &body, Value column, Value valid) {
+  Part &part = parts.emplace_back();
+  part.body = &body;
+  part.emitter = std::make_unique<BodyEmitter>(kernel, body.graph);
+  part.column = column;
+  part.valid = valid;
+  part.emitter->setVar(body.row, row);
+  if (column)
+    part.emitter->setVar(body.column, column);
+}
+
 void TeamRowEmitter::makeParts() {
   parts.clear();
-  auto addPart = [&](RowBody &body, Value column, Value valid) {
-    Part &part = parts.emplace_back();
-    part.body = &body;
-    part.emitter = std::make_unique<BodyEmitter>(kernel, body.graph);
-    part.column = column;
-    part.valid = valid;
-    part.emitter->setVar(body.row, row);
-    if (column)
-      part.emitter->setVar(body.column, column);
-  };
+  if (isDynamic) {
+    addPart(vectors, Value(), Value());
+    addPart(scalars, Value(), Value());
+    return;
+  }
   auto isBelow = [&](Value at, int64_t end) -> Value {
     return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, at, kernel.index(end));
   };
@@ -256,10 +276,14 @@ TeamRowEmitter::States TeamRowEmitter::reduceHeld() {
   return states;
 }
 
-TeamRowEmitter::States TeamRowEmitter::reduceInLoop(unsigned pass) {
-  SmallVector<Value> initial;
-  for (unsigned i : active)
-    llvm::append_range(initial, reducers[i].identity(lanes));
+TeamRowEmitter::States TeamRowEmitter::loopOver(Part &part, Value from, Value to, Value step,
+                                                const States &initial, unsigned pass) {
+  auto flatten = [](const States &states) {
+    SmallVector<Value> flat;
+    for (const Reducer::State &state : states)
+      llvm::append_range(flat, state);
+    return flat;
+  };
   auto unpack = [&](ValueRange values) {
     States states;
     size_t at = 0;
@@ -269,22 +293,28 @@ TeamRowEmitter::States TeamRowEmitter::reduceInLoop(unsigned pass) {
     }
     return states;
   };
+  return unpack(kernel.forLoop(from, to, step, flatten(initial), [&](Value column, ValueRange values) {
+    part.column = column;
+    part.emitter->setVar(part.body->column, column);
+    if (part.body == &vectors)
+      exchangeHeld(part, pass);
+    States next = accumulate(part, unpack(values));
+    if (pass == lastPass)
+      storePart(part);
+    return flatten(next);
+  }));
+}
+
+TeamRowEmitter::States TeamRowEmitter::reduceInLoop(unsigned pass) {
+  States initial;
+  for (unsigned i : active)
+    initial.push_back(reducers[i].identity(lanes));
+  Value from = kernel.mul(member, lanes);
+  if (isDynamic)
+    return loopOver(parts.front(), from, dynamicEnd, kernel.mul(teamSize, lanes), initial, pass);
   if (vectorEnd == 0)
-    return unpack(initial);
-  Part &part = parts.front();
-  return unpack(kernel.forLoop(kernel.mul(member, lanes), kernel.index(vectorEnd), partials, initial,
-                               [&](Value column, ValueRange values) {
-                                 part.column = column;
-                                 part.emitter->setVar(vectors.column, column);
-                                 exchangeHeld(part, pass);
-                                 States next = accumulate(part, unpack(values));
-                                 if (pass == lastPass)
-                                   storePart(part);
-                                 SmallVector<Value> flat;
-                                 for (const Reducer::State &state : next)
-                                   llvm::append_range(flat, state);
-                                 return flat;
-                               }));
+    return initial;
+  return loopOver(parts.front(), from, kernel.index(vectorEnd), kernel.index(partials), initial, pass);
 }
 
 void TeamRowEmitter::setResult(unsigned reducer, const Reducer::State &total) {
@@ -309,15 +339,20 @@ void TeamRowEmitter::emitPass(unsigned pass) {
       return reducers[i].combine(a, b);
     });
   }
-  if (hasTail)
+  if (isDynamic)
+    states = loopOver(tail(), kernel.add(dynamicEnd, member), dynamicLength, teamSize, states, pass);
+  else if (hasTail)
     states = accumulate(tail(), states);
   // A result that is stored in this pass was computed without the pass's own reductions.
-  if (pass == lastPass)
+  if (pass == lastPass && !isDynamic)
     for (Part &part : parts)
       if (isHeld || part.body != &vectors)
         storePart(part);
-  for (auto [state, i] : llvm::zip(states, active))
-    setResult(i, reducers[i].fold(state));
+  for (auto [state, i] : llvm::zip(states, active)) {
+    Reducer &reducer = reducers[i];
+    auto combine = [&](const Reducer::State &a, const Reducer::State &b) { return reducer.combine(a, b); };
+    setResult(i, isDynamic ? team.reduceBySize(kernel, state, teamSize, combine) : reducer.fold(state));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,8 +382,10 @@ void TeamRowEmitter::storePart(Part &part) {
 void TeamRowEmitter::storeKept() {
   if (llvm::all_of(scalars.ofDomain, [](bool ofDomain) { return ofDomain; }))
     return;
-  Value isFirst = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, member, kernel.index(0));
-  kernel.ifThen(isFirst, [&] {
+  Value stores = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, member, kernel.index(0));
+  if (exists)
+    stores = kernel.create<arith::AndIOp>(stores, exists);
+  kernel.ifThen(stores, [&] {
     SmallVector<Value> values;
     for (auto [i, root] : llvm::enumerate(scalars.roots))
       values.push_back(scalars.ofDomain[i] ? Value() : ofRow->emit(root));
@@ -373,7 +410,39 @@ void TeamRowEmitter::emitRow() {
   ofRow.reset();
 }
 
+void TeamRowEmitter::emitTurns(Value task) {
+  const int64_t largest = schedule.number(ir::ScheduleField::lanes);
+  Value lengthOfCall = kernel.index(ir::rowLength(fusion)), rows = kernel.index(scalars.rows);
+  teamSize = lookUp(kernel, ir::rowTeams(), lengthOfCall, largest);
+  Value thread = threadOf(kernel, team.threads());
+  member = kernel.create<arith::RemUIOp>(thread, teamSize);
+  Value number = kernel.create<arith::DivUIOp>(thread, teamSize);
+  Value teams = kernel.create<arith::DivUIOp>(kernel.index(team.threads()), teamSize);
+  Value isWide =
+      kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, teamSize, kernel.index(ir::warpThreads));
+  Value rest = kernel.create<arith::RemUIOp>(lengthOfCall, kernel.index(lanes));
+  Value endOfCall = kernel.create<arith::SubIOp>(lengthOfCall, rest);
+  Value left = kernel.create<arith::RemUIOp>(lengthOfCall, kernel.mul(teamSize, lanes));
+  Value isEvenCall = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, left, kernel.index(0));
+  for (Reducer &reducer : reducers)
+    reducer.hasEqualSides = isEvenCall;
+  Value from = kernel.create<arith::MulIOp>(task, teams), step = kernel.mul(teams, schedule.getTasks());
+  kernel.forLoop(from, rows, step, [&](Value first) {
+    // Before the warps of a team exchange states, all have read those of the rows before.
+    if (largest > ir::warpThreads)
+      kernel.ifThen(isWide, [&] { team.barrier(kernel); });
+    Value own = kernel.add(first, number), none = kernel.index(0);
+    exists = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, own, rows);
+    row = kernel.minimum(own, kernel.index(scalars.rows - 1));
+    dynamicLength = kernel.create<arith::SelectOp>(exists, lengthOfCall, none);
+    dynamicEnd = kernel.create<arith::SelectOp>(exists, endOfCall, none);
+    emitRow();
+  });
+}
+
 void TeamRowEmitter::emitTask(Value task) {
+  if (isDynamic)
+    return emitTurns(task);
   member = team.member(kernel);
   row = kernel.add(kernel.mul(task, team.teams()), team.teamInBlock(kernel));
   const ir::Size rows = scalars.rows;

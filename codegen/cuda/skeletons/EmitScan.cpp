@@ -12,6 +12,9 @@
 //   A thread scans its vector; the threads of a warp scan their totals by shifts of 1, 2, 4, 8 and 16
 //   threads; the totals of warps meet in shared memory; and the total of a chunk is carried to the next. The
 //   length of the line alone determines the vector and the team, and so the order of the arithmetic.
+//   If only the call knows the length, the kernel looks them up when it runs: it has code for both vectors,
+//   and the warps of a block have lines of their own, or one line together. So the bits are those of a kernel
+//   that knows the length. Blocks take turns at the lines.
 // - inner > 1: neighbouring threads have neighbouring vectors of columns, and run along them.
 //
 //===----------------------------------------------------------------------===//
@@ -29,17 +32,22 @@ namespace {
 
 class TeamScanEmitter {
 public:
-  TeamScanEmitter(KernelBuilder &kernel, const ir::ScanShape &shape)
+  TeamScanEmitter(KernelBuilder &kernel, const ir::ScanShape &shape, int64_t lanes)
       : kernel(kernel), team(static_cast<const TeamMapping &>(kernel.mapping)), shape(shape),
-        schedule(*kernel.fusion.getSchedule()), lanes(schedule.getVector()), extent(shape.extent.asNumber()),
+        schedule(*kernel.fusion.getSchedule()), lanes(lanes), isDynamic(!shape.extent.isNumber()),
+        largest(schedule.number(ir::ScheduleField::lanes)),
         body(kernel.fusion, shape, shape.inner == 1, lanes), emitter(kernel, body.graph) {}
 
   void emitLines(Value task);
+  /// The turns of a block at the lines of a call whose length only the call knows.
+  void emitTurns(Value task);
   void emitColumns(Value task);
 
 private:
   using Pair = std::pair<Value, Value>;
   void emitLine();
+  /// Block `number` of the columns of one outer index.
+  void emitBlock(Value outer, Value number);
   /// One chunk of a line, from `start` on in the order of the scan. Returns the carry to the next.
   Value emitChunk(Value start, Value carry);
   /// What the thread's `own` total is combined to with those of the threads before it, without itself, and
@@ -53,8 +61,12 @@ private:
   const TeamMapping &team;
   ir::ScanShape shape;
   ir::ScheduleAttr schedule;
-  int64_t lanes, extent;
+  int64_t lanes;
+  bool isDynamic;       ///< whether only the call knows the length of a line
+  int64_t largest;      ///< the threads of a team; the most, if only the call knows them
   Value member, totals; ///< the thread's number in its team; those of warps, in shared memory
+  Value size, isWide;   ///< of a call: the threads of its teams, and whether these are several warps
+  Value exists;         ///< of a call: whether the team has a line
 
 public:
   ScanBody body;
@@ -74,7 +86,7 @@ void TeamScanEmitter::finish(Value value, Value valid) {
 //===----------------------------------------------------------------------===//
 
 TeamScanEmitter::Pair TeamScanEmitter::scanWarps(Value own) {
-  const int64_t warps = schedule.number(ir::ScheduleField::lanes) / ir::warpThreads;
+  const int64_t warps = largest / ir::warpThreads;
   Value warp = kernel.create<arith::DivUIOp>(member, kernel.index(ir::warpThreads));
   Value lane = kernel.create<arith::RemUIOp>(member, kernel.index(ir::warpThreads));
   // Before they are written, all have read those of the chunk before.
@@ -95,8 +107,7 @@ TeamScanEmitter::Pair TeamScanEmitter::scanWarps(Value own) {
 }
 
 TeamScanEmitter::Pair TeamScanEmitter::scanTeam(Value own) {
-  const int64_t threads = schedule.number(ir::ScheduleField::lanes);
-  Value lane = threads > ir::warpThreads
+  Value lane = largest > ir::warpThreads
                    ? kernel.create<arith::RemUIOp>(member, kernel.index(ir::warpThreads)).getResult()
                    : member;
   auto isFrom = [&](int64_t number) -> Value {
@@ -109,22 +120,39 @@ TeamScanEmitter::Pair TeamScanEmitter::scanTeam(Value own) {
   }
   Value before =
       kernel.create<arith::SelectOp>(isFrom(1), team.earlier(kernel, sum, 1), body.identity(kernel, 1));
-  if (threads == ir::warpThreads)
+  if (largest == ir::warpThreads)
     return {before, team.ofLast(kernel, sum)};
-  auto [beforeWarp, all] = scanWarps(sum);
-  return {body.combine(kernel, beforeWarp, before), all};
+  auto ofWarps = [&]() -> Pair {
+    auto [beforeWarp, all] = scanWarps(sum);
+    return {body.combine(kernel, beforeWarp, before), all};
+  };
+  if (!isDynamic)
+    return ofWarps();
+  auto branch = kernel.create<scf::IfOp>(TypeRange{sum.getType(), sum.getType()}, isWide, /*withElse=*/true);
+  auto fill = [&](Block *block, llvm::function_ref<Pair()> content) {
+    kernel.pushScope(branch);
+    kernel.builder.setInsertionPointToStart(block);
+    auto [first, second] = content();
+    kernel.create<scf::YieldOp>(ValueRange{first, second});
+    kernel.popScope();
+  };
+  fill(branch.thenBlock(), ofWarps);
+  fill(branch.elseBlock(), [&]() -> Pair { return {before, team.ofLast(kernel, sum)}; });
+  kernel.builder.setInsertionPointAfter(branch);
+  return {branch.getResult(0), branch.getResult(1)};
 }
 
 Value TeamScanEmitter::emitChunk(Value start, Value carry) {
-  const int64_t chunk = schedule.number(ir::ScheduleField::lanes) * lanes;
   Value at = kernel.add(start, kernel.mul(member, lanes)), valid;
-  if (extent % chunk != 0) {
+  if (isDynamic || !ir::isMultipleOf(shape.extent, largest * lanes)) {
     // The threads behind the end read the last vector, and scan identities.
-    valid = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, at, kernel.index(extent));
-    at = kernel.minimum(at, kernel.index(extent - lanes));
+    valid = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, at, kernel.index(shape.extent));
+    at = kernel.minimum(at, kernel.index(shape.extent - lanes));
   }
+  if (exists)
+    valid = kernel.create<arith::AndIOp>(valid, exists);
   if (body.reverse)
-    at = kernel.create<arith::SubIOp>(kernel.index(extent - lanes), at);
+    at = kernel.create<arith::SubIOp>(kernel.index(shape.extent - lanes), at);
   emitter.setVar(body.step, at);
   Value elements = body.elementOf(kernel, emitter);
   if (valid)
@@ -156,71 +184,119 @@ Value TeamScanEmitter::emitChunk(Value start, Value carry) {
 }
 
 void TeamScanEmitter::emitLine() {
-  const int64_t chunk = schedule.number(ir::ScheduleField::lanes) * lanes;
-  const auto end = static_cast<int64_t>(llvm::alignTo(extent, chunk));
   emitter.setVar(body.column, kernel.index(0));
-  kernel.forLoop(
-      kernel.index(0), kernel.index(end), chunk, body.identity(kernel, 1),
-      [&](Value start, ValueRange carry) { return SmallVector<Value>{emitChunk(start, carry[0])}; });
+  auto emit = [&](Value start, ValueRange carry) { return SmallVector<Value>{emitChunk(start, carry[0])}; };
+  Value identity = body.identity(kernel, 1);
+  if (isDynamic) {
+    kernel.forLoop(kernel.index(0), kernel.index(shape.extent), kernel.mul(size, lanes), identity, emit);
+    return;
+  }
+  const int64_t chunk = largest * lanes;
+  const auto end = static_cast<int64_t>(llvm::alignTo(shape.extent.asNumber(), chunk));
+  kernel.forLoop(kernel.index(0), kernel.index(end), chunk, identity, emit);
+}
+
+void TeamScanEmitter::emitTurns(Value task) {
+  Value extent = kernel.index(shape.extent), outer = kernel.index(shape.outer);
+  // A block has one team of several warps, or as many warps as it has.
+  size = lookUp(kernel, ir::scanTeams(), extent, largest);
+  isWide = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, size, kernel.index(ir::warpThreads));
+  Value thread = threadOf(kernel, team.threads());
+  member = kernel.create<arith::RemUIOp>(thread, size);
+  Value number = kernel.create<arith::DivUIOp>(thread, size);
+  Value teams = kernel.create<arith::DivUIOp>(kernel.index(team.threads()), size);
+  Value from = kernel.create<arith::MulIOp>(task, teams), step = kernel.mul(teams, schedule.getTasks());
+  kernel.forLoop(from, outer, step, [&](Value first) {
+    Value own = kernel.add(first, number);
+    exists = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, own, outer);
+    emitter.setVar(body.outer, kernel.minimum(own, kernel.index(shape.outer - 1)));
+    emitLine();
+  });
 }
 
 void TeamScanEmitter::emitLines(Value task) {
-  const int64_t threads = schedule.number(ir::ScheduleField::lanes);
+  if (largest > ir::warpThreads)
+    totals = team.scratch(kernel, 0, largest / ir::warpThreads, KernelBuilder::memoryType(body.accumulator));
+  if (isDynamic)
+    return emitTurns(task);
   member = team.member(kernel);
-  if (threads > ir::warpThreads)
-    totals = team.scratch(kernel, 0, threads / ir::warpThreads, KernelBuilder::memoryType(body.accumulator));
   Value line = kernel.add(kernel.mul(task, team.teams()), team.teamInBlock(kernel));
   emitter.setVar(body.outer, line);
   if (ir::isMultipleOf(shape.outer, team.teams()))
     return emitLine();
-  Value exists = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, line, kernel.index(shape.outer));
-  kernel.ifThen(exists, [&] { emitLine(); });
+  Value isLine = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, line, kernel.index(shape.outer));
+  kernel.ifThen(isLine, [&] { emitLine(); });
 }
 
 //===----------------------------------------------------------------------===//
 // Columns
 //===----------------------------------------------------------------------===//
 
-void TeamScanEmitter::emitColumns(Value task) {
-  const int64_t block = schedule.number(ir::ScheduleField::block), inner = shape.inner.asNumber();
-  Value number = task, blocks = kernel.index(shape.blocks(block));
-  if (shape.outer != 1) {
-    emitter.setVar(body.outer, kernel.create<arith::DivUIOp>(task, blocks));
-    number = kernel.create<arith::RemUIOp>(task, blocks);
-  }
+void TeamScanEmitter::emitBlock(Value outer, Value number) {
+  const int64_t block = schedule.number(ir::ScheduleField::block);
+  if (outer)
+    emitter.setVar(body.outer, outer);
   // A team is one thread, so the number of its team is that of the thread.
   Value column = kernel.add(kernel.mul(number, block), kernel.mul(team.teamInBlock(kernel), lanes));
   auto scan = [&] {
     emitter.setVar(body.column, column);
-    kernel.forLoop(kernel.index(0), kernel.index(extent), 1, body.identity(kernel, lanes),
+    kernel.forLoop(kernel.index(0), kernel.index(shape.extent), 1, body.identity(kernel, lanes),
                    [&](Value i, ValueRange state) {
-                     Value at = body.reverse
-                                    ? kernel.create<arith::SubIOp>(kernel.index(extent - 1), i).getResult()
-                                    : i;
+                     Value at =
+                         body.reverse
+                             ? kernel.create<arith::SubIOp>(kernel.index(shape.extent - 1), i).getResult()
+                             : i;
                      emitter.setVar(body.step, at);
                      Value next = body.combine(kernel, state[0], body.elementOf(kernel, emitter));
                      finish(body.exclusive ? Value(state[0]) : next, Value());
                      return SmallVector<Value>{next};
                    });
   };
-  if (inner % block == 0)
+  if (ir::isMultipleOf(shape.inner, block))
     return scan();
-  Value valid = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, column, kernel.index(inner));
+  Value valid = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, column, kernel.index(shape.inner));
   kernel.ifThen(valid, scan);
+}
+
+void TeamScanEmitter::emitColumns(Value task) {
+  Value blocks = kernel.index(shape.blocks(schedule.number(ir::ScheduleField::block)));
+  auto emitOne = [&](Value number) {
+    if (shape.outer == 1)
+      return emitBlock(Value(), number);
+    emitBlock(kernel.create<arith::DivUIOp>(number, blocks), kernel.create<arith::RemUIOp>(number, blocks));
+  };
+  if (shape.outer.isNumber() && shape.inner.isNumber())
+    return emitOne(task);
+  // There may be more tasks than blocks.
+  Value all = shape.outer == 1 ? blocks : kernel.mul(blocks, shape.outer);
+  kernel.ifThen(kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, task, all), [&] { emitOne(task); });
 }
 
 } // namespace
 
 Status detail::emitTeamScan(KernelBuilder &kernel) {
   const ir::ScanShape shape = ir::scanShape(kernel.fusion);
-  TeamScanEmitter scan(kernel, shape);
-  if (!scan.body.status.ok())
-    return scan.body.status;
+  const int64_t vector = kernel.fusion.getSchedule()->getVector();
+  TeamScanEmitter vectors(kernel, shape, vector);
+  if (!vectors.body.status.ok())
+    return vectors.body.status;
+  if (shape.inner != 1 || shape.extent.isNumber() || ir::isMultipleOf(shape.extent, vector)) {
+    kernel.forTasks([&](Value task) {
+      if (shape.inner == 1)
+        vectors.emitLines(task);
+      else
+        vectors.emitColumns(task);
+    });
+    return {};
+  }
+  // Lines whose length only the call knows have vectors if it is a whole number of them.
+  TeamScanEmitter scalars(kernel, shape, 1);
+  if (!scalars.body.status.ok())
+    return scalars.body.status;
   kernel.forTasks([&](Value task) {
-    if (shape.inner == 1)
-      scan.emitLines(task);
-    else
-      scan.emitColumns(task);
+    Value rest = kernel.create<arith::RemUIOp>(kernel.index(shape.extent), kernel.index(vector));
+    Value isWhole = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, kernel.index(0));
+    kernel.ifThen(isWhole, [&] { vectors.emitLines(task); }, [&] { scalars.emitLines(task); });
   });
   return {};
 }

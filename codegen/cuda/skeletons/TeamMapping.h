@@ -8,8 +8,12 @@
 #define WEFT_CODEGEN_CUDA_SKELETONS_TEAMMAPPING_H
 
 #include "codegen/cuda/skeletons/CudaMapping.h"
+#include "ir/CudaReductions.h"
 
 namespace weft::codegen {
+
+/// The number that a table has for a length that only the call knows, which is `most` at most.
+mlir::Value lookUp(KernelBuilder &kernel, ir::ThreadTable table, mlir::Value length, int64_t most);
 
 /// The mapping of reductions: a task is a block's, whose threads form teams. A team is the whole block, or a
 /// warp, or 2, 4, 8 or 16 neighbouring threads of a warp. The workers of `Mapping` are the threads of a team.
@@ -25,6 +29,9 @@ public:
   /// whose states meet in shared memory. Each call has memory of its own there, so that none waits before it
   /// writes.
   State reduce(KernelBuilder &kernel, State partial, Combine combine) const override;
+  /// The same for teams of a size that only the call knows: of a power of two threads, up to the mapping's
+  /// own team. All threads of the block call it, because several warps meet at its barrier.
+  State reduceBySize(KernelBuilder &kernel, State partial, mlir::Value size, Combine combine) const;
   /// The same for the lanes of the thread alone.
   State reduceLanes(KernelBuilder &kernel, State partial, Combine combine) const;
   /// Shared memory.
@@ -39,10 +46,17 @@ public:
   /// A value that the last thread of the team in this warp has.
   mlir::Value ofLast(KernelBuilder &kernel, mlir::Value value) const;
   int64_t teams() const { return ownThreads / team; }
+  int64_t threads() const { return ownThreads; }
 
 private:
   /// Combines the states of neighbouring threads, `group` of one warp, by halves. Each gets the result.
   State reduceGroup(KernelBuilder &kernel, State own, int64_t group, Combine combine) const;
+  /// The same for groups of a size that only the call knows, `most` at most.
+  State reduceGroupBySize(KernelBuilder &kernel, State own, mlir::Value group, int64_t most,
+                          Combine combine) const;
+  /// Shared memory for each value of a state, of `count` warps, that no other call has.
+  llvm::SmallVector<mlir::Value> exchangeBuffers(KernelBuilder &kernel, const State &own,
+                                                 int64_t count) const;
 
   int64_t ownThreads, team;
   mutable int64_t usedScratch = 0; ///< by the calls of reduce()

@@ -47,10 +47,8 @@ public:
   const CheckCounts &counts() const { return counted; }
 
 private:
-  /// `mayDiffer` gets which results may have other bits than if their sizes were numbers; nothing if no
-  /// kernel is the fallback.
   Expected<llvm::SmallVector<ir::Literal>> run(mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs,
-                                               uint64_t seed, std::vector<bool> *mayDiffer = nullptr);
+                                               uint64_t seed);
   Status compare(const CudaProgram &program, llvm::ArrayRef<ir::Literal> found,
                  llvm::ArrayRef<ir::Literal> expected);
   /// Checks a program whose sizes are numbers; `compiled` is what runs on the engine.
