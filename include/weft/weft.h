@@ -407,7 +407,8 @@ typedef struct weft_allocator {
 
 /** Sets it, for the whole process; NULL brings the system back. The runtime asks for segments of 2 MiB and
    more and divides them itself. Only before the first memory was reserved, and again once none is: otherwise
-   an error. */
+   an error. Its functions may run inside any call that allocates, waits or frees, on any thread, and must not
+   call this interface. */
 WEFT_C_API weft_status weft_set_allocator(const weft_allocator *allocator);
 
 /*===-- Threads -------------------------------------------------------------===*/
