@@ -8,6 +8,7 @@
 #define WEFT_TEST_CUDASIM_ACCESS_H
 
 #include "Shadow.h"
+#include "Traffic.h"
 
 namespace weft::cudasim {
 
@@ -30,6 +31,8 @@ inline std::byte *locateGlobal(Warp &warp, uint32_t lane, uint64_t address, uint
   if (!found) [[unlikely]]
     raiseAccess(warp, warp.block->memory->isFreed(address) ? FaultKind::useAfterFree : FaultKind::outOfBounds,
                 lane, Space::global, address, bytes, access);
+  if (warp.block->traffic) [[unlikely]]
+    warp.block->traffic->touchGlobal(address, bytes, access);
   if (warp.block->globalShadow) [[unlikely]]
     if (!warp.block->globalShadow->touch(warp, lane, address, bytes, access)) [[unlikely]]
       return poison.data();
@@ -47,6 +50,8 @@ inline std::byte *locateShared(Warp &warp, uint32_t lane, uint64_t address, uint
     raiseAccess(warp, FaultKind::outOfBounds, lane, Space::shared, address, bytes, access);
   if (block.shadow) [[unlikely]]
     block.shadow->touch(warp, lane, uint32_t(address), bytes, access);
+  if (block.traffic) [[unlikely]]
+    block.traffic->touchShared(address, bytes);
   return block.shared + address;
 }
 

@@ -219,8 +219,33 @@ struct LaunchOptions {
   Order order = Order::forward;
   uint64_t seed = 0; ///< of the shuffled order
   bool race = false; ///< whether to look for races and for shared memory that is read before it is written
+  /// Whether to count what the launch moves.
+  bool counts = false;
+  /// If not 0, only so many blocks run, those at the start and at the end of the grid: enough to count what a
+  /// large launch moves for each block.
+  uint64_t mostBlocks = 0;
   /// Instructions of warps that the launch may execute. An instruction takes some 20 to 40 ns.
   uint64_t budget = uint64_t(1) << 30;
+};
+
+/// What the warps of a launch read or wrote in global memory. A request is an instruction of a warp.
+struct GlobalTraffic {
+  uint64_t requests = 0;
+  uint64_t sectors = 0;      ///< of 32 bytes, that the requests move, each for itself
+  uint64_t leastSectors = 0; ///< the same if the bytes of each request were one line of memory
+  uint64_t uniqueBytes = 0;  ///< of all requests together
+};
+
+/// The same for shared memory. A wavefront gives one word of each of 32 banks.
+struct SharedTraffic {
+  uint64_t requests = 0, wavefronts = 0;
+  uint64_t leastWavefronts = 0; ///< without conflicts of banks
+};
+
+/// What a launch moved; atomic operations are stores. Constants, parameters and local memory are left out.
+struct Traffic {
+  GlobalTraffic loads, stores;
+  SharedTraffic shared;
 };
 
 struct LaunchResult {
@@ -229,6 +254,7 @@ struct LaunchResult {
   /// of the block wrote it and no barrier is between.
   std::optional<Fault> racyRead;
   uint64_t steps = 0; ///< instructions of warps
+  Traffic traffic;    ///< if it was counted
   bool ok() const { return !fault; }
 };
 

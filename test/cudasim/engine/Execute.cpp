@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Program.h"
 #include "Shadow.h"
+#include "Traffic.h"
 
 #include <algorithm>
 #include <numeric>
@@ -159,6 +160,8 @@ void run(Warp &warp, const Instruction *code) {
             "more than " + std::to_string(block.budget) + " steps");
     if (mask)
       instruction.run(warp, instruction, mask);
+    if (block.traffic) [[unlikely]]
+      block.traffic->finish();
   }
 }
 
@@ -208,6 +211,8 @@ struct Launcher {
     result.steps = block.steps;
     if (globalShadow)
       result.racyRead = globalShadow->racyRead();
+    if (traffic)
+      result.traffic = traffic->traffic();
     return result;
   }
 
@@ -234,6 +239,7 @@ private:
   std::vector<uint8_t> sharedValid;
   std::optional<Shadow> shadow;
   std::optional<GlobalShadow> globalShadow;
+  std::optional<TrafficCounter> traffic;
 };
 
 std::optional<std::string> Launcher::refuse(std::string_view name) {
@@ -290,6 +296,8 @@ void Launcher::prepare() {
     block.shadow = &shadow.emplace(uint32_t(sharedValid.size()));
     block.globalShadow = &globalShadow.emplace();
   }
+  if (options.counts)
+    block.traffic = &traffic.emplace();
   // Registers that nothing has written are NaN, or -1.
   registers.assign(count * kernel->registerBytes + 64, std::byte(0xFF));
   uint32_t stride = uint32_t(kernel->localValid.size());
@@ -439,6 +447,11 @@ void Launcher::runBlock(uint64_t number) {
 
 void Launcher::blocks() {
   uint64_t count = options.grid.count();
+  if (options.mostBlocks && options.mostBlocks < count) {
+    for (uint64_t k = 0; k < options.mostBlocks; ++k)
+      runBlock(k < (options.mostBlocks + 1) / 2 ? k : count - options.mostBlocks + k);
+    return;
+  }
   if (options.order != Order::shuffled) {
     for (uint64_t k = 0; k < count; ++k)
       runBlock(options.order == Order::reverse ? count - 1 - k : k);

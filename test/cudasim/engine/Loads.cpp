@@ -9,6 +9,8 @@
 #include "Access.h"
 #include "Lanes.h"
 
+#include <utility>
+
 namespace weft::cudasim {
 
 void raiseAccess(const Warp &warp, FaultKind kind, uint32_t lane, Space space, uint64_t address,
@@ -27,8 +29,15 @@ std::byte *locateGeneric(Warp &warp, uint32_t lane, Space space, uint64_t addres
     return locateShared(warp, lane, address, bytes, access);
   if (space == Space::local)
     return locateLocal(warp, lane, address, bytes, access);
-  if (space == Space::global || space == Space::constant)
+  if (space == Space::global)
     return locateGlobal(warp, lane, address, bytes, access);
+  if (space == Space::constant) {
+    // Constants have a cache of their own, and are not counted.
+    TrafficCounter *traffic = std::exchange(warp.block->traffic, nullptr);
+    std::byte *found = locateGlobal(warp, lane, address, bytes, access);
+    warp.block->traffic = traffic;
+    return found;
+  }
   if (space == Space::generic) {
     if (address - sharedWindow < windowBytes)
       return locateShared(warp, lane, address - sharedWindow, bytes, access);
@@ -260,11 +269,14 @@ void waitGroup(Warp &warp, const Instruction &i, uint32_t mask) {
     return (mask >> copy.lane & 1) &&
            (i.flags || int64_t(copy.group) + i.immediate < int64_t(warp.copyGroup[copy.lane]));
   };
+  // What arrives was counted when it was issued.
+  TrafficCounter *traffic = std::exchange(warp.block->traffic, nullptr);
   for (const PendingCopy &copy : warp.copies)
     if (waits(copy)) {
       std::byte *to = locateShared(warp, copy.lane, copy.destination, copy.bytes, Access::write);
       std::memcpy(to, copy.data.data(), copy.bytes);
     }
+  warp.block->traffic = traffic;
   std::erase_if(warp.copies, waits);
 }
 

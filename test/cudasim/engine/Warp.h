@@ -26,6 +26,7 @@ struct Warp;
 struct Instruction;
 struct Shadow;
 struct GlobalShadow;
+class TrafficCounter;
 struct KernelCode;
 
 constexpr uint32_t lanesOfWarp = 32;
@@ -63,6 +64,7 @@ struct Block {
   Dim position, blockSize, gridSize;
   Shadow *shadow = nullptr;             ///< null without race mode
   GlobalShadow *globalShadow = nullptr; ///< the same
+  TrafficCounter *traffic = nullptr;    ///< null if nothing is counted
   uint32_t epoch = 1;                   ///< counts barriers of all threads
   uint64_t steps = 0, budget = 0;       ///< of the launch
   bool fenced = false;                  ///< whether a fence follows the last write to global memory
