@@ -42,7 +42,7 @@ Expected<std::unique_ptr<Subject>> ProgramSubject::make(MLIRContext &context, co
     auto symbols =
         (*module)->lookupSymbol<ir::FuncOp>(randomtest::kEntry)->getAttrOfType<ArrayAttr>(ir::attr::symbols);
     const bool dynamic = symbols && !symbols.empty();
-    for (int64_t size : dynamic ? SmallVector<int64_t>{0, 1, 7, 33} : SmallVector<int64_t>{1}) {
+    for (int64_t size : dynamic ? SmallVector<int64_t>{0, 1, 7, 33, 63} : SmallVector<int64_t>{1}) {
       OwningOpRef<ModuleOp> twin((*module)->clone());
       if (dynamic && failed(ir::specialize(*twin, {{"n", size}})))
         return Status::error("a mutant's program has another symbol than n");

@@ -66,21 +66,40 @@ Expected<std::unique_ptr<Subject>> makeMatrixProduct(MLIRContext &, const Subjec
 }
 
 constexpr const char *plane = R"(
-weft.func @main(%x: tensor<3x100x67xf32, #cpu>, %y: tensor<3x67x100xf32, #cpu>, %a: tensor<70x131xf32, #cpu>,
-                %b: tensor<131xf32, #cpu>) -> (tensor<3x67x100xf32, #cpu>, tensor<70x131xf32, #cpu>) {
-  %0 = weft.transpose %x, perm = [0, 2, 1] : tensor<3x100x67xf32, #cpu>
-  %1 = weft.sub %0, %y : tensor<3x67x100xf32, #cpu>
+weft.func @main(%x: tensor<3x100x13xf32, #cpu>, %y: tensor<3x13x100xf32, #cpu>, %a: tensor<70x131xf32, #cpu>,
+                %b: tensor<131xf32, #cpu>) -> (tensor<3x13x100xf32, #cpu>, tensor<70x131xf32, #cpu>) {
+  %0 = weft.transpose %x, perm = [0, 2, 1] : tensor<3x100x13xf32, #cpu>
+  %1 = weft.sub %0, %y : tensor<3x13x100xf32, #cpu>
   %2 = weft.broadcast_in_dim %b, dims = [1] : tensor<131xf32, #cpu> -> tensor<70x131xf32, #cpu>
   %3 = weft.mul %a, %2 : tensor<70x131xf32, #cpu>
-  weft.return %1, %3 : tensor<3x67x100xf32, #cpu>, tensor<70x131xf32, #cpu>
+  weft.return %1, %3 : tensor<3x13x100xf32, #cpu>, tensor<70x131xf32, #cpu>
 })";
 
 constexpr const char *dynamicPlane = R"(
-weft.func @main(%a: tensor<?x20xf32, #n>, %b: tensor<20x?xf32, #n>) -> tensor<20x?xf32, #n>
+weft.func @main(%a: tensor<?x13xf32, #n>, %b: tensor<13x?xf32, #n>) -> tensor<13x?xf32, #n>
     attributes {weft.symbols = [#weft.symbol<"n", 0, 64>]} {
-  %0 = weft.transpose %a, perm = [1, 0] : tensor<?x20xf32, #n>
-  %1 = weft.mul %0, %b : tensor<20x?xf32, #n>
-  weft.return %1 : tensor<20x?xf32, #n>
+  %0 = weft.transpose %a, perm = [1, 0] : tensor<?x13xf32, #n>
+  %1 = weft.mul %0, %b : tensor<13x?xf32, #n>
+  weft.return %1 : tensor<13x?xf32, #n>
+})";
+
+// Words, and pairs of halves, in tiles that are whole and in tiles that are not.
+constexpr const char *transposition = R"(
+weft.func @main(%x: tensor<3x37x63xf32, #cpu>, %y: tensor<3x63x37xf32, #cpu>, %h: tensor<33x66x70xf16, #cpu>)
+    -> (tensor<3x63x37xf32, #cpu>, tensor<33x70x66xf16, #cpu>) {
+  %0 = weft.transpose %x, perm = [0, 2, 1] : tensor<3x37x63xf32, #cpu>
+  %1 = weft.sub %0, %y : tensor<3x63x37xf32, #cpu>
+  %2 = weft.transpose %h, perm = [0, 2, 1] : tensor<33x66x70xf16, #cpu>
+  %3 = weft.neg %2 : tensor<33x70x66xf16, #cpu>
+  weft.return %1, %3 : tensor<3x63x37xf32, #cpu>, tensor<33x70x66xf16, #cpu>
+})";
+
+constexpr const char *dynamicTransposition = R"(
+weft.func @main(%a: tensor<?x63xf32, #n>, %b: tensor<63x?xf32, #n>) -> tensor<63x?xf32, #n>
+    attributes {weft.symbols = [#weft.symbol<"n", 0, 63>]} {
+  %0 = weft.transpose %a, perm = [1, 0] : tensor<?x63xf32, #n>
+  %1 = weft.mul %0, %b : tensor<63x?xf32, #n>
+  weft.return %1 : tensor<63x?xf32, #n>
 })";
 
 constexpr const char *loop = R"(
@@ -113,6 +132,14 @@ weft.func @main(%x: tensor<3x2047xi32, #cpu> {weft.name = "index:0:1000"}) -> te
   %6 = weft.broadcast_in_dim %5, dims = [0] : tensor<3xi32, #cpu> -> tensor<3x2047xi32, #cpu>
   %7 = weft.sub %3, %6 : tensor<3x2047xi32, #cpu>
   weft.return %7 : tensor<3x2047xi32, #cpu>
+})";
+
+constexpr const char *heldRow = R"(
+weft.func @main(%x: tensor<8x16395xi32, #cpu> {weft.name = "index:0:1000"}) -> tensor<8x16395xi32, #cpu> {
+  %1 = weft.sum %x, dims = [1] : tensor<8x16395xi32, #cpu>
+  %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<8xi32, #cpu> -> tensor<8x16395xi32, #cpu>
+  %3 = weft.sub %x, %2 : tensor<8x16395xi32, #cpu>
+  weft.return %3 : tensor<8x16395xi32, #cpu>
 })";
 
 constexpr const char *column = R"(
@@ -178,9 +205,12 @@ weft.func @main(%x: tensor<37x19xf32, #cpu>, %y: tensor<19x45xf32, #cpu>) -> (te
 const SubjectCase cases[] = {
     {"plane", makeProgram, plane},
     {"dynamic plane", makeProgram, dynamicPlane},
+    {"transposition", makeProgram, transposition},
+    {"dynamic transposition", makeProgram, dynamicTransposition},
     {"contiguous loop", makeProgram, loop},
     {"row of a warp", makeProgram, warpRow, /*functions=*/true},
     {"row of a block", makeProgram, blockRow},
+    {"row in shared memory", makeProgram, heldRow},
     {"column", makeProgram, column},
     {"scan", makeProgram, scan, /*functions=*/true},
     {"update", makeProgram, update},
