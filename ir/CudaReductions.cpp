@@ -131,7 +131,7 @@ SmallVector<int64_t> heldOffsets(FusionOp fusion, const Schedule &schedule) {
   int64_t end = 0;
   for (Operation &op : fusion.getBody().front())
     if (isReductionOp(&op))
-      end += teamStateBytes(&op, schedule[ScheduleField::lanes]);
+      end += teamStateBytes(&op, schedule);
   SmallVector<int64_t> offsets;
   for (unsigned number : heldOperands(fusion)) {
     offsets.push_back(static_cast<int64_t>(llvm::alignTo(end, access)));
