@@ -386,10 +386,8 @@ def cuda(level):
     count = {"quick": 40, "default": 200, "ci": 400, "full": 2000}[level] // shards
 
     def part(shard):
-        command = [program, f"--count={count}", f"--seed={1 + shard * count}", "--threads=1"]
-        if level == "full":
-            command.append("--race=1")
-        return closing_line(f"cuda-random-{shard}", command, timeout=2 * HOUR)
+        return closing_line(f"cuda-random-{shard}", [program, f"--count={count}", f"--seed={1 + shard * count}", "--threads=1"],
+                            timeout=2 * HOUR)
 
     def other(target):
         """A tenth of the programs, with other seeds."""

@@ -22,7 +22,7 @@ void nameArguments(mlir::ModuleOp module, bool special);
 struct CheckOptions {
   CudaOptions cuda;
   /// Of how many calls one looks for races: 1 for every call, 0 for none.
-  uint64_t raceEvery = 10;
+  uint64_t raceEvery = 1;
   Spoil spoil = Spoil::nothing;
   uint64_t spoilt = 0; ///< the number of the launch that is spoilt
 };

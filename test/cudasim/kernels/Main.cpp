@@ -37,7 +37,7 @@ interpreter and with the CPU.
   --seed=N          seed of the first program; the next ones count up (1)
   --target=NAME     what they are compiled for (cuda:sm_90)
   --most-elements=N leave out files with a larger tensor (1048576)
-  --race=N          look for races in one of N calls; 0 for none (10)
+  --race=N          look for races in one of N calls; 0 for none (1)
   --threads=N       threads that compile kernels (2)
   --spoil=FORM,N    negative control: change launch N of each call, a bit of what it wrote (bit), or the end of its
                     largest buffer (bound); every program with so many launches has to fail then
