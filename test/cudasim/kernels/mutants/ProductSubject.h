@@ -27,8 +27,6 @@ public:
 private:
   static constexpr const char *symbol = "contraction";
   void fill();
-  float &at(std::vector<float> &values, const std::array<codegen::Extent, 3> &strides, int64_t batch,
-            int64_t row, int64_t column);
 
   codegen::CudaContraction contraction;
   DeviceKernel kernel;
