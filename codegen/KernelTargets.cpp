@@ -13,6 +13,7 @@
 #include "codegen/cuda/skeletons/TeamMapping.h"
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/KernelBuilder.h"
+#include "ir/CudaLoops.h"
 #include "ir/Updates.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -42,6 +43,8 @@ static const std::array<KernelTarget, 2> &table() {
       return std::make_unique<TeamMapping>(threads, schedule.number(ir::ScheduleField::lanes));
     if (schedule.getKind() == ir::FusionKind::column || schedule.has(ir::ScheduleField::squares))
       return std::make_unique<TeamMapping>(threads, threads);
+    if (ir::hasOwnWrites(schedule.toSchedule()))
+      return std::make_unique<WriteMapping>(threads);
     return std::make_unique<ElementMapping>(threads);
   };
   static const std::array<KernelTarget, 2> rows = {{

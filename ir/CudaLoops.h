@@ -27,6 +27,14 @@ inline bool isPlane(const Schedule &schedule) {
   return schedule.has(ScheduleField::tileRows) && !schedule.has(ScheduleField::squares);
 }
 
+/// Whether each thread has writes by index of its own: those to one vector of the inner dimensions, so that a
+/// block of them is one vector. With wider blocks, or none, the threads of a block share writes.
+inline bool hasOwnWrites(const Schedule &schedule) {
+  return schedule.kind == FusionKind::update && schedule.has(ScheduleField::threads) &&
+         schedule[ScheduleField::threads] > 1 && schedule.has(ScheduleField::block) &&
+         schedule[ScheduleField::block] == schedule[ScheduleField::vector];
+}
+
 /// The domain as rows and columns.
 struct Plane {
   unsigned rowDims = 0;
@@ -67,7 +75,7 @@ int64_t accessWidth(FusionOp fusion, const TargetDescription &target);
 /// Writes all numbers of a loop's schedule but the tasks: threads, vector, and chunk or tile.
 void chooseCudaLoop(FusionOp fusion, const TargetDescription &target, Schedule &schedule);
 /// The same for optimiser steps, and for writes by index. The latter returns false if few elements share an
-/// index, so that a block would have no work for its threads.
+/// index and there are few threads for them, because the number of places to write to is dynamic.
 void chooseCudaSteps(FusionOp fusion, const TargetDescription &target, Schedule &schedule);
 bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule &schedule);
 

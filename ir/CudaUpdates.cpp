@@ -9,6 +9,10 @@
 // dimensions and a range of the indexed one. Its threads lie along the chunk, or along the inner dimensions:
 // each element is written by one thread, in the order of the writes.
 //
+// Where fewer elements share an index than a warp has threads, each thread has writes of its own: those to
+// one vector of the inner dimensions, and to a range of the indexed one. It reads all indices, and a warp
+// reads one for all of its threads; so more ranges take no more time until the device is full.
+//
 //===----------------------------------------------------------------------===//
 #include "ir/CudaLoops.h"
 #include "ir/Schedule.h"
@@ -38,6 +42,35 @@ void chooseCudaSteps(FusionOp fusion, const TargetDescription &target, Schedule 
   schedule[ScheduleField::chunk] = threads * vector * static_cast<int64_t>(vectors);
 }
 
+/// The schedule in which each thread has writes of its own; false if the sizes that it needs are dynamic.
+static bool chooseOwnWrites(Operation *update, const SymbolRanges &ranges, const TargetDescription &target,
+                            Schedule &schedule) {
+  constexpr int64_t threads = 128, threadsOfCore = 512;
+  const UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
+  const int64_t inner = tiles.inner.number().value_or(0), places = tiles.size.number().value_or(0);
+  if (inner < 1)
+    return false;
+  int64_t vector = 1;
+  if (!isa<ScatterOp>(update))
+    for (vector = std::max<int64_t>(target.vectorBytes / elementBytes(update->getOperand(0).getType()), 1);
+         inner % vector != 0;)
+      vector /= 2;
+  const int64_t enough = target.cores * threadsOfCore;
+  const int64_t others = std::max<int64_t>(ranges.largest(tiles.outer), 1);
+  if (others < enough && inner / vector * others < enough && places > 1) {
+    const int64_t wanted = std::min<int64_t>(llvm::divideCeil(enough, others * (inner / vector)), places);
+    if (wanted > 1)
+      schedule[ScheduleField::range] = llvm::divideCeil(places, wanted);
+  }
+  // With few threads, one after the other would do most of the writes.
+  if (!schedule.has(ScheduleField::range) && !tiles.size.isNumber() && others < enough)
+    return false;
+  schedule[ScheduleField::threads] = threads;
+  schedule[ScheduleField::vector] = vector;
+  schedule[ScheduleField::block] = vector;
+  return true;
+}
+
 bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
   Operation *update = updateIn(fusion);
   if (isa<DynamicUpdateSliceOp>(update)) {
@@ -48,7 +81,7 @@ bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule
   UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
   const int64_t inner = ranges.largest(tiles.inner), warp = target.warpThreads;
   if (inner < warp)
-    return false;
+    return chooseOwnWrites(update, ranges, target, schedule);
   constexpr int64_t mostThreads = 128;
   int64_t vector = 1;
   if (!isa<ScatterOp>(update)) // whose elements have indices of their own

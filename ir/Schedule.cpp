@@ -402,7 +402,9 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
     if (schedule.has(ScheduleField::chunk))
       return ceilDiv(productOf(domain), chunk);
     UpdateTiles tiles = updateTiles(updateIn(fusion), block, schedule[ScheduleField::range]);
-    return tiles.count * tiles.block == 0 ? 0 : tiles.tasks();
+    if (tiles.count * tiles.block == 0)
+      return 0;
+    return hasOwnWrites(schedule) ? ceilDiv(tiles.tasks(), schedule[ScheduleField::threads]) : tiles.tasks();
   }
   case FusionKind::multi_tensor:
     return tensorTasks(fusion, chunk);

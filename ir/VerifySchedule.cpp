@@ -388,7 +388,12 @@ LogicalResult Verifier::verifyUpdate() {
     if ((*this)[cut.field] > std::max<int64_t>(size, 1))
       return wrong(cut.field, "at most " + Twine(size), "it has " + Twine(size) + " " + cut.what);
   }
-  return success();
+  if (!hasOwnWrites(schedule))
+    return success();
+  return failure(failed(isMultiple(Field::threads, warpThreads, "a warp has no threads without writes")) ||
+                 (!isMultipleOf(tiles.inner, (*this)[Field::vector]) &&
+                  failed(wrong(Field::vector, "a divisor of " + Twine(sizeText(tiles.inner)),
+                               "each thread has a whole vector of the elements that share an index"))));
 }
 
 LogicalResult Verifier::verifyFields() {
@@ -443,7 +448,8 @@ std::string Verifier::cutText() {
                      " lines of the domain " + shape
                : "a task is a line of the domain " + shape;
   case FusionKind::update:
-    return "the writes are cut by outer index, block and range";
+    return hasOwnWrites(schedule) ? "each thread of a block has an outer index, a vector and a range"
+                                  : "the writes are cut by outer index, block and range";
   default:
     if (isShared(schedule) && !columnShape(fusion).rows.isNumber())
       return "blocks take turns at the columns of the domain " + shape + ", one for each 4096 elements";

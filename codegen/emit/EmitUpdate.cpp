@@ -14,6 +14,7 @@
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Reducer.h"
 
+#include "ir/CudaLoops.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -112,7 +113,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
   ir::ScheduleAttr schedule = *fusion.getSchedule();
   ir::UpdateTiles tiles = ir::updateTiles(update, schedule.number(ir::ScheduleField::block),
                                           schedule.number(ir::ScheduleField::range));
-  bool isScatter = isa<ir::ScatterOp>(update);
+  bool isScatter = isa<ir::ScatterOp>(update), hasOwnWrites = ir::hasOwnWrites(schedule.toSchedule());
   int64_t lanes = schedule.getVector();
   if (tiles.block.number().value_or(lanes) < lanes)
     lanes = 1;
@@ -154,9 +155,14 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
         task = kernel.create<arith::DivUIOp>(task, kernel.index(parts));
       return number;
     };
+    // Neighbouring threads have neighbouring vectors, so that they write together.
+    Value low;
+    if (hasOwnWrites)
+      low = kernel.mul(cut(tiles.blocks), tiles.block);
     first = kernel.mul(cut(tiles.ranges), tiles.range);
     last = kernel.addIndex(first, tiles.range);
-    Value low = kernel.mul(cut(tiles.blocks), tiles.block);
+    if (!hasOwnWrites)
+      low = kernel.mul(cut(tiles.blocks), tiles.block);
     Value high = kernel.minimum(kernel.addIndex(low, tiles.block), kernel.index(tiles.inner));
     both([&](UpdateBody &body, BodyEmitter &emitter) { emitter.setVar(body.outer, task); });
     kernel.forLoop(kernel.index(0), kernel.index(tiles.count), 1, [&](Value at) {

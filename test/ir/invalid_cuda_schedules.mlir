@@ -967,3 +967,42 @@ weft.func @vectors_of_any_scanned_columns(%x: tensor<64x?xf32, #n>) attributes {
   }
   weft.return
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @part_of_a_warp_writes(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64x24xf32, #gpu>, %which: tensor<64xi64, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 48 in its schedule, expected a multiple of 32: a warp has no threads without writes}}
+  %0 = weft.fusion update (%x, %rows, %which) {schedule = #weft.schedule<update, threads = 48, vector = 4, block = 4, range = 1, tasks = 13, grain = 1, scratch = 0>} : (tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x24xf32, #gpu> {
+  ^bb0(%a: tensor<100x24xf32, #gpu>, %b: tensor<64x24xf32, #gpu>, %i: tensor<64xi64, #gpu>):
+    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>
+    weft.yield %1 : tensor<100x24xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @part_of_a_vector_is_written(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64x24xf32, #gpu>, %which: tensor<64xi64, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has vector = 16 in its schedule, expected a divisor of 24: each thread has a whole vector of the elements that share an index}}
+  %0 = weft.fusion update (%x, %rows, %which) {schedule = #weft.schedule<update, threads = 128, vector = 16, block = 16, range = 1, tasks = 2, grain = 1, scratch = 0>} : (tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x24xf32, #gpu> {
+  ^bb0(%a: tensor<100x24xf32, #gpu>, %b: tensor<64x24xf32, #gpu>, %i: tensor<64xi64, #gpu>):
+    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>
+    weft.yield %1 : tensor<100x24xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @a_task_for_each_thread(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64x24xf32, #gpu>, %which: tensor<64xi64, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 600 in its schedule, expected 5: each thread of a block has an outer index, a vector and a range}}
+  %0 = weft.fusion update (%x, %rows, %which) {schedule = #weft.schedule<update, threads = 128, vector = 4, block = 4, range = 1, tasks = 600, grain = 1, scratch = 0>} : (tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x24xf32, #gpu> {
+  ^bb0(%a: tensor<100x24xf32, #gpu>, %b: tensor<64x24xf32, #gpu>, %i: tensor<64xi64, #gpu>):
+    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>
+    weft.yield %1 : tensor<100x24xf32, #gpu>
+  }
+  weft.return
+}

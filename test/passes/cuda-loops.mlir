@@ -11,14 +11,15 @@
 #n = #weft.device<cuda:0, [n]>
 #wide = #weft.device<cuda:0, [n]>
 
-// Few elements share an index: a thread has the writes of one of them.
-weft.func @few(%x: tensor<100x10xf32, #gpu>, %i: tensor<400xi64, #gpu>, %u: tensor<400x10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
-  %0 = weft.fusion update (%x, %i, %u) : (tensor<100x10xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400x10xf32, #gpu>) -> tensor<100x10xf32, #gpu> {
-  ^bb0(%a: tensor<100x10xf32, #gpu>, %j: tensor<400xi64, #gpu>, %b: tensor<400x10xf32, #gpu>):
-    %1 = weft.index_update %a, %b, %j, dim = 0 accumulate mode = clip : tensor<100x10xf32, #gpu>, tensor<400x10xf32, #gpu>, tensor<400xi64, #gpu>
-    weft.yield %1 : tensor<100x10xf32, #gpu>
+// Few elements share an index, and how many places there are to write to is dynamic, so that they are not divided among threads.
+weft.func @few(%x: tensor<?x10xf32, #n>, %i: tensor<400xi64, #gpu>, %u: tensor<400x10xf32, #gpu>) -> tensor<?x10xf32, #n>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 100000>]} {
+  %0 = weft.fusion update (%x, %i, %u) : (tensor<?x10xf32, #n>, tensor<400xi64, #gpu>, tensor<400x10xf32, #gpu>) -> tensor<?x10xf32, #n> {
+  ^bb0(%a: tensor<?x10xf32, #n>, %j: tensor<400xi64, #gpu>, %b: tensor<400x10xf32, #gpu>):
+    %1 = weft.index_update %a, %b, %j, dim = 0 accumulate mode = clip : tensor<?x10xf32, #n>, tensor<400x10xf32, #gpu>, tensor<400xi64, #gpu>
+    weft.yield %1 : tensor<?x10xf32, #n>
   }
-  weft.return %0 : tensor<100x10xf32, #gpu>
+  weft.return %0 : tensor<?x10xf32, #n>
 }
 
 // A bias of columns: 192 vectors are 192 threads. With few rows, each block has one.
@@ -157,6 +158,32 @@ weft.func @by_index(%x: tensor<50304x768xf32, #gpu>, %i: tensor<8192xi64, #gpu>,
     weft.yield %1 : tensor<50304x768xf32, #gpu>
   }
   weft.return %0 : tensor<50304x768xf32, #gpu>
+}
+
+// Few elements share an index: each thread has a vector of them, and a range of the places. Of one element in each of many matrices, each
+// thread has a matrix. A histogram has a range of its places a thread.
+// CHECK-LABEL: weft.func @few_by_index
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 4, block = 4, range = 5, tasks = 469, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 1, block = 1, tasks = ceildiv(n, 128), grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 1, block = 1, range = 2, tasks = 391, grain = 1, scratch = 0>
+weft.func @few_by_index(%x: tensor<100000x12xf32, #gpu>, %i: tensor<?xi64, #n>, %u: tensor<?x12xf32, #n>, %y: tensor<?x10xf32, #n>, %j: tensor<?x1xi64, #n>, %v: tensor<?x1xf32, #n>, %z: tensor<100000xf32, #gpu>, %k: tensor<400xi64, #gpu>, %w: tensor<400xf32, #gpu>) -> (tensor<100000x12xf32, #gpu>, tensor<?x10xf32, #n>, tensor<100000xf32, #gpu>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1000000>]} {
+  %0 = weft.fusion update (%x, %i, %u) : (tensor<100000x12xf32, #gpu>, tensor<?xi64, #n>, tensor<?x12xf32, #n>) -> tensor<100000x12xf32, #gpu> {
+  ^bb0(%a: tensor<100000x12xf32, #gpu>, %q: tensor<?xi64, #n>, %b: tensor<?x12xf32, #n>):
+    %1 = weft.index_update %a, %b, %q, dim = 0 accumulate mode = clip : tensor<100000x12xf32, #gpu>, tensor<?x12xf32, #n>, tensor<?xi64, #n>
+    weft.yield %1 : tensor<100000x12xf32, #gpu>
+  }
+  %2 = weft.fusion update (%y, %j, %v) : (tensor<?x10xf32, #n>, tensor<?x1xi64, #n>, tensor<?x1xf32, #n>) -> tensor<?x10xf32, #n> {
+  ^bb0(%a: tensor<?x10xf32, #n>, %q: tensor<?x1xi64, #n>, %b: tensor<?x1xf32, #n>):
+    %1 = weft.scatter %a, %q, %b, dim = 1, kind = add mode = clip : tensor<?x10xf32, #n>, tensor<?x1xi64, #n>, tensor<?x1xf32, #n>
+    weft.yield %1 : tensor<?x10xf32, #n>
+  }
+  %3 = weft.fusion update (%z, %k, %w) : (tensor<100000xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400xf32, #gpu>) -> tensor<100000xf32, #gpu> {
+  ^bb0(%a: tensor<100000xf32, #gpu>, %q: tensor<400xi64, #gpu>, %b: tensor<400xf32, #gpu>):
+    %1 = weft.scatter %a, %q, %b, dim = 0, kind = add mode = clip : tensor<100000xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400xf32, #gpu>
+    weft.yield %1 : tensor<100000xf32, #gpu>
+  }
+  weft.return %0, %2, %3 : tensor<100000x12xf32, #gpu>, tensor<?x10xf32, #n>, tensor<100000xf32, #gpu>
 }
 
 // Few elements are cut finely, so that all multiprocessors have some; many in chunks of 16 vectors a thread.

@@ -15,6 +15,8 @@
 // NOTE-LABEL: weft.func @scans
 // NOTE-NOT: WEFT-F009
 // NOTE-LABEL: weft.func @updates
+// NOTE-NOT: WEFT-F009
+// NOTE-LABEL: weft.func @nothing
 // NOTE-SAME: code = "WEFT-F009"{{.*}}message = "one thread a task: there is no schedule of this kind for cuda:sm_90"
 
 // A device's schedule is none of the host's, and the other way around.
@@ -79,9 +81,9 @@ weft.func @scans(%x: tensor<9x30xf32, #gpu>) -> (tensor<9x30xf32, #gpu>, tensor<
   weft.return %0, %2 : tensor<9x30xf32, #gpu>, tensor<9x30xf32, #gpu>
 }
 
-// Writes that may meet stay in one thread's order: a task is one of the elements that share an index.
-// CHECK: schedule = #weft.schedule<update, threads = 1, vector = 2, block = 1, tasks = 24, grain = 1, scratch = 0>
-// CHECK: schedule = #weft.schedule<update, threads = 1, vector = 1, tasks = 1, grain = 1, scratch = 0>
+// Writes that may meet stay in one thread's order: each thread has one vector of the elements that share an index, and a range of places.
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 4, block = 4, range = 1, tasks = 5, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 1, block = 1, range = 1, tasks = 1, grain = 1, scratch = 0>
 weft.func @updates(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64x24xf32, #gpu>, %which: tensor<64xi64, #gpu>,
                    %z: tensor<100xf32, #gpu>, %where: tensor<400xi64, #gpu>, %what: tensor<400xf32, #gpu>)
     -> (tensor<100x24xf32, #gpu>, tensor<100xf32, #gpu>) {
@@ -111,4 +113,16 @@ weft.func @contiguous(%x: tensor<1000xf32, #gpu>, %s: tensor<f64, #gpu>) -> tens
     weft.yield %4 : tensor<10x100xf64, #gpu>
   }
   weft.return %0 : tensor<10x100xf64, #gpu>
+}
+
+// Rows of no elements have no team.
+// CHECK-LABEL: weft.func @nothing
+// CHECK: schedule = #weft.schedule<row, threads = 1, vector = 4, lanes = 16, partials = 64, prefetch = 0, tasks = 64, grain = 1, scratch = 0>
+weft.func @nothing(%x: tensor<64x0xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<64x0xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x0xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x0xf32, #gpu>
+    weft.yield %1 : tensor<64xf32, #gpu>
+  }
+  weft.return %0 : tensor<64xf32, #gpu>
 }

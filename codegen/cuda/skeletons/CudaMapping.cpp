@@ -8,6 +8,8 @@
 
 #include "codegen/emit/KernelBuilder.h"
 #include "codegen/kernel/KernelIR.h"
+#include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -75,6 +77,18 @@ void ThreadMapping::fail(KernelBuilder &kernel, int64_t check, Value position, V
 }
 
 void ThreadMapping::withStreams(KernelBuilder &, bool, int64_t, StreamBody emit) const { emit({}); }
+
+Mapping::Tasks WriteMapping::tasks(KernelBuilder &kernel, Tasks) const {
+  setThreads(kernel, ownThreads);
+  const ir::ScheduleAttr schedule = *kernel.fusion.getSchedule();
+  const ir::Size cuts =
+      ir::updateTiles(ir::updateIn(kernel.fusion), schedule.number(ir::ScheduleField::block),
+                      schedule.number(ir::ScheduleField::range))
+          .tasks();
+  Value task =
+      kernel.add(kernel.mul(blockOf(kernel, schedule.getTasks()), ownThreads), threadOf(kernel, ownThreads));
+  return {task, kernel.minimum(kernel.addIndex(task, 1), kernel.index(cuts))};
+}
 
 Mapping::Tasks ElementMapping::tasks(KernelBuilder &kernel, Tasks) const {
   setThreads(kernel, ownThreads);

@@ -30,6 +30,18 @@ public:
   void withStreams(KernelBuilder &kernel, bool streaming, int64_t lanes, StreamBody emit) const override;
 };
 
+/// The mapping of writes by index that threads have of their own (ir/CudaLoops.h): a thread carries out one
+/// cut of the writes as a thread of a CPU does.
+class WriteMapping : public ThreadMapping {
+public:
+  explicit WriteMapping(int64_t threads) : ownThreads(threads) {}
+
+  Tasks tasks(KernelBuilder &kernel, Tasks called) const override;
+
+private:
+  int64_t ownThreads;
+};
+
 /// The mapping of skeletons that compute each element by itself, and combine none: a task is a block's, whose
 /// threads take turns at the elements.
 class ElementMapping : public ThreadMapping {

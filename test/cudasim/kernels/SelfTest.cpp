@@ -104,6 +104,30 @@ TEST_F(KernelPrograms, FailuresAreThoseOfTheCpu) {
   EXPECT_EQ(checker.counts().failing, 1u);
 }
 
+TEST_F(KernelPrograms, WritesOfFewElementsHaveTheOrderOfTheCpu) {
+  // Indices repeat, and sums of floats depend on their order.
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<100x24xf32, #cpu>, %rows: tensor<?x24xf32, #n>, %which: tensor<?xi64, #n> {weft.name = "index:1:100"},
+                    %z: tensor<1000xf32, #cpu>, %where: tensor<400xi64, #cpu> {weft.name = "index:2:30"}, %what: tensor<400xf32, #cpu>,
+                    %g: tensor<?x10xf32, #n>, %label: tensor<?x1xi64, #n> {weft.name = "index:3:10"}, %one: tensor<?x1xf32, #n>,
+                    %h: tensor<5x40x3xf16, #cpu>, %few: tensor<77xi64, #cpu> {weft.name = "index:4:40"}, %v: tensor<5x77x3xf16, #cpu>)
+        -> (tensor<100x24xf32, #cpu>, tensor<1000xf32, #cpu>, tensor<?x10xf32, #n>, tensor<5x40x3xf16, #cpu>)
+        attributes {weft.symbols = [#weft.symbol<"n", 0, 100000>]} {
+      %0 = weft.index_update %x, %rows, %which, dim = 0 accumulate : tensor<100x24xf32, #cpu>, tensor<?x24xf32, #n>, tensor<?xi64, #n>
+      %1 = weft.scatter %z, %where, %what, dim = 0, kind = add : tensor<1000xf32, #cpu>, tensor<400xi64, #cpu>, tensor<400xf32, #cpu>
+      %2 = weft.scatter %g, %label, %one, dim = 1, kind = add : tensor<?x10xf32, #n>, tensor<?x1xi64, #n>, tensor<?x1xf32, #n>
+      %3 = weft.index_update %h, %v, %few, dim = 1 accumulate : tensor<5x40x3xf16, #cpu>, tensor<5x77x3xf16, #cpu>, tensor<77xi64, #cpu>
+      weft.return %0, %1, %2, %3 : tensor<100x24xf32, #cpu>, tensor<1000xf32, #cpu>, tensor<?x10xf32, #n>, tensor<5x40x3xf16, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  CheckOptions options;
+  options.raceEvery = 1;
+  KernelChecker checker(options);
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(checker.counts().fallbacks, 0u);
+  EXPECT_EQ(checker.counts().boundedResults, 0u);
+}
+
 TEST_F(KernelPrograms, SizesOfTheCallAreTried) {
   OwningOpRef<ModuleOp> module = parse(R"(
     weft.func @main(%x: tensor<?x5xf32, #n>) -> tensor<?x5xf32, #n>
