@@ -375,7 +375,8 @@ def random(level):
 
 def cuda(level):
     """Kernels for GPUs, made by NVRTC, on the engine of docs/cudasim.md beside the CPU: random programs, and those of our
-    own tests, examples and benchmark. Their single kernels are a GoogleTest program, of the suite `unit`."""
+    own tests, examples and benchmark; and what can be said of their speed. Their single kernels are a GoogleTest program,
+    of the suite `unit`."""
     program = os.path.join(RELEASE, "bin", "weft-cuda-kernels")
     if not os.path.exists(program):
         return failure(f"no weft-cuda-kernels in {RELEASE}/bin: it was not built")
@@ -404,6 +405,9 @@ def cuda(level):
     counts = side_by_side([functools.partial(each, shard) for each in (part, mutants) for shard in range(shards)])
     if level in ("ci", "full"):
         counts += side_by_side([functools.partial(other, target) for target in ("sm_80", "sm_100")])
+    speed = os.path.join(ROOT, "test", "cudasim", "kernels", "static_speed.py")
+    counts += closing_line("cuda-speed", [sys.executable, speed, "--build", RELEASE, "--part",
+                                          "ci" if level in ("ci", "full") else "quick"], timeout=HOUR)
     if level in ("ci", "full"):
         driver = os.path.join(ROOT, "test", "cudasim", "kernels", "programs.py")
         counts += closing_line("cuda-programs", [sys.executable, driver, "--build", RELEASE, "--part", level],

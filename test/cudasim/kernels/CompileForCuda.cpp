@@ -92,6 +92,8 @@ Expected<DeviceKernel> readKernel(const EmittedKernel &emitted, const std::vecto
   DeviceKernel kernel;
   kernel.symbol = emitted.symbol;
   kernel.ptx = std::move(compiled->ptx);
+  kernel.cubin = std::move(compiled->cubin);
+  kernel.resources = compiled->resources;
   kernel.threads = compiled->threads;
   kernel.usesTable = compiled->usesTable;
   kernel.usesChecks = compiled->usesChecks;

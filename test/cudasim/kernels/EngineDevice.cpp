@@ -44,11 +44,46 @@ EngineDevice &EngineDevice::get() {
 
 void EngineDevice::use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt) {
   program_ = &program;
+  traffic_ = nullptr;
   style_ = style;
   spoilt_ = spoilt;
   next_ = 0;
   steps_ += notes_.steps;
   notes_ = {};
+}
+
+void EngineDevice::count(const CudaProgram &program, std::map<std::string, KernelTraffic> &into,
+                         uint64_t mostBlocks) {
+  use(program, {});
+  traffic_ = &into;
+  mostBlocks_ = mostBlocks;
+}
+
+static void add(GlobalTraffic &to, const GlobalTraffic &from) {
+  to.requests += from.requests;
+  to.sectors += from.sectors;
+  to.leastSectors += from.leastSectors;
+  to.uniqueBytes += from.uniqueBytes;
+}
+
+static void add(Traffic &to, const Traffic &from) {
+  add(to.loads, from.loads);
+  add(to.stores, from.stores);
+  to.shared.requests += from.shared.requests;
+  to.shared.wavefronts += from.shared.wavefronts;
+  to.shared.leastWavefronts += from.shared.leastWavefronts;
+}
+
+/// Counts a launch.
+static Status countLaunch(const DeviceKernel &kernel, const KernelCall &call, uint64_t mostBlocks,
+                          KernelTraffic &into) {
+  Expected<Traffic> traffic = countTraffic(kernel, call, mostBlocks);
+  if (!traffic)
+    return traffic.status();
+  ++into.launches;
+  into.blocks += static_cast<uint64_t>((call.tasks + kernel.blockTasks - 1) / kernel.blockTasks);
+  add(into.traffic, *traffic);
+  return {};
 }
 
 Expected<std::unique_ptr<DeviceStream>> EngineDevice::make_stream() {
@@ -91,6 +126,8 @@ Status EngineDevice::runOnEngine(const LaunchRun &run, size_t number) {
     call.firstCheck = launch.first_check + int64_t(1);
     call.checkBits = function.failure_key.check_bits;
   }
+  if (traffic_)
+    return countLaunch(found->second, call, mostBlocks_, (*traffic_)[found->first]);
   RunStyle style = style_;
   if (next_++ != spoilt_)
     style.spoil = Spoil::nothing;

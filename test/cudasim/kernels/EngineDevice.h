@@ -26,6 +26,12 @@ struct DeviceCounts {
   uint64_t products = 0, attentions = 0, copies = 0, others = 0; ///< on the host
 };
 
+/// What the launches of a kernel moved.
+struct KernelTraffic {
+  uint64_t launches = 0, blocks = 0; ///< blocks of all launches, counted or not
+  Traffic traffic;
+};
+
 class EngineDevice final : public runtime::Device {
 public:
   /// The only one of the process.
@@ -34,6 +40,8 @@ public:
   /// The kernels of the calls from now on. `spoilt` is the number of the kernel launch, from 0, that
   /// `style.spoil` is for.
   void use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt = 0);
+  /// As `use`, but launches run once, and at most `mostBlocks` of their blocks, which are counted by kernel.
+  void count(const CudaProgram &program, std::map<std::string, KernelTraffic> &into, uint64_t mostBlocks);
   const DeviceCounts &counts() const { return counts_; }
   uint64_t steps() const { return steps_ + notes_.steps; } ///< of the engine, in all calls
   /// Of the calls since the kernels were given.
@@ -53,6 +61,8 @@ private:
   runtime::CachingAllocator allocator_{{}, true, "cudasim:0"};
   const CudaProgram *program_ = nullptr;
   RunStyle style_;
+  std::map<std::string, KernelTraffic> *traffic_ = nullptr; ///< null if nothing is counted
+  uint64_t mostBlocks_ = 0;
   uint64_t spoilt_ = 0, next_ = 0;
   DeviceCounts counts_;
   uint64_t steps_ = 0; ///< of the calls before

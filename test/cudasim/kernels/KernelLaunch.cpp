@@ -39,6 +39,7 @@ struct ChecksParameter {
 struct Outcome {
   std::vector<std::vector<std::byte>> regions;
   FailureRecord record;
+  Traffic traffic;
 };
 
 class Run {
@@ -48,9 +49,12 @@ public:
     findRegions();
   }
   Status twice(LaunchNotes &notes);
+  Expected<Traffic> counted(uint64_t mostBlocks);
 
 private:
   void findRegions();
+  LaunchOptions sizes() const;
+  void keep(const Outcome &outcome);
   uint64_t addressOf(const Operand &operand) const;
   uint64_t neededBytes() const;
   Expected<Outcome> once(const LaunchOptions &options, std::byte fill, LaunchNotes &notes);
@@ -199,6 +203,7 @@ Expected<Outcome> Run::once(const LaunchOptions &options, std::byte fill, Launch
   if (result.fault)
     return problem(result.fault->str());
   Outcome outcome;
+  outcome.traffic = result.traffic;
   for (const Region &region : regions) {
     // The bytes before a region are compared too: nothing may write there. A spoilt bound has lost its last
     // byte.
@@ -244,11 +249,36 @@ Status Run::compare(const Outcome &first, const Outcome &second) const {
   return {};
 }
 
-Status Run::twice(LaunchNotes &notes) {
+/// The launch's grid and block.
+LaunchOptions Run::sizes() const {
   LaunchOptions options;
   options.grid.x = static_cast<uint32_t>((call.tasks + kernel.blockTasks - 1) / kernel.blockTasks);
   options.block.x = kernel.threads;
   options.dynamicShared = kernel.dynamicShared;
+  return options;
+}
+
+/// Puts what was written where the host has it.
+void Run::keep(const Outcome &outcome) {
+  for (size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].written && regions[i].bytes)
+      std::memcpy(regions[i].data, outcome.regions[i].data() + regions[i].shift, regions[i].bytes);
+}
+
+Expected<Traffic> Run::counted(uint64_t mostBlocks) {
+  LaunchOptions options = sizes();
+  options.counts = true;
+  options.mostBlocks = mostBlocks;
+  LaunchNotes notes;
+  Expected<Outcome> outcome = once(options, std::byte(0), notes);
+  if (!outcome)
+    return outcome.status();
+  keep(*outcome);
+  return outcome->traffic;
+}
+
+Status Run::twice(LaunchNotes &notes) {
+  LaunchOptions options = sizes();
   options.race = style.race;
   options.budget = style.budget;
   Expected<Outcome> first = once(options, std::byte(0xFF), notes);
@@ -272,9 +302,7 @@ Status Run::twice(LaunchNotes &notes) {
     return status;
   if (failed && first->record.key != second->record.key)
     return problem("two orders of warps and blocks report different failures");
-  for (size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].written && regions[i].bytes)
-      std::memcpy(regions[i].data, first->regions[i].data() + regions[i].shift, regions[i].bytes);
+  keep(*first);
   if (!failed)
     return {};
   // The value of the first violation is in a log that may be full.
@@ -297,6 +325,10 @@ Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunSt
                  LaunchNotes &notes) {
   const Status status = Run(kernel, call, style).twice(notes);
   return status.ok() ? status : notes.explain(status);
+}
+
+Expected<Traffic> countTraffic(const DeviceKernel &kernel, const KernelCall &call, uint64_t mostBlocks) {
+  return Run(kernel, call, {}).counted(mostBlocks);
 }
 
 } // namespace weft::cudasim

@@ -17,6 +17,7 @@
 #ifndef WEFT_TEST_CUDASIM_KERNELS_KERNELLAUNCH_H
 #define WEFT_TEST_CUDASIM_KERNELS_KERNELLAUNCH_H
 
+#include "codegen/cuda/CudaCompiler.h"
 #include "runtime/execution/FailureRecord.h"
 #include "test/cudasim/engine/Engine.h"
 #include "weft/status.hpp"
@@ -30,8 +31,9 @@ namespace weft::cudasim {
 
 /// A compiled kernel that the engine has read.
 struct DeviceKernel {
-  std::string symbol, ptx;
+  std::string symbol, ptx, cubin;
   std::string text; ///< CUDA C++, if the program was compiled with its texts
+  codegen::CudaResources resources;
   std::shared_ptr<Module> module;
   std::vector<int64_t> slots; ///< the launch's buffer that each pointer among the parameters is
   uint32_t sizeCount = 0;     ///< parameters that are sizes of the launch
@@ -85,6 +87,10 @@ struct LaunchNotes {
 /// of the engine, or a difference between the two orders. Adds to the notes.
 Status runKernel(const DeviceKernel &kernel, const KernelCall &call, const RunStyle &style,
                  LaunchNotes &notes);
+
+/// Runs at most so many blocks of a launch, once, and counts what they move. What they wrote is then in the
+/// operands, and zeros are where the others would have written.
+Expected<Traffic> countTraffic(const DeviceKernel &kernel, const KernelCall &call, uint64_t mostBlocks);
 
 } // namespace weft::cudasim
 

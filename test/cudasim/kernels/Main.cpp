@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "CheckKernels.h"
 #include "EngineDevice.h"
+#include "StaticSpeed.h"
 
 #include "codegen/cuda/Nvrtc.h"
 #include "ir/Parse.h"
@@ -42,12 +43,13 @@ interpreter and with the CPU.
   --spoil=FORM,N    negative control: change launch N of each call, a bit of what it wrote (bit), or the end of its
                     largest buffer (bound); every program with so many launches has to fail then
   --max-failures=N  stop after N failures (10)
+  --static-speed    print what the kernels of the files move, and what ptxas says of them, instead
   --verbose         print a line for each program
 )";
 
 struct Arguments {
   uint64_t count = 50, seed = 1, maxFailures = 10, mostElements = uint64_t(1) << 20;
-  bool verbose = false;
+  bool verbose = false, staticSpeed = false;
   CheckOptions check;
   std::vector<std::string> files;
 };
@@ -84,6 +86,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.check.cuda.target = value.str();
     else if (name == "--spoil" && parseSpoil(value, arguments.check))
       continue;
+    else if (text == "--static-speed")
+      arguments.staticSpeed = true;
     else if (text == "--verbose")
       arguments.verbose = true;
     else {
@@ -100,6 +104,7 @@ public:
       : context(context), arguments(arguments), checker(arguments.check) {}
   int files();
   int random();
+  int speed();
 
 private:
   void check(ModuleOp module, uint64_t seed, const std::string &name);
@@ -198,6 +203,25 @@ int Run::files() {
   return finish();
 }
 
+int Run::speed() {
+  for (const std::string &path : arguments.files) {
+    OwningOpRef<ModuleOp> module = read(path);
+    if (!module)
+      return 1;
+    nameArguments(*module, false);
+    SpeedOptions options;
+    options.cuda = arguments.check.cuda;
+    options.seed = arguments.seed;
+    Expected<std::string> table = staticSpeed(*module, options);
+    if (!table) {
+      llvm::outs() << path << ": " << table.status().message() << "\n";
+      return 1;
+    }
+    llvm::outs() << *table;
+  }
+  return 0;
+}
+
 int Run::random() {
   auto catalog = randomtest::OpCatalog::discover(context);
   if (!catalog) {
@@ -261,5 +285,7 @@ int main(int argc, char **argv) {
   ir::registerDialect(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   Run run(context, arguments);
+  if (arguments.staticSpeed)
+    return run.speed();
   return arguments.files.empty() ? run.random() : run.files();
 }

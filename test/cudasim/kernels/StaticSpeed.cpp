@@ -1,0 +1,116 @@
+//===- StaticSpeed.cpp - What can be said of a kernel's speed -------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "StaticSpeed.h"
+
+#include "EngineDevice.h"
+
+#include "ir/Target.h"
+#include "test/random/Backend.h"
+#include "test/random/Generator.h"
+#include "test/random/Inputs.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+namespace weft::cudasim {
+
+namespace {
+
+/// Registers are given to warps in units of this many a thread, so less does not change what is resident.
+constexpr uint32_t registerUnit = 8;
+
+constexpr const char *heading =
+    "                                                                        loads               stores      "
+    "      shared\n"
+    "kernel               launches   blocks threads registers warps local sectors least moved sectors least "
+    "moved "
+    "bytes conflicts\n";
+
+/// An error if the machine code uses local memory that ptxas does not report.
+Status checkLocalMemory(const DeviceKernel &kernel) {
+  const codegen::CudaResources &used = kernel.resources;
+  if (used.stackBytes || used.spillStoreBytes || used.spillLoadBytes || !codegen::findCudaTools("nvdisasm"))
+    return {};
+  Expected<std::string> sass = codegen::disassemble(kernel.cubin);
+  if (!sass)
+    return sass.status();
+  for (StringRef line : llvm::split(*sass, '\n'))
+    if (line.contains(" LDL") || line.contains(" STL"))
+      return Status::error("kernel '" + kernel.symbol + "' uses local memory: " + line.trim().str());
+  return {};
+}
+
+double ratio(uint64_t a, uint64_t b) { return b ? double(a) / double(b) : 0; }
+
+/// Sectors a request, the fewest possible, and bytes moved over bytes that were touched.
+void print(llvm::raw_ostream &os, const GlobalTraffic &traffic) {
+  constexpr uint64_t sectorBytes = 32;
+  if (!traffic.requests)
+    os << "       -     -     -";
+  else
+    os << llvm::format(" %7.2f %5.2f %5.2f", ratio(traffic.sectors, traffic.requests),
+                       ratio(traffic.leastSectors, traffic.requests),
+                       ratio(traffic.sectors * sectorBytes, traffic.uniqueBytes));
+}
+
+std::string lineOf(const DeviceKernel &kernel, const KernelTraffic &found,
+                   const ir::TargetDescription &device) {
+  const codegen::CudaResources &used = kernel.resources;
+  const uint32_t sharedBytes = used.sharedBytes + kernel.dynamicShared;
+  const int64_t blocks = ir::residentBlocks(device, kernel.threads, used.registers, sharedBytes);
+  const int64_t warps = blocks * ((kernel.threads + device.warpThreads - 1) / device.warpThreads);
+  std::string line;
+  llvm::raw_string_ostream os(line);
+  os << llvm::format("%-20s %8llu %8llu %7u %9u %5lld %5u", kernel.symbol.c_str(),
+                     static_cast<unsigned long long>(found.launches),
+                     static_cast<unsigned long long>(found.blocks), kernel.threads,
+                     (used.registers + registerUnit - 1) / registerUnit * registerUnit,
+                     static_cast<long long>(warps), used.stackBytes);
+  print(os, found.traffic.loads);
+  print(os, found.traffic.stores);
+  const SharedTraffic &shared = found.traffic.shared;
+  if (shared.requests)
+    os << llvm::format(" %5u %9.2f", sharedBytes, ratio(shared.wavefronts, shared.leastWavefronts));
+  else
+    os << llvm::format(" %5u         -", sharedBytes);
+  return line + "\n";
+}
+
+} // namespace
+
+Expected<std::string> staticSpeed(ModuleOp module, const SpeedOptions &options) {
+  auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
+  const auto inputs = randomtest::makeInputs(function, options.seed);
+  const size_t resultCount = function.getNumResults();
+  auto program = compileForCuda(module, options.cuda);
+  if (!program)
+    return program.status();
+  EngineDevice &device = EngineDevice::get();
+  std::map<std::string, KernelTraffic> traffic;
+  device.count(**program, traffic, options.mostBlocks);
+  auto executable = runtime::Executable::load((*program)->package, randomtest::kEntry.str(), nullptr,
+                                              {{"cuda:0", &device}});
+  if (!executable)
+    return executable.status();
+  auto called = randomtest::callOnce(*executable, inputs, options.seed, resultCount);
+  if (!called)
+    return called.status();
+  std::string problem;
+  const auto target = ir::Target::parse(options.cuda.target, problem);
+  std::string table = heading;
+  for (const auto &[symbol, found] : traffic) {
+    const DeviceKernel &kernel = (*program)->kernels.at(symbol);
+    if (Status status = checkLocalMemory(kernel); !status)
+      return status;
+    table += lineOf(kernel, found, *target->getCuda());
+  }
+  return table;
+}
+
+} // namespace weft::cudasim
