@@ -6,7 +6,8 @@ import lit.formats
 config.name = "weft"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "unit", "fuzz"]
+# The programs in cudasim are for its own tools.
+config.excludes = ["Inputs", "unit", "fuzz", "cudasim"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.weft_build_test_dir
 
