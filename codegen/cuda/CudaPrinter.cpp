@@ -376,8 +376,12 @@ Status CudaPrinter::access(Operation *op) {
       assign(copy.name, store.getValueToStore());
       form = copy;
     }
-    line("weft_store<" + unitOf(store.getVectorType()) + ">(" + at(store.getBase(), store.getIndices()[0]) +
-         ", " + form.name + ");");
+    // A helper's pointers come from a table.
+    const std::string unit = unitOf(store.getVectorType());
+    const bool isKnown = !isHelper || isWorkgroup(cast<MemRefType>(store.getBase().getType())) ||
+                         !isa<BlockArgument>(store.getBase()) || !StringRef(unit).starts_with("uint");
+    line((isKnown ? "weft_store<" : "weft_store_global<") + unit + ">(" +
+         at(store.getBase(), store.getIndices()[0]) + ", " + form.name + ");");
   } else if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
     MemRefType type = alloca.getType();
     if (!type.hasStaticShape() || type.getRank() != 1)

@@ -58,6 +58,25 @@ __device__ __forceinline__ void weft_store(T *p, const T (&v)[N]) {
   }
 }
 )"},
+    {"weft_store_global",
+     R"(// The same for pointers of which NVRTC does not know that they are global: it would divide the accesses.
+template <typename Unit, typename T, int N>
+__device__ __forceinline__ void weft_store_global(T *p, const T (&v)[N]) {
+  constexpr int step = sizeof(Unit) / sizeof(T);
+  if ((size_t)p % sizeof(Unit) == 0) {
+#pragma unroll
+    for (int l = 0; l < N; l += step) {
+      Unit unit;
+      memcpy(&unit, v + l, sizeof(Unit));
+      __stwb((Unit *)(p + l), unit);
+    }
+  } else {
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+      p[l] = v[l];
+  }
+}
+)"},
     {"weft_from_f16",
      R"(__device__ __forceinline__ float weft_from_f16(unsigned short bits) {
   float x;
