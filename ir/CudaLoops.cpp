@@ -469,8 +469,8 @@ static Threads threadsFor(int64_t vectors) {
 }
 
 /// The widest vector for tiles that a block transposes: four bytes of the narrowest type that is transposed
-/// or written, as long as it divides rows and columns, no access is wider than the device's, and
-/// multiprocessors have a tile each.
+/// or written, as long as it divides rows and columns, no access is wider than the device's, shared memory
+/// has room for the tile of an operand, and multiprocessors have a tile each.
 static int64_t transposedVector(FusionOp fusion, const LoopShape &shape, const TargetDescription &target,
                                 Schedule &schedule) {
   constexpr int64_t word = 4;
@@ -482,8 +482,10 @@ static int64_t transposedVector(FusionOp fusion, const LoopShape &shape, const T
   const TransposedDomain domain = transposedDomain(fusion, schedule);
   const SymbolRanges ranges = rangesOf(fusion);
   auto fits = [&](int64_t vector) {
+    schedule[ScheduleField::vector] = vector;
     schedule[ScheduleField::tileRows] = schedule[ScheduleField::tileColumns] = transposedSide * vector;
-    return isMultipleOf(domain.rows, vector) && isMultipleOf(domain.columns, vector) &&
+    return transposedBytes(fusion, schedule) <= mostSharedBytes && isMultipleOf(domain.rows, vector) &&
+           isMultipleOf(domain.columns, vector) &&
            ranges.largest(transposedTasks(domain, schedule)) >= target.cores;
   };
   int64_t vector = std::min({word / narrowest, accessWidth(fusion, target), mostTransposedVector});

@@ -288,3 +288,17 @@ weft.func @untransposed(%x: tensor<3000x15xf32, #gpu>, %y: tensor<15x1000xf32, #
   }
   weft.return %0, %2, %3 : tensor<15x3000xf32, #gpu>, tensor<1000x15xf32, #gpu>, tensor<100x80xf32, #gpu>
 }
+
+// The tile of an operand has the room of the widest one: with vectors of four it would be more than a block may declare.
+// CHECK-LABEL: weft.func @transposed_beside_wide
+// CHECK: schedule = #weft.schedule<loop, threads = 256, vector = 2, tile_rows = 64, tile_columns = 64, tile_dim = 0, squares = 1, tasks = 4096, grain = 1, scratch = 16896>
+weft.func @transposed_beside_wide(%x: tensor<4096x4096xi8, #gpu>, %y: tensor<4096x4096xf32, #gpu>) -> tensor<4096x4096xf32, #gpu> {
+  %0 = weft.fusion loop (%x, %y) : (tensor<4096x4096xi8, #gpu>, tensor<4096x4096xf32, #gpu>) -> tensor<4096x4096xf32, #gpu> {
+  ^bb0(%a: tensor<4096x4096xi8, #gpu>, %b: tensor<4096x4096xf32, #gpu>):
+    %1 = weft.transpose %a, perm = [1, 0] : tensor<4096x4096xi8, #gpu>
+    %2 = weft.convert %1 to f32 : tensor<4096x4096xi8, #gpu>
+    %3 = weft.mul %2, %b : tensor<4096x4096xf32, #gpu>
+    weft.yield %3 : tensor<4096x4096xf32, #gpu>
+  }
+  weft.return %0 : tensor<4096x4096xf32, #gpu>
+}

@@ -82,6 +82,9 @@ static double spacing(DType dtype) {
 
 /// How many times a movement is accepted: a program rounds many times, and arguments once.
 constexpr double movementsAccepted = 16;
+/// The most that is accepted for it, of the result's largest magnitude: what moves farther cannot be
+/// compared, and counts as different.
+constexpr double mostMovement = 1.0 / 16;
 
 /// An element of a result, as a real number.
 static double elementOf(const ir::Literal &literal, size_t i) {
@@ -145,7 +148,9 @@ static Difference differenceOf(const ir::Literal &expected, const ir::Literal &f
   const double rounding = tolerance(expected.dtype) * std::max(difference.scale, 1e-30);
   for (size_t i = 0; i < count; ++i) {
     const double apart = distance(elementOf(expected, i), elementOf(found, i));
-    const bool beyond = apart > rounding + (moved.empty() ? 0 : movementsAccepted * moved[i]);
+    const double movement =
+        moved.empty() ? 0 : std::min(movementsAccepted * moved[i], mostMovement * difference.scale);
+    const bool beyond = apart > rounding + movement;
     if (beyond == difference.beyond ? apart > difference.worst : beyond) {
       difference.worst = apart;
       difference.at = static_cast<int64_t>(i);
