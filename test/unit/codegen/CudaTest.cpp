@@ -72,6 +72,7 @@ static long long __double_as_longlong(double x) { return bits<long long>(x); }
 static double __longlong_as_double(long long x) { return bits<double>(x); }
 static unsigned long long atomicMin(unsigned long long *p, unsigned long long x) { auto old = *p; if (x < old) *p = x; return old; }
 static unsigned long long atomicAdd(unsigned long long *p, unsigned long long x) { auto old = *p; *p += x; return old; }
+template <typename T> static void __stwb(T *p, T x) { *p = x; }
 static float host_from_f16(unsigned short x) { return (float)bits<_Float16>(x); }
 static unsigned short host_to_f16(float x) { return bits<unsigned short>((_Float16)x); }
 )";
