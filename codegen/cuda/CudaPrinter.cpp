@@ -333,13 +333,15 @@ Status CudaPrinter::operation(Operation *op) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The type of the accesses for so many bytes: as wide as possible, and all equally wide.
-static std::string accessUnit(int64_t bytes, const std::string &element) {
-  return bytes % 16 == 0  ? "uint4"
-         : bytes % 8 == 0 ? "uint2"
-         : bytes % 4 == 0 ? "unsigned"
-         : bytes % 2 == 0 ? "unsigned short"
-                          : element;
+/// The type of the accesses for so many bytes: as wide as possible, and all equally wide. Only accesses to
+/// global memory have 32 bytes.
+static std::string accessUnit(int64_t bytes, const std::string &element, bool isGlobal) {
+  return bytes % 32 == 0 && isGlobal ? "weft_wide"
+         : bytes % 16 == 0           ? "uint4"
+         : bytes % 8 == 0            ? "uint2"
+         : bytes % 4 == 0            ? "unsigned"
+         : bytes % 2 == 0            ? "unsigned short"
+                                     : element;
 }
 
 /// Whether it is memory that the threads of a block share.
@@ -349,10 +351,13 @@ static bool isWorkgroup(MemRefType type) {
 }
 
 Status CudaPrinter::access(Operation *op) {
-  auto unitOf = [&](VectorType type) {
+  auto unitOf = [&](VectorType type, Value base) {
+    // A helper's pointers come from a table, and NVRTC does not know where they point to.
+    const bool isGlobal =
+        !isHelper && isa<BlockArgument>(base) && !isWorkgroup(cast<MemRefType>(base.getType()));
     Type element = type.getElementType();
     const int64_t bytes = element.isIndex() ? 8 : (element.getIntOrFloatBitWidth() + 7) / 8;
-    return accessUnit(bytes * type.getNumElements(), typeOf(element));
+    return accessUnit(bytes * type.getNumElements(), typeOf(element), isGlobal);
   };
   auto at = [&](Value buffer, Value index) { return read(buffer) + " + " + bare(read(index)); };
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
@@ -365,7 +370,7 @@ Status CudaPrinter::access(Operation *op) {
     line(memory(store.getMemref(), store.getIndices()[0]) + " = " + bare(read(store.getValue())) + ";");
   } else if (auto load = dyn_cast<vector::LoadOp>(op)) {
     line(declare(load, /*isConst=*/false) + ";");
-    line("weft_load<" + unitOf(load.getVectorType()) + ">(" + forms[load].name + ", " +
+    line("weft_load<" + unitOf(load.getVectorType(), load.getBase()) + ">(" + forms[load].name + ", " +
          at(load.getBase(), load.getIndices()[0]) + ");");
   } else if (auto store = dyn_cast<vector::StoreOp>(op)) {
     Form form = forms.find(store.getValueToStore())->second;
@@ -376,8 +381,8 @@ Status CudaPrinter::access(Operation *op) {
       assign(copy.name, store.getValueToStore());
       form = copy;
     }
-    // A helper's pointers come from a table.
-    const std::string unit = unitOf(store.getVectorType());
+    const std::string unit = unitOf(store.getVectorType(), store.getBase());
+    // Neither are vectors of a helper's table stored whole unless the text says that they are global.
     const bool isKnown = !isHelper || isWorkgroup(cast<MemRefType>(store.getBase().getType())) ||
                          !isa<BlockArgument>(store.getBase()) || !StringRef(unit).starts_with("uint");
     line((isKnown ? "weft_store<" : "weft_store_global<") + unit + ">(" +

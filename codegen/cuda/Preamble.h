@@ -22,6 +22,14 @@ struct PreamblePart {
 
 /// In the order in which they are printed.
 inline constexpr PreamblePart preamble[] = {
+    {"weft_wide",
+     R"(// The widest access to global memory, of at most 32 bytes.
+#if __CUDA_ARCH__ >= 1000
+struct __align__(32) weft_wide { unsigned x[8]; };
+#else
+typedef uint4 weft_wide;
+#endif
+)"},
     {"weft_load",
      R"(// The elements from p on: in accesses of the type Unit where p is aligned to it, else one by one.
 template <typename Unit, typename T, int N>
