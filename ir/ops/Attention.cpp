@@ -77,6 +77,10 @@ template <typename Op> static LogicalResult verifyAttention(Op op) {
                             << " and " << sizeText(ks.drop_back().back());
   if (double scale = op.getScale().convertToDouble(); !std::isfinite(scale))
     return op.emitOpError() << "needs a finite scale, found " << scale;
+  // What it is decomposed into has tensors of the scores.
+  SmallVector<Size> scores = matrixShape(q, qs.drop_back().back(), ks.drop_back().back());
+  if (!widestBytes(scores).isExpressible())
+    return op.emitOpError() << "needs scores of at most 2^63 bytes, found [" << sizesText(scores) << "]";
   if (!op.getMask())
     return success();
   auto mask = cast<RankedTensorType>(op.getMask().getType());
@@ -84,7 +88,6 @@ template <typename Op> static LogicalResult verifyAttention(Op op) {
   if (!element.isInteger(1) && element != q.getElementType() && element != statisticsType(q))
     return op.emitOpError() << "needs a mask of i1, " << q.getElementType() << " or " << statisticsType(q)
                             << ", found " << element;
-  SmallVector<Size> scores = matrixShape(q, qs.drop_back().back(), ks.drop_back().back());
   bool fits = mask.getRank() == q.getRank();
   for (size_t i = 0; fits && i < scores.size(); ++i)
     fits = sizesOf(mask)[i] == 1 || sizesOf(mask)[i] == scores[i];

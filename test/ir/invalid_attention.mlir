@@ -231,3 +231,12 @@ weft.func @dynamic(%q: tensor<?x8xf32, #weft.device<cpu, [rows]>>) attributes {w
          : tensor<?x8xf32, #weft.device<cpu, [rows]>>, tensor<?x8xf32, #weft.device<cpu, [rows]>>, tensor<?x8xf32, #weft.device<cpu, [rows]>>
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @scores_of_too_many(%q: tensor<1099511627776x8xf32, #cpu>) {
+  // expected-error@+1 {{'weft.sdpa' op needs scores of at most 2^63 bytes, found [1099511627776, 1099511627776]}}
+  %o, %l = weft.sdpa %q, %q, %q, scale = 1.0 : tensor<1099511627776x8xf32, #cpu>, tensor<1099511627776x8xf32, #cpu>, tensor<1099511627776x8xf32, #cpu>
+  weft.return
+}
