@@ -233,7 +233,8 @@ std::optional<Schedule> chooseColumnBlocks(FusionOp fusion, const TargetDescript
     return shape.inner.isNumber() && (shape.rows.isNumber() || shares == 32) &&
            outer * static_cast<int64_t>(llvm::divideCeil(inner, across * vector)) < 2 * target.cores;
   };
-  while (across > least && (stateBytes() > mostSharedBytes || isFew()))
+  while (across > least &&
+         (across * shares > target.blockThreads || stateBytes() > mostSharedBytes || isFew()))
     across /= 2;
   while (stateBytes() > mostSharedBytes)
     vector /= 2;

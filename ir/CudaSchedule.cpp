@@ -21,6 +21,7 @@
 #include "ir/CudaLoops.h"
 #include "ir/CudaReductions.h"
 #include "ir/Schedule.h"
+#include "ir/Spills.h"
 #include "ir/Updates.h"
 
 using namespace mlir;
@@ -42,7 +43,7 @@ static void cutUpdate(Operation *update, Schedule &schedule) {
     schedule[ScheduleField::block] = 1;
 }
 
-ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &target) {
+static Schedule chooseFallback(FusionOp fusion, const TargetDescription &target) {
   Schedule schedule(fusion.getKind());
   int64_t vector = std::min(accessWidth(fusion, target), reductionLanes);
   switch (fusion.getKind()) {
@@ -77,13 +78,9 @@ ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &ta
   schedule[ScheduleField::vector] = vector;
   schedule[ScheduleField::grain] = 1;
   schedule.tasks = tasksOf(fusion, schedule);
-  if (!schedule.tasks.isExpressible()) {
-    fusion.emitOpError() << "has more tasks than can be expressed; make its tensors smaller, or give their "
-                            "sizes fewer symbols";
-    return {};
-  }
-  schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
-  return ScheduleAttr::get(fusion.getContext(), schedule);
+  if (schedule.tasks.isExpressible())
+    schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
+  return schedule;
 }
 
 /// The numbers of a schedule but the tasks, grain and scratch, or nothing if there is none for this fusion.
@@ -108,17 +105,38 @@ static std::optional<Schedule> chooseNumbers(FusionOp fusion, const TargetDescri
   return std::nullopt;
 }
 
+/// The schedule of a fusion of which no kernel has spilled. Its number of tasks may be inexpressible.
+static Schedule chooseFirst(FusionOp fusion, const TargetDescription &target) {
+  std::optional<Schedule> schedule = chooseNumbers(fusion, target);
+  if (!schedule)
+    return chooseFallback(fusion, target);
+  schedule->tasks = tasksOf(fusion, *schedule);
+  if (!schedule->tasks.isExpressible())
+    return chooseFallback(fusion, target);
+  (*schedule)[ScheduleField::grain] = 1;
+  (*schedule)[ScheduleField::scratch] = scratchOf(fusion, *schedule);
+  return *schedule;
+}
+
+using Choose = Schedule(FusionOp fusion, const TargetDescription &target);
+static ScheduleAttr chooseBy(Choose *choose, FusionOp fusion, const TargetDescription &target) {
+  if (!choose(fusion, target).tasks.isExpressible()) {
+    fusion.emitOpError() << "has more tasks than can be expressed; make its tensors smaller, or give their "
+                            "sizes fewer symbols";
+    return {};
+  }
+  return ScheduleAttr::get(
+      fusion.getContext(),
+      chooseAfterSpills(target, fusion.getSpilled().value_or(ArrayRef<int64_t>()),
+                        [&](const TargetDescription &described) { return choose(fusion, described); }));
+}
+
+ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &target) {
+  return chooseBy(chooseFallback, fusion, target);
+}
+
 ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target) {
-  std::optional<Schedule> chosen = chooseNumbers(fusion, target);
-  if (!chosen)
-    return chooseFallbackSchedule(fusion, target);
-  Schedule &schedule = *chosen;
-  schedule.tasks = tasksOf(fusion, schedule);
-  if (!schedule.tasks.isExpressible())
-    return chooseFallbackSchedule(fusion, target); // which says what is wrong
-  schedule[ScheduleField::grain] = 1;
-  schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
-  return ScheduleAttr::get(fusion.getContext(), schedule);
+  return chooseBy(chooseFirst, fusion, target);
 }
 
 } // namespace weft::ir

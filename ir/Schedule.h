@@ -61,6 +61,12 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target);
 ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &target);
 /// Whether a schedule is such a fallback.
 inline bool isFallback(const Schedule &schedule) { return schedule[ScheduleField::threads] == 1; }
+/// The threads of a block of a fallback's kernel, each of which has tasks of its own.
+inline constexpr int64_t fallbackThreads = 128;
+/// The threads of a block of a GPU.
+inline int64_t blockThreads(const Schedule &schedule) {
+  return isFallback(schedule) ? fallbackThreads : schedule[ScheduleField::threads];
+}
 
 /// Verifies that a schedule is correct for its fusion: every element of the domain is in exactly one task,
 /// scratch is large enough, vectors are not wider than the body allows, and reductions have the order that

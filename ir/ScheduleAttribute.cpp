@@ -29,6 +29,7 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
   constexpr bool required = true, optional = false;
   static constexpr ScheduleFieldInfo table[] = {
       {ScheduleField::threads, optional, "threads", all, 1, 1024},
+      {ScheduleField::resident, optional, "resident", all, 1, 32},
       {ScheduleField::vector, required, "vector", all, 1, 64},
       {ScheduleField::chunk, optional, "chunk", chunks, 1, elements},
       {ScheduleField::tileRows, optional, "tile_rows", tiles, 1, tile},

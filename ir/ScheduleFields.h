@@ -32,6 +32,7 @@ enum class FusionKind : uint32_t;
 /// The fields, in the order in which they are printed.
 enum class ScheduleField : unsigned {
   threads,     ///< threads of a device that share a task; absent on a CPU, where a task has one thread
+  resident,    ///< blocks that a multiprocessor holds at a time, for which the compiler limits registers
   vector,      ///< elements of one step of the innermost loop
   chunk,       ///< elements of a task; of a row that threads share, those that they hold in registers
   tileRows,    ///< of a task that is a tile: its size in dimension `tileDim` of the domain

@@ -82,6 +82,8 @@ private:
   LogicalResult verifyFields();
   /// Verifies the size of scratch, which is needed and which a device has.
   LogicalResult verifyScratch();
+  /// Verifies that a multiprocessor of some GPU can hold `resident` blocks of the kernel's threads.
+  LogicalResult verifyResident();
   std::string cutText();
 
   FusionOp fusion;
@@ -480,7 +482,20 @@ LogicalResult Verifier::verify() {
   int64_t most = std::max<int64_t>(rangesOf(fusion).largest(tasks), 1);
   if ((*this)[Field::grain] > most)
     return wrong(Field::grain, "at most " + Twine(most), "it has " + Twine(sizeText(tasks)) + " tasks");
-  return verifyScratch();
+  return failure(failed(verifyResident()) || failed(verifyScratch()));
+}
+
+LogicalResult Verifier::verifyResident() {
+  if (!has(Field::resident))
+    return success();
+  if (!has(Field::threads))
+    return hasNo({Field::resident}, "only a GPU holds several blocks of threads at a time");
+  static constexpr int64_t mostResidentThreads = 2048; // of the largest
+  const int64_t threads = blockThreads(schedule), most = mostResidentThreads / threads;
+  return (*this)[Field::resident] <= most
+             ? success()
+             : wrong(Field::resident, "at most " + Twine(most),
+                     "a multiprocessor holds 2048 threads, and a block has " + Twine(threads));
 }
 
 LogicalResult Verifier::verifyScratch() {

@@ -46,9 +46,14 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
     the vectors, scratch is large enough, and reductions have the order that belongs to their shape. A schedule is for
     the device of the fusion: it has `threads`, the number of threads that share a task, unless the device is the host.
     With `threads = 1`, the fallback of a device, each thread carries out whole tasks.
+
+    `spilled` lists the registers a thread of kernels that were made of this fusion before and spilled, first those of
+    the schedule that `--weft-choose-schedules` chooses without it. With it, the pass chooses a schedule whose kernel
+    may have more registers (ir/Spills.h).
   }];
   let arguments = (ins Variadic<Weft_Tensor>:$inputs, Weft_FusionKindAttr:$kind,
-                       OptionalAttr<Weft_ScheduleAttr>:$schedule, OptionalAttr<ArrayAttr>:$slices);
+                       OptionalAttr<Weft_ScheduleAttr>:$schedule, OptionalAttr<ArrayAttr>:$slices,
+                       OptionalAttr<DenseI64ArrayAttr>:$spilled);
   let results = (outs Variadic<Weft_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

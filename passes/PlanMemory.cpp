@@ -269,7 +269,7 @@ Value PlanMemory::copy(Value value) {
 
 Value PlanMemory::copy(Value value, OpBuilder &builder) {
   auto fusion = builder.create<FusionOp>(value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
-                                         FusionKind::loop, ScheduleAttr(), ArrayAttr());
+                                         FusionKind::loop, ScheduleAttr(), ArrayAttr(), DenseI64ArrayAttr());
   Block &block = fusion.getBody().emplaceBlock();
   Value argument = block.addArgument(value.getType(), value.getLoc());
   OpBuilder::atBlockEnd(&block).create<YieldOp>(value.getLoc(), argument);

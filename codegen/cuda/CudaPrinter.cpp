@@ -651,7 +651,7 @@ Status CudaPrinter::printHelper(func::FuncOp function) {
   return {};
 }
 
-Status CudaPrinter::printKernel(func::FuncOp kernel, int64_t threads) {
+Status CudaPrinter::printKernel(func::FuncOp kernel, int64_t threads, int64_t resident) {
   forms.clear();
   counts.clear();
   isHelper = false;
@@ -675,8 +675,9 @@ Status CudaPrinter::printKernel(func::FuncOp kernel, int64_t threads) {
     also("void *const *buffers, const long long *sizes");
   if (usesChecks)
     also("weft_checks checks");
-  text = before + "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ")\n" +
-         kernel.getName().str() + "(" + given + ") {\n" + body + "}\n";
+  text = before + "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) +
+         (resident ? ", " + std::to_string(resident) : "") + ")\n" + kernel.getName().str() + "(" + given +
+         ") {\n" + body + "}\n";
   return {};
 }
 

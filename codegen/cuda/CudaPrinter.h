@@ -41,7 +41,8 @@ public:
 
   /// Appends a device function, or the kernel, to `text`.
   Status printHelper(mlir::func::FuncOp function);
-  Status printKernel(mlir::func::FuncOp kernel, int64_t threads);
+  /// `resident` is the number of blocks for which the compiler limits registers; 0 if that is its choice.
+  Status printKernel(mlir::func::FuncOp kernel, int64_t threads, int64_t resident);
 
   std::string text;
   int64_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for

@@ -152,7 +152,9 @@ Expected<CudaText> printCuda(ModuleOp module) {
     if (function.isPrivate() && !function.isDeclaration())
       if (Status status = printer.printHelper(function); !status)
         return status;
-  if (Status status = printer.printKernel(kernel, threads.getInt()); !status)
+  auto resident = kernel->getAttrOfType<IntegerAttr>(residentAttribute);
+  if (Status status = printer.printKernel(kernel, threads.getInt(), resident ? resident.getInt() : 0);
+      !status)
     return status;
   CudaPrinter functions(/*wideIndex=*/false);
   for (const auto &[name, op] : printer.elementary)

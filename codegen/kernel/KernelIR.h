@@ -55,8 +55,10 @@ inline constexpr llvm::StringLiteral canonicalSymbol = "weft_kernel";
 /// The functions that return a buffer and a run-time size by index. Any name may follow the prefix.
 inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction = "weft.size";
 
-/// The function of blocks of threads that reports a failed check, and the attribute with their number.
-inline constexpr llvm::StringLiteral failFunction = "weft.fail", threadsAttribute = "weft.threads";
+/// The function of blocks of threads that reports a failed check, the attribute with their number, and that
+/// with the number of blocks which a multiprocessor holds, if the schedule says it.
+inline constexpr llvm::StringLiteral failFunction = "weft.fail", threadsAttribute = "weft.threads",
+                                     residentAttribute = "weft.resident";
 
 /// The dialects of kernel IR, for a CPU and for blocks of threads.
 void registerKernelDialects(mlir::DialectRegistry &registry);

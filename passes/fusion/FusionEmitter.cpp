@@ -293,7 +293,8 @@ void GroupEmitter::run() {
         types.push_back(yields.back().getType());
       }
   body.create<YieldOp>(loc, yields);
-  auto fusion = builder.create<FusionOp>(loc, types, inputs, group.kind, ScheduleAttr(), ArrayAttr());
+  auto fusion = builder.create<FusionOp>(loc, types, inputs, group.kind, ScheduleAttr(), ArrayAttr(),
+                                         DenseI64ArrayAttr());
   fusion.getBody().push_back(new Block());
   Block &target = fusion.getBody().front();
   for (BlockArgument argument : scratch.getArguments())

@@ -26,7 +26,7 @@ FusionOp wrapOptimizerSteps(ArrayRef<Operation *> steps) {
   }
   Location loc = FusedLoc::get(builder.getContext(), locations);
   auto fusion = builder.create<FusionOp>(loc, types, inputs.getArrayRef(), FusionKind::multi_tensor,
-                                         ScheduleAttr(), ArrayAttr());
+                                         ScheduleAttr(), ArrayAttr(), DenseI64ArrayAttr());
   Block &block = fusion.getBody().emplaceBlock();
   IRMapping map;
   for (Value input : inputs)

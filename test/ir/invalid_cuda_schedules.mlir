@@ -1006,3 +1006,69 @@ weft.func @a_task_for_each_thread(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64
   }
   weft.return
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @resident(%x: tensor<65536xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has resident = 9 in its schedule, expected at most 8: a multiprocessor holds 2048 threads, and a block has 256}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, resident = 9, vector = 4, chunk = 1024, tasks = 64, grain = 1, scratch = 0>} : (tensor<65536xf32, #gpu>) -> tensor<65536xf32, #gpu> {
+  ^bb0(%a: tensor<65536xf32, #gpu>):
+    %1 = weft.exp %a : tensor<65536xf32, #gpu>
+    weft.yield %1 : tensor<65536xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+// A fallback's blocks have 128 threads.
+#gpu = #weft.device<cuda:0>
+weft.func @resident_fallback(%x: tensor<65536xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has resident = 17 in its schedule, expected at most 16: a multiprocessor holds 2048 threads, and a block has 128}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 1, resident = 17, vector = 4, chunk = 64, tasks = 1024, grain = 1, scratch = 0>} : (tensor<65536xf32, #gpu>) -> tensor<65536xf32, #gpu> {
+  ^bb0(%a: tensor<65536xf32, #gpu>):
+    %1 = weft.exp %a : tensor<65536xf32, #gpu>
+    weft.yield %1 : tensor<65536xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#host = #weft.device<cpu>
+weft.func @resident_on_host(%x: tensor<65536xf32, #host>) {
+  // expected-error@+1 {{'weft.fusion' op has resident = 2 in its schedule, which it cannot have: only a GPU holds several blocks of threads at a time}}
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, resident = 2, vector = 16, chunk = 4096, tasks = 16, grain = 1, scratch = 0>} : (tensor<65536xf32, #host>) -> tensor<65536xf32, #host> {
+  ^bb0(%a: tensor<65536xf32, #host>):
+    %1 = weft.exp %a : tensor<65536xf32, #host>
+    weft.yield %1 : tensor<65536xf32, #host>
+  }
+  weft.return
+}
+
+// -----
+
+#host = #weft.device<cpu>
+weft.func @spilled_on_host(%x: tensor<65536xf32, #host>) {
+  // expected-error@+1 {{'weft.fusion' op has registers of kernels that spilled, but it does not run on a GPU}}
+  %0 = weft.fusion loop (%x) {spilled = array<i64: 64>} : (tensor<65536xf32, #host>) -> tensor<65536xf32, #host> {
+  ^bb0(%a: tensor<65536xf32, #host>):
+    %1 = weft.exp %a : tensor<65536xf32, #host>
+    weft.yield %1 : tensor<65536xf32, #host>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @spilled_nothing(%x: tensor<65536xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has spilled = [], expected the registers of at least one kernel, each at least 1}}
+  %0 = weft.fusion loop (%x) {spilled = array<i64>} : (tensor<65536xf32, #gpu>) -> tensor<65536xf32, #gpu> {
+  ^bb0(%a: tensor<65536xf32, #gpu>):
+    %1 = weft.exp %a : tensor<65536xf32, #gpu>
+    weft.yield %1 : tensor<65536xf32, #gpu>
+  }
+  weft.return
+}

@@ -8,6 +8,7 @@
 #define WEFT_CODEGEN_CUDA_SKELETONS_CUDAMAPPING_H
 
 #include "codegen/cpu/skeletons/CpuMapping.h"
+#include "ir/Schedule.h"
 
 namespace weft::codegen {
 
@@ -19,7 +20,7 @@ mlir::Value threadOf(KernelBuilder &kernel, int64_t threads);
 class ThreadMapping : public CpuMapping {
 public:
   /// The threads of a block.
-  static constexpr int64_t threads = 128;
+  static constexpr int64_t threads = ir::fallbackThreads;
 
   /// The thread's task, or none in the last block.
   Tasks tasks(KernelBuilder &kernel, Tasks called) const override;

@@ -82,7 +82,7 @@ Expected<std::vector<std::byte>> makeImage(ArrayRef<EmittedKernel> kernels,
 
 /// How many tasks a block has.
 int64_t blockTasks(ir::FusionOp fusion) {
-  return ir::isFallback(fusion.getSchedule()->toSchedule()) ? codegen::ThreadMapping::threads : 1;
+  return ir::isFallback(fusion.getSchedule()->toSchedule()) ? ir::fallbackThreads : 1;
 }
 
 Expected<DeviceKernel> readKernel(const EmittedKernel &emitted, const std::vector<char> &object) {

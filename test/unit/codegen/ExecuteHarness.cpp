@@ -50,7 +50,7 @@ FusedProgram::FusedProgram(const std::string &text, ir::FusionKind kind) {
   Operation *end = block.getTerminator();
   OpBuilder b(end);
   auto made = b.create<ir::FusionOp>(function.getLoc(), end->getOperandTypes(), block.getArguments(), kind,
-                                     ir::ScheduleAttr(), ArrayAttr());
+                                     ir::ScheduleAttr(), ArrayAttr(), DenseI64ArrayAttr());
   Block *body = b.createBlock(&made.getBody(), {}, block.getArgumentTypes(),
                               SmallVector<Location>(block.getNumArguments(), function.getLoc()));
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
