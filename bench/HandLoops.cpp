@@ -9,6 +9,7 @@
 #include "Team.h"
 #include "VectorMath.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <new>

@@ -11,6 +11,7 @@
 #include "runtime/queue/Profiler.h"
 #include "runtime/threads/Executor.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <vector>

@@ -15,6 +15,7 @@
 #include "runtime/package/Package.h"
 #include "runtime/queue/Queue.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;

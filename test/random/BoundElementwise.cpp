@@ -12,6 +12,8 @@
 #include "BoundRules.h"
 #include "BoundedReal.h"
 
+#include <algorithm>
+
 using namespace mlir;
 namespace weft::randomtest {
 

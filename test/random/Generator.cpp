@@ -8,6 +8,8 @@
 #include "ProgramBuilder.h"
 #include "Samplers.h"
 
+#include <algorithm>
+
 using namespace mlir;
 namespace weft::randomtest {
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Samplers.h"
 
+#include <algorithm>
+
 using namespace mlir;
 namespace weft::randomtest {
 

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "Samplers.h"
 
+#include <algorithm>
+
 using namespace mlir;
 namespace weft::randomtest {
 

@@ -15,6 +15,7 @@
 
 #include <cooperative_groups.h>
 
+#include <algorithm>
 #include <cmath>
 
 __device__ inline float maxOf(float4 v) { return fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)); }

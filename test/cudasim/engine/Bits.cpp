@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace weft::cudasim {

@@ -13,6 +13,7 @@
 #ifndef WEFT_TEST_CUDASIM_NUMERIC_H
 #define WEFT_TEST_CUDASIM_NUMERIC_H
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>

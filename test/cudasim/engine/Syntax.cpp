@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Lexer.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 

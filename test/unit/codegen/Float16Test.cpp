@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 

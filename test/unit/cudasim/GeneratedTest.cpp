@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft::cudasim {

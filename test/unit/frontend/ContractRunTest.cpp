@@ -14,6 +14,8 @@
 
 #include "runtime/queue/Queue.h"
 
+#include <algorithm>
+
 using namespace weft;
 
 //===----------------------------------------------------------------------===//

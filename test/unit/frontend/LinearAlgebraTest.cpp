@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 

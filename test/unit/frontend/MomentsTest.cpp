@@ -13,6 +13,7 @@
 
 #include "test/unit/TestLevel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

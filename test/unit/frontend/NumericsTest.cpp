@@ -8,6 +8,7 @@
 
 #include "test/unit/TestLevel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

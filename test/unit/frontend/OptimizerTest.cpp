@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace weft;

@@ -10,6 +10,7 @@
 #include "runtime/support/TemporaryFile.h"
 #include "test/unit/Deflate.h"
 
+#include <algorithm>
 #include <csignal>
 #include <sys/resource.h>
 #include <zlib.h>

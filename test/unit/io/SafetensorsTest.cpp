@@ -8,6 +8,8 @@
 #include "Testing.h"
 #include "frontend/io/Json.h"
 
+#include <algorithm>
+
 using namespace weft;
 using namespace weft::io;
 using namespace weft::io::testing;

@@ -12,6 +12,7 @@
 #include "weft/philox.hpp"
 
 #include "frontend/io/ByteSource.h"
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

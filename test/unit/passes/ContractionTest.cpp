@@ -7,6 +7,7 @@
 #include "ir/Contraction.h"
 #include "Testing.h"
 
+#include <algorithm>
 #include <random>
 
 using namespace weft;

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>

@@ -7,6 +7,7 @@
 
 #include "CApiFixture.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>

@@ -7,6 +7,7 @@
 
 #include "PlanFixture.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>

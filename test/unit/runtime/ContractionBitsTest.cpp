@@ -9,6 +9,7 @@
 
 #include "runtime/gemm/ContractionBlocks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <stdexcept>

@@ -10,6 +10,7 @@
 #include "runtime/support/TemporaryFile.h"
 #include "test/unit/TemporaryFolder.h"
 
+#include <algorithm>
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>

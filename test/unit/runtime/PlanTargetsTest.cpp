@@ -9,6 +9,8 @@
 
 #include "runtime/package/PlanTargets.h"
 
+#include <algorithm>
+
 using namespace weft;
 using namespace weft::runtime;
 using namespace weft::runtime::test;
