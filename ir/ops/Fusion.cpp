@@ -107,6 +107,19 @@ static LogicalResult verifySteps(FusionOp fusion) {
   return success();
 }
 
+static LogicalResult verifySpilled(FusionOp fusion) {
+  auto spilled = fusion.getSpilled();
+  if (!spilled)
+    return success();
+  DeviceAttr device = deviceOf(fusion.getResultTypes().front());
+  if (!device || device.isCpu())
+    return fusion.emitOpError() << "has registers of kernels that spilled, but it does not run on a GPU";
+  if (spilled->empty() || llvm::any_of(*spilled, [](int64_t registers) { return registers < 1; }))
+    return fusion.emitOpError() << "has spilled = [" << *spilled
+                                << "], expected the registers of at least one kernel, each at least 1";
+  return success();
+}
+
 LogicalResult FusionOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())
@@ -119,14 +132,8 @@ LogicalResult FusionOp::verify() {
     return emitOpError() << "has no results";
   if (auto slices = getSlices(); slices && slices->size() != getNumResults())
     return emitOpError() << "has " << getNumResults() << " results but " << slices->size() << " slices";
-  if (auto spilled = getSpilled()) {
-    DeviceAttr device = deviceOf(getResultTypes().front());
-    if (!device || device.isCpu())
-      return emitOpError() << "has registers of kernels that spilled, but it does not run on a GPU";
-    if (spilled->empty() || llvm::any_of(*spilled, [](int64_t registers) { return registers < 1; }))
-      return emitOpError() << "has spilled = [" << *spilled
-                           << "], expected the registers of at least one kernel, each at least 1";
-  }
+  if (failed(verifySpilled(*this)))
+    return failure();
   FusionKind kind = getKind();
   for (Operation &op : block.without_terminator()) {
     bool step = isa<AdamStepOp, SgdStepOp>(op);

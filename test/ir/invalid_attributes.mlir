@@ -60,22 +60,22 @@
 
 // -----
 
-// expected-error@+1 {{a schedule of kind loop has no 'block', only threads, vector, chunk, tile_rows, tile_columns, tile_dim, squares, tasks, grain, scratch and streaming}}
+// expected-error@+1 {{a schedule of kind loop has no 'block', only threads, resident, vector, chunk, tile_rows, tile_columns, tile_dim, squares, tasks, grain, scratch and streaming}}
 #bad = #weft.schedule<loop, block = 64, vector = 1, chunk = 64, tasks = 1, grain = 1, scratch = 0>
 
 // -----
 
-// expected-error@+1 {{a schedule of kind scan has no 'keep', only threads, vector, lanes, block, tasks, grain and scratch}}
+// expected-error@+1 {{a schedule of kind scan has no 'keep', only threads, resident, vector, lanes, block, tasks, grain and scratch}}
 #bad = #weft.schedule<scan, vector = 16, lanes = 16, keep = [1], tasks = 1, grain = 1, scratch = 0>
 
 // -----
 
-// expected-error@+1 {{a schedule of kind scan has no 'streaming', only threads, vector, lanes, block, tasks, grain and scratch}}
+// expected-error@+1 {{a schedule of kind scan has no 'streaming', only threads, resident, vector, lanes, block, tasks, grain and scratch}}
 #bad = #weft.schedule<scan, vector = 16, lanes = 16, tasks = 1, grain = 1, scratch = 0, streaming>
 
 // -----
 
-// expected-error@+1 {{a schedule of kind row has no 'width', only threads, vector, chunk, lanes, partials, block, prefetch, tasks, grain, scratch, streaming and keep}}
+// expected-error@+1 {{a schedule of kind row has no 'width', only threads, resident, vector, chunk, lanes, partials, block, prefetch, tasks, grain, scratch, streaming and keep}}
 #bad = #weft.schedule<row, width = 16>
 
 // -----

@@ -76,7 +76,7 @@ TEST(Products, RefuseOtherShapes) {
   EXPECT_ERROR(dot(v, zeros({2})), "inconsistent tensor size, expected tensor [3] and src [2]");
   EXPECT_ERROR(dot(a, v), "1D tensors expected, but got 2-D of shape [2, 3]");
   EXPECT_ERROR(outer(a, v), "Expected 1-D argument self");
-  EXPECT_ERROR(addmm(zeros({3}), a, a.t()), "does not fit");
+  EXPECT_ERROR(addmm(zeros({3}), a, a.t()), "must match the existing size (3) at non-singleton");
   EXPECT_ERROR(addmm(zeros({2}, {.dtype = f64}), a, a.t()), "same dtype, but got f64 and f32");
   Tensor whole = arange(4).reshape({2, 2});
   EXPECT_ERROR(addmm(whole, whole, whole, 0.5), "beta and alpha must be whole numbers, found 0.5");
