@@ -3,7 +3,8 @@
 
 A pass `MapDevices` of passes/Passes.td is in passes/MapDevices.cpp, runs as --weft-map-devices and is tested by
 test/passes/map-devices.mlir; the list is in alphabetical order. Every other file of passes/ is one of PIPELINE; what is
-no pass is in a room. GoogleTests are in files of the name XTest.cpp.
+no pass is in a room. GoogleTests are in files of the name XTest.cpp. Lit tests of the IR and of passes run no program of
+ours but weft-opt, because builds with a sanitizer, which run them too, have no other.
 """
 
 import re
@@ -15,6 +16,9 @@ PASSES = "passes/"
 PIPELINE = {"CMakeLists.txt", "Passes.h", "Passes.td", "Pipeline.cpp", "Pipeline.h", "Statistics.cpp", "Statistics.h"}
 DECLARATION = re.compile(r'^def (\w+) : Weft_\w+Pass<"([^"]*)">', re.MULTILINE)
 UNIT = re.compile(r"test/unit/.*\.(cpp|h)")
+LIT = re.compile(r"test/(ir|passes)/.*\.mlir")
+# `weft kernels` as a command, and not `weft.func` or --weft-fuse.
+OTHER_PROGRAM = re.compile(r"(?<![\w./-])weft(?!-opt)(-\w+)*(?=\s)")
 
 
 def kebab(name):
@@ -49,6 +53,12 @@ def wrong_test(name, text):
     return None
 
 
+def wrong_programs(text):
+    """The programs of ours that the RUN lines of a lit test call beside weft-opt."""
+    lines = [line.split("RUN:", 1)[1] for line in text.splitlines() if "RUN:" in line]
+    return sorted({found.group() for line in lines for found in OTHER_PROGRAM.finditer(line)})
+
+
 def self_test(checks):
     right = {"passes/Fuse.cpp", "passes/SplitReductions.cpp", "passes/Pipeline.cpp", "passes/launch/LaunchList.cpp",
              "test/passes/fuse.mlir", "test/passes/split-reductions.mlir"}
@@ -69,6 +79,11 @@ def self_test(checks):
             ("test/unit/ir/Harness.cpp", True, False), ("test/unit/ir/Harness.cpp", False, True)):
         found = wrong_test(name, "TEST(Size, Adds) {\n" if has_tests else "int x;\n")
         checks.check((found is None) == holds, f"self-test: {name} was {'refused' if found else 'accepted'}")
+    for line, holds in (("// RUN: weft-opt %s --weft-fuse='target=cpu weft=1' | FileCheck %s", True),
+                        ("// RUN: not weft-opt %s 2>&1 | FileCheck %s", True), ("// `weft kernels` prints it", True),
+                        ("// RUN: weft kernels %t --target=cuda:sm_90", False),
+                        ("// RUN: weft-opt %s | weft-random-tests -", False)):
+        checks.check(not wrong_programs(line) == holds, f"self-test: '{line}' was {'refused' if holds else 'accepted'}")
 
 
 def main():
@@ -81,6 +96,9 @@ def main():
         if UNIT.fullmatch(name):
             found = wrong_test(name, read(name) or "")
             checks.check(found is None, found)
+        elif LIT.fullmatch(name):
+            found = wrong_programs(read(name) or "")
+            checks.check(not found, f"{name} runs {', '.join(found)}; tests of what weft-opt does not have are in test/codegen")
     checks.finish()
 
 

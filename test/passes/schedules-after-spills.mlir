@@ -3,12 +3,6 @@
 // RUN: weft-opt %s --weft-choose-schedules=target=sm_90 -o %t
 // RUN: FileCheck %s < %t
 // RUN: weft-opt %t | FileCheck %s
-// The compiler of the kernel is told.
-// RUN: weft kernels %t --target=cuda:sm_90 | FileCheck %s --check-prefix=TEXT
-// TEXT: __launch_bounds__(128, 8)
-// TEXT: __launch_bounds__(128, 7)
-// TEXT-COUNT-3: __launch_bounds__(128){{$}}
-// TEXT: __launch_bounds__(256, 3)
 
 #gpu = #weft.device<cuda:0>
 
