@@ -354,46 +354,20 @@ private:
     attention.backward = backward;
     attention.causal = op.getCausal();
     attention.scale = op.getScale().convertToDouble();
-    Status status;
-    auto add = [&](Value value, const AttentionView &view) {
+    for (const AttentionPart &part : partsOf(op)) {
       auto place = std::make_unique<rt::MatrixPlaceT>();
-      auto index = bufferOf(value);
-      if (!index) {
-        status = index.status();
-        return;
-      }
+      auto index = bufferOf(part.value);
+      if (!index)
+        return index.status();
       place->buffer = *index;
-      place->offset = view.offset;
-      place->strides.assign(view.strides.begin(), view.strides.end());
+      place->offset = part.view.offset;
+      place->strides.assign(part.view.strides.begin(), part.view.strides.end());
       attention.places.push_back(std::move(place));
-    };
-    auto result = [&](unsigned i, int64_t rows, int64_t columns) {
-      add(op.getResult(i), orderedView(extents.matrix(rows, columns), op.getOrder()));
-    };
-    const SmallVector<int64_t> statistics = extents.matrix(extents.rows, 1);
-    const AttentionView rowMajor =
-        orderedView(statistics, llvm::to_vector(llvm::seq<int64_t>(0, statistics.size())));
-    add(op.getQ(), AttentionView::read(op.getQView()));
-    add(op.getK(), AttentionView::read(op.getKView()));
-    add(op.getV(), AttentionView::read(op.getVView()));
-    if (backward) {
-      add(op.getOut(), AttentionView::read(*op.getOutView()));
-      add(op.getLse(), rowMajor);
-      add(op.getGrad(), AttentionView::read(*op.getGradView()));
-      result(0, extents.rows, extents.features);
-      result(1, extents.keys, extents.features);
-      result(2, extents.keys, extents.values);
-    } else {
-      result(0, extents.rows, extents.values);
-      add(op.getResult(1), rowMajor);
     }
     if (Value mask = op.getMask()) {
       attention.masked = true;
       attention.mask_dtype = static_cast<uint8_t>(dtypeOf(mask.getType()));
-      add(mask, AttentionView::read(*op.getMaskView()));
     }
-    if (!status)
-      return status;
     // The forward op has two products, the backward op five. The keys that a causal row leaves out are
     // counted too.
     const int64_t columns =

@@ -17,6 +17,10 @@
 
 namespace weft::ir {
 
+/// The most features or values, and rows or keys, of a launch of attention on a GPU: a block holds whole rows
+/// of operands, and numbers rows in 32 bits.
+inline constexpr int64_t maxCudaAttentionColumns = 256, maxCudaAttentionRows = int64_t(1) << 30;
+
 /// The offset and strides of a [batch.., rows, columns] tensor, in elements of its storage.
 struct AttentionView {
   int64_t offset = 0;
@@ -56,6 +60,19 @@ struct AttentionExtents {
     return count;
   }
 };
+
+/// A tensor of weft.attention, and where its elements are. `name` is that of the op's operand or result.
+struct AttentionPart {
+  llvm::StringLiteral name;
+  mlir::Value value;
+  AttentionView view;
+  int64_t rows, columns; ///< of each batch index
+  bool isWritten;
+};
+
+/// The tensors of an op in the order of its launch: q, k, v, out, lse, of the derivative also grad, dq, dk
+/// and dv, and at last the mask, if there is one.
+llvm::SmallVector<AttentionPart> partsOf(AttentionOp op);
 
 /// The view of the row-major memory that holds a tensor of `shape` with its dimensions in the order `order`.
 AttentionView orderedView(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order);

@@ -33,6 +33,41 @@ SmallVector<int64_t> orderOf(const AttentionView &view) {
   return order;
 }
 
+SmallVector<AttentionPart> partsOf(AttentionOp op) {
+  const AttentionExtents extents(op.getShape());
+  SmallVector<AttentionPart> parts;
+  auto operand = [&](StringLiteral name, Value value, ArrayRef<int64_t> view, int64_t rows, int64_t columns) {
+    parts.push_back({name, value, AttentionView::read(view), rows, columns, false});
+  };
+  auto result = [&](StringLiteral name, unsigned number, int64_t rows, int64_t columns) {
+    parts.push_back({name, op.getResult(number), orderedView(extents.matrix(rows, columns), op.getOrder()),
+                     rows, columns, true});
+  };
+  // lse is row-major in any order of the other results.
+  auto logarithms = [&](Value value, bool isWritten) {
+    const SmallVector<int64_t> shape = extents.matrix(extents.rows, 1);
+    const AttentionView view = orderedView(shape, allDims(static_cast<int64_t>(shape.size())));
+    parts.push_back({"lse", value, view, extents.rows, 1, isWritten});
+  };
+  operand("q", op.getQ(), op.getQView(), extents.rows, extents.features);
+  operand("k", op.getK(), op.getKView(), extents.keys, extents.features);
+  operand("v", op.getV(), op.getVView(), extents.keys, extents.values);
+  if (op.getGrad()) {
+    operand("out", op.getOut(), *op.getOutView(), extents.rows, extents.values);
+    logarithms(op.getLse(), false);
+    operand("grad", op.getGrad(), *op.getGradView(), extents.rows, extents.values);
+    result("dq", 0, extents.rows, extents.features);
+    result("dk", 1, extents.keys, extents.features);
+    result("dv", 2, extents.keys, extents.values);
+  } else {
+    result("out", 0, extents.rows, extents.values);
+    logarithms(op.getResult(1), true);
+  }
+  if (op.getMask())
+    operand("mask", op.getMask(), *op.getMaskView(), extents.rows, extents.keys);
+  return parts;
+}
+
 static SmallVector<int64_t> reordered(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {
   SmallVector<int64_t> result;
   for (int64_t dim : order)
