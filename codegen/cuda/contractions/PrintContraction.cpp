@@ -7,38 +7,15 @@
 #include "codegen/cuda/contractions/PrintContraction.h"
 
 #include "codegen/cuda/contractions/ContractionText.h"
+#include "codegen/cuda/contractions/DeviceText.h"
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <cassert>
-#include <map>
 #include <vector>
 
 namespace weft::codegen {
 
 namespace {
-
-using Words = std::map<std::string, std::string>;
-
-/// `text` with each `$WORD` replaced.
-std::string fill(llvm::StringRef text, const Words &words) {
-  std::string filled;
-  while (!text.empty()) {
-    const auto [before, rest] = text.split('$');
-    filled += before;
-    if (before.size() == text.size())
-      break;
-    const llvm::StringRef word = rest.take_while([](char c) { return llvm::isAlpha(c) || c == '_'; });
-    // The longest word that is known begins here: `vector$X<` has no end of its own.
-    size_t length = word.size();
-    while (length && !words.count(word.take_front(length).str()))
-      --length;
-    assert(length && "a word of a text that nobody fills in");
-    filled += words.at(word.take_front(length).str());
-    text = rest.drop_front(length);
-  }
-  return filled;
-}
 
 /// What is known of an element type.
 struct ElementText {
@@ -135,6 +112,7 @@ private:
 
 std::string ContractionPrinter::functions() const {
   using namespace contraction;
+  using namespace devicetext;
   Words known = words();
   std::string text = vectorText;
   text += fill(c.dtype == DType::f16        ? f16Text
