@@ -145,23 +145,28 @@ Source sourceOf(Value value) {
 /// Why the runtime does not compute this attention in one launch; empty if it does.
 template <typename Op> std::string whyNot(Op op, const TargetDescription &target) {
   auto q = op.getQ().getType();
-  if (!target.isCpu())
-    return "there is no launch of attention for " + deviceOf(q).str();
   if (q.getElementType().isF64())
     return "a launch of attention computes in f32, and this is f64";
   if (isDynamic(q) || isDynamic(op.getK().getType()) || isDynamic(op.getV().getType()) ||
       (op.getMask() && isDynamic(op.getMask().getType())))
     return "a launch of attention has sizes that are numbers, and these are known at run time only";
+  const int64_t mostColumns = target.isCpu() ? maxAttentionColumns : maxCudaAttentionColumns;
   for (Value matrix : {Value(op.getQ()), Value(op.getV())})
-    if (Size columns = sizesOf(matrix.getType()).back(); columns.asNumber() > maxAttentionColumns)
-      return "a launch of attention has up to " + std::to_string(maxAttentionColumns) +
-             " columns, and this has " + sizeText(columns);
+    if (Size columns = sizesOf(matrix.getType()).back(); columns.asNumber() > mostColumns)
+      return "a launch of attention has up to " + std::to_string(mostColumns) + " columns on " +
+             deviceOf(q).str() + ", and this has " + sizeText(columns);
   if (elementsOf(q) == 0 || elementsOf(op.getK().getType()) == 0 || elementsOf(op.getV().getType()) == 0)
     return "there is nothing to attend to";
   Size work = productOf(sizesOf(q).drop_back()) * sizesOf(op.getK().getType()).drop_back().back() *
               (sizesOf(q).back() + sizesOf(op.getV().getType()).back());
   if (work.number().value_or(INT64_MAX) > maxProductWork)
     return "it is larger than any launch";
+  // A block of a GPU has at least one row, or one key.
+  Size rows = sizesOf(q).drop_back().back(), keys = sizesOf(op.getK().getType()).drop_back().back();
+  Size blocks = productOf(sizesOf(q).drop_back(2)) * (rows + keys);
+  if (!target.isCpu() && (rows.asNumber() > maxCudaAttentionRows || keys.asNumber() > maxCudaAttentionRows ||
+                          blocks.number().value_or(INT64_MAX) > INT32_MAX))
+    return "it has more rows and keys than a launch of " + deviceOf(q).str();
   return {};
 }
 

@@ -176,8 +176,8 @@ def GatherCapturable : Weft_FuncPass<"weft-gather-capturable"> {
 def LowerAttention : Weft_FuncPass<"weft-lower-attention"> {
   let summary = "makes attention and its derivative one launch each";
   let description = [{
-    `weft.sdpa` and `weft.sdpa_backward` become `weft.attention` if the target's runtime computes them: on a CPU, for
-    f32, f16 or bf16 operands with static sizes. If an operand is a view (reshape, transposition, slice, broadcast) of a
+    `weft.sdpa` and `weft.sdpa_backward` of f32, f16 or bf16 operands with static sizes become `weft.attention`, which
+    is one launch: of the runtime on a CPU, of a generated kernel on a GPU, where heads have up to 256 features. If an operand is a view (reshape, transposition, slice, broadcast) of a
     value that is in memory in any case, the launch reads that value with an offset and strides. Results have the
     queries' order of dimensions. Other ops are left for decomposition, with the reason as WEFT-N009.
   }];

@@ -173,4 +173,28 @@ Expected<CudaText> printCuda(ModuleOp module) {
   return made;
 }
 
+Expected<std::string> elementaryFunctions(ArrayRef<StringRef> names) {
+  DialectRegistry registry;
+  registerBlockKernelDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  OpBuilder builder(&context);
+  Location loc = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto number = builder.create<arith::ConstantOp>(loc, builder.getF32FloatAttr(1));
+  CudaPrinter functions(/*wideIndex=*/false);
+  for (StringRef name : names) {
+    OperationState state(loc, ("math." + name).str());
+    state.addOperands(number.getResult());
+    state.addTypes(number.getType());
+    Operation *op = builder.create(state);
+    if (!isElementary(op))
+      return Status::error("'" + name.str() + "' is no elementary function");
+    if (Status status = printElementary(elementaryName(op), op, functions); !status)
+      return status;
+  }
+  return std::move(functions.text);
+}
+
 } // namespace weft::codegen

@@ -44,6 +44,10 @@ struct CudaText {
 /// op that CUDA C++ has no form for, with its location.
 Expected<CudaText> printCuda(mlir::ModuleOp kernel);
 
+/// The device functions of elementary functions of f32, as "exp", which are named `weft_exp_f32`. They are
+/// the arithmetic of codegen/math/, as in kernels that are printed.
+Expected<std::string> elementaryFunctions(llvm::ArrayRef<llvm::StringRef> names);
+
 } // namespace weft::codegen
 
 #endif // WEFT_CODEGEN_CUDA_PRINTKERNEL_H

@@ -62,8 +62,10 @@ RULES = {
     "codegen/cuda": [r"codegen/(cuda|kernel|math)/\w+\.h", r"weft/status\.hpp", r"cuda\.h|nvrtc\.h", COMPILER_LIBRARIES],
     # A thread that has a task for itself runs the skeletons of a CPU.
     "codegen/cuda/skeletons": [r"codegen/(emit|cuda/skeletons)/.+", r"codegen/kernel/KernelIR\.h", r"codegen/cpu/skeletons/CpuMapping\.h", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
-    # Contractions are text that is made of a description; kernel IR has no part in it.
+    # Contractions and attention are text that is made of a description; kernel IR has no part in it, but attention calls
+    # the elementary functions that are printed from it.
     "codegen/cuda/contractions": [r"codegen/cuda/contractions/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
+    "codegen/cuda/attention": [r"codegen/cuda/attention/.+", r"codegen/cuda/PrintKernel\.h", r"codegen/cuda/contractions/DeviceText\.h", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     # The frontend's rooms, the lowest first; a file that stands in none is refused. What nn/ and the rooms after it do,
     # programs could do too: they need neither the runtime nor the IR.
     "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(queue/Buffer|device/Registry|memory/Overlap)\.h", PUBLIC],

@@ -1,5 +1,4 @@
 // RUN: weft-opt %s --weft-lower-attention=report=true | FileCheck %s
-// RUN: weft-opt %s --weft-lower-attention=target=sm_80 | FileCheck %s --check-prefix=CUDA
 // RUN: not weft-opt %s --weft-lower-attention=target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: weft-opt %s --weft-pipeline | FileCheck %s --check-prefix=LIST
 
@@ -17,8 +16,6 @@
 // LIST-NEXT:  weft.attention
 // LIST-NEXT:  weft.reshape
 // LIST-NEXT:  weft.return
-// CUDA-LABEL: weft.func @heads
-// CUDA:       weft.sdpa
 weft.func @heads(%qkv: tensor<2x10x192xf32, #cpu>) -> tensor<2x10x64xf32, #cpu> {
   %q0 = weft.slice %qkv, start = [0, 0, 0], limit = [2, 10, 64], step = [1, 1, 1] : tensor<2x10x192xf32, #cpu>
   %k0 = weft.slice %qkv, start = [0, 0, 64], limit = [2, 10, 128], step = [1, 1, 1] : tensor<2x10x192xf32, #cpu>
@@ -78,7 +75,7 @@ weft.func @copies(%a: tensor<64x16xf32, #cpu>, %b: tensor<8x4xf32, #cpu>) -> ten
 // CHECK-SAME: code = "WEFT-N009"
 // CHECK-SAME: message = "a launch of attention computes in f32, and this is f64; it is several kernels, which hold all scores"
 // CHECK-SAME: message = "there is nothing to attend to; it is several kernels, which hold all scores"
-// CHECK-SAME: message = "a launch of attention has up to 1024 columns, and this has 1025; it is several kernels, which hold all scores"
+// CHECK-SAME: message = "a launch of attention has up to 1024 columns on cpu, and this has 1025; it is several kernels, which hold all scores"
 // CHECK-COUNT-3: weft.sdpa
 weft.func @refused(%d: tensor<5x8xf64, #cpu>, %q: tensor<5x8xf32, #cpu>, %k: tensor<0x8xf32, #cpu>, %w: tensor<4x1025xf32, #cpu>)
     -> (tensor<5x8xf64, #cpu>, tensor<5x8xf32, #cpu>, tensor<4x1025xf32, #cpu>) {

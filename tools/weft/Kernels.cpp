@@ -10,6 +10,7 @@
 #include "codegen/HostLibrary.h"
 #include "codegen/cpu/LowerKernel.h"
 #include "codegen/cuda/CudaCompiler.h"
+#include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Decisions.h"
@@ -113,10 +114,11 @@ Status printForCuda(const Emitted &kernels, const std::string &form, const ir::T
   return {};
 }
 
-/// Kernels of contractions have no kernel IR: their schedules stand for it.
-Status printContractions(const std::vector<codegen::EmittedContraction> &kernels, const std::string &form,
-                         const ir::TargetDescription &device) {
-  for (const codegen::EmittedContraction &kernel : kernels) {
+/// Kernels of contractions and of attention have no kernel IR: their schedules stand for it.
+template <typename Emitted>
+Status printTexts(const std::vector<Emitted> &kernels, const std::string &form,
+                  const ir::TargetDescription &device) {
+  for (const Emitted &kernel : kernels) {
     Expected<std::string> text = form == "kernel" ? std::string() : kernel.text;
     if (form != "kernel" && form != "cuda") {
       auto compiler = codegen::CudaTextCompiler::make(device.name);
@@ -175,9 +177,14 @@ Status printKernels(const Arguments &arguments) {
   auto contractions = codegen::emitContractions(*program.module, *target);
   if (!contractions)
     return contractions.status();
+  auto attention = codegen::emitAttention(*program.module, *target);
+  if (!attention)
+    return attention.status();
   if (Status status = printForCuda(*kernels, chosen, *cuda); !status)
     return status;
-  return printContractions(*contractions, chosen, *cuda);
+  if (Status status = printTexts(*contractions, chosen, *cuda); !status)
+    return status;
+  return printTexts(*attention, chosen, *cuda);
 }
 
 } // namespace

@@ -1,0 +1,67 @@
+//===- EmitAttention.cpp --------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/attention/EmitAttention.h"
+
+#include "codegen/cuda/attention/PrintAttention.h"
+#include "ir/Decisions.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+CudaAttention describeAttention(ir::AttentionOp op) {
+  CudaAttention made{ir::AttentionExtents(op.getShape())};
+  made.dtype = ir::dtypeOf(op.getQ().getType());
+  if (op.getMask())
+    made.mask = ir::dtypeOf(op.getMask().getType());
+  made.causal = op.getCausal();
+  made.backward = static_cast<bool>(op.getGrad());
+  made.scale = op.getScale().convertToDouble();
+  for (const ir::AttentionPart &part : ir::partsOf(op))
+    made.operands.push_back({part.name.str(), ir::dtypeOf(part.value.getType()), part.view, part.rows,
+                             part.columns, part.isWritten});
+  return made;
+}
+
+Expected<std::vector<EmittedAttention>> emitAttention(ModuleOp module, const ir::Target &target) {
+  std::vector<EmittedAttention> emitted;
+  llvm::StringMap<size_t> byText;
+  for (auto function : module.getOps<ir::FuncOp>()) {
+    unsigned number = 0;
+    for (auto op : function.getOps<ir::AttentionOp>()) {
+      const ir::TargetDescription *device = target.find(ir::deviceOf(op.getQ().getType()));
+      if (!device || device->isCpu())
+        continue;
+      const std::string line = ir::locationText(op.getLoc());
+      auto fail = [&](const Status &status) { return status.context("at " + line + ": "); };
+      const CudaAttention attention = describeAttention(op);
+      Expected<AttentionSchedule> schedule = chooseAttentionSchedule(attention, *device);
+      if (!schedule)
+        return fail(schedule.status());
+      Expected<std::string> text = printAttention(attention, *schedule, *device);
+      if (!text)
+        return fail(text.status());
+      auto [it, inserted] = byText.try_emplace(*text, emitted.size());
+      if (inserted) {
+        EmittedAttention &made = emitted.emplace_back();
+        made.symbol = (function.getName() + ".attention." + Twine(number)).str();
+        made.text = std::move(*text);
+        made.schedule = *schedule;
+        made.sharedBytes = schedule->sharedBytes(attention);
+        if (!line.empty())
+          made.lines.push_back(line);
+      }
+      ++emitted[it->second].launches;
+      ++number;
+    }
+  }
+  return emitted;
+}
+
+} // namespace weft::codegen
