@@ -14,13 +14,11 @@
 #include "codegen/cuda/attention/PrintAttention.h"
 #include "test/cudasim/engine/Engine.h"
 #include "test/unit/TestLevel.h"
-#include "test/unit/codegen/Elements.h"
+#include "test/unit/codegen/AttentionCases.h"
 
 #include "gtest/gtest.h"
 
-#include <algorithm>
 #include <limits>
-#include <map>
 
 namespace weft::testing {
 namespace {
@@ -30,255 +28,6 @@ using codegen::AttentionSchedule;
 using codegen::CudaAttention;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-//===----------------------------------------------------------------------===//
-// An attention and its operands
-//===----------------------------------------------------------------------===//
-
-/// How the dimensions of an operand lie in memory.
-enum class Layout { rows, interleaved, columns, spread };
-
-struct Case {
-  std::vector<int64_t> batch = {1};
-  int64_t rows = 1, keys = 1, features = 1, values = 1;
-  bool causal = false, backward = false;
-  std::optional<DType> mask;
-  bool maskRepeats = false; ///< one mask for all batch indices
-  Layout layout = Layout::rows;
-};
-
-/// The view of a [batch.., rows, columns] tensor.
-ir::AttentionView viewOf(const Case &c, Layout layout, int64_t rows, int64_t columns) {
-  const size_t rank = c.batch.size() + 2;
-  std::vector<int64_t> shape(c.batch), order;
-  shape.insert(shape.end(), {rows, columns});
-  for (size_t i = 0; i < rank; ++i)
-    order.push_back(static_cast<int64_t>(i));
-  if (layout == Layout::interleaved && rank > 3) // [batch, rows, heads, columns]
-    std::swap(order[rank - 3], order[rank - 2]);
-  if (layout == Layout::columns)
-    std::swap(order[rank - 2], order[rank - 1]);
-  if (layout == Layout::spread)
-    shape.back() += 3;
-  ir::AttentionView view = ir::orderedView(shape, order);
-  view.offset = layout == Layout::spread ? 5 : layout == Layout::interleaved ? 8 : 0;
-  return view;
-}
-
-CudaAttention makeAttention(DType dtype, const Case &c) {
-  llvm::SmallVector<int64_t> shape(c.batch.begin(), c.batch.end());
-  shape.append({c.rows, c.keys, c.features, c.values});
-  CudaAttention a{ir::AttentionExtents(shape)};
-  a.dtype = dtype;
-  a.mask = c.mask;
-  a.causal = c.causal;
-  a.backward = c.backward;
-  a.scale = 1 / std::sqrt(double(c.features));
-  auto add = [&](const char *name, int64_t rows, int64_t columns, bool isWritten) {
-    const Layout layout = std::string_view(name) == "lse" ? Layout::rows : c.layout;
-    const DType type = std::string_view(name) == "lse" ? f32 : dtype;
-    a.operands.push_back({name, type, viewOf(c, layout, rows, columns), rows, columns, isWritten});
-  };
-  add("q", c.rows, c.features, false);
-  add("k", c.keys, c.features, false);
-  add("v", c.keys, c.values, false);
-  add("out", c.rows, c.values, !c.backward);
-  add("lse", c.rows, 1, !c.backward);
-  if (c.backward) {
-    add("grad", c.rows, c.values, false);
-    add("dq", c.rows, c.features, true);
-    add("dk", c.keys, c.features, true);
-    add("dv", c.keys, c.values, true);
-  }
-  if (c.mask) {
-    add("mask", c.rows, c.keys, false);
-    a.operands.back().dtype = *c.mask;
-    if (c.maskRepeats)
-      for (size_t d = 0; d < c.batch.size(); ++d)
-        a.operands.back().view.strides[d] = 0;
-  }
-  return a;
-}
-
-/// The elements of memory that a view reaches.
-size_t reach(const CudaAttention &a, const AttentionOperand &operand) {
-  int64_t last = operand.view.offset;
-  std::vector<int64_t> shape(a.extents.batch.begin(), a.extents.batch.end());
-  shape.insert(shape.end(), {operand.rows, operand.columns});
-  for (size_t d = 0; d < shape.size(); ++d)
-    last += (shape[d] - 1) * operand.view.strides[d];
-  return static_cast<size_t>(last + 1);
-}
-
-using Tensors = std::map<std::string, Elements>;
-
-int64_t placeOf(const CudaAttention &a, const AttentionOperand &operand, int64_t matrix, int64_t row,
-                int64_t column) {
-  int64_t at = operand.view.offset;
-  const size_t rank = a.extents.batch.size();
-  for (size_t d = rank; d-- > 0; matrix /= a.extents.batch[d])
-    at += matrix % a.extents.batch[d] * operand.view.strides[d];
-  return at + row * operand.view.strides[rank] + column * operand.view.strides[rank + 1];
-}
-
-//===----------------------------------------------------------------------===//
-// Reference
-//===----------------------------------------------------------------------===//
-
-/// A number, and how far from it a kernel may be.
-struct Bounded {
-  double value = 0, error = 0;
-};
-using Matrix = std::vector<std::vector<Bounded>>;
-
-Matrix matrixOf(int64_t rows, int64_t columns) {
-  return Matrix(size_t(rows), std::vector<Bounded>(size_t(columns)));
-}
-
-/// What plain loops compute for one batch index.
-class Reference {
-public:
-  Reference(const CudaAttention &a, const AttentionSchedule &s, const Tensors &tensors, int64_t matrix)
-      : a(a), e(a.extents), tensors(tensors), matrix(matrix), unit(a.dtype == f32   ? 0x1p-24
-                                                                   : a.dtype == f16 ? 0x1p-11
-                                                                                    : 0x1p-8),
-        rounding(s.matrixUnits ? unit : 0x1p-24) {
-    scores = matrixOf(e.rows, e.keys);
-    for (int64_t i = 0; i < e.rows; ++i)
-      for (int64_t j = 0; j < e.keys; ++j)
-        scores[size_t(i)][size_t(j)] = score(i, j);
-  }
-
-  double read(const char *name, int64_t row, int64_t column) const {
-    const AttentionOperand &operand = *a.find(name);
-    const int64_t at = placeOf(a, operand, matrix, row, column);
-    return operand.dtype == DType::i1 ? double(tensors.at(name).bytes[size_t(at)] != std::byte(0))
-                                      : tensors.at(name).real(at);
-  }
-
-  std::map<std::string, Matrix> results() const { return a.backward ? backward() : forward(); }
-
-private:
-  Bounded score(int64_t i, int64_t j) const {
-    if (a.causal && j > i)
-      return {-infinity, 0};
-    double sum = 0, magnitude = 0;
-    for (int64_t f = 0; f < e.features; ++f) {
-      const double term = read("q", i, f) * read("k", j, f);
-      sum += term;
-      magnitude += std::abs(term);
-    }
-    const auto scale = double(float(a.scale));
-    sum *= scale;
-    magnitude *= std::abs(scale);
-    if (a.mask == DType::i1)
-      return read("mask", i, j) != 0 ? Bounded{sum, error(magnitude)} : Bounded{-infinity, 0};
-    if (!a.mask)
-      return {sum, error(magnitude)};
-    const double mask = read("mask", i, j);
-    return {sum + mask, error(magnitude + (std::isinf(mask) ? 0 : std::abs(mask)))};
-  }
-  double error(double magnitude) const { return double(e.features + 4) * 0x1p-24 * magnitude; }
-
-  /// The error of a result that is `value`, after it is rounded to its type.
-  double rounded(double value, double error) const {
-    // A half that is subnormal has a unit of 2^-24.
-    return error + unit * std::abs(value) * 1.01 + (a.dtype == f16 ? 0x1p-24 : 0x1p-126);
-  }
-
-  std::map<std::string, Matrix> forward() const {
-    Matrix out = matrixOf(e.rows, e.values), lse = matrixOf(e.rows, 1);
-    for (int64_t i = 0; i < e.rows; ++i) {
-      double highest = -infinity, worst = 0, total = 0;
-      for (const Bounded &s : scores[size_t(i)]) {
-        highest = std::max(highest, s.value);
-        if (s.value > -infinity)
-          worst = std::max(worst, s.error + 0x1p-24 * std::abs(s.value));
-      }
-      if (highest == -infinity) {
-        lse[size_t(i)][0] = {-infinity, 0};
-        continue;
-      }
-      for (const Bounded &s : scores[size_t(i)])
-        total += std::exp(s.value - highest);
-      // Of each exponential, of the sum, and of the factors by which earlier tiles are shifted.
-      const double relative = 2 * worst + double(e.keys + 64) * 0x1p-23;
-      lse[size_t(i)][0] = {highest + std::log(total), relative + 0x1p-22 * std::abs(highest) + 0x1p-20};
-      for (int64_t c = 0; c < e.values; ++c) {
-        double sum = 0, magnitude = 0;
-        for (int64_t j = 0; j < e.keys; ++j) {
-          const double p = std::exp(scores[size_t(i)][size_t(j)].value - highest) / total;
-          sum += p * read("v", j, c);
-          magnitude += p * std::abs(read("v", j, c));
-        }
-        // A probability of f16 is at most 2^-25 from its own, which may be much of it.
-        const double tiny = a.dtype == f16 ? 0x1p-25 * double(e.keys) * 8 : 0;
-        out[size_t(i)][size_t(c)] = {sum, rounded(sum, magnitude * 2 * (relative + rounding) + tiny)};
-      }
-    }
-    return {{"out", out}, {"lse", lse}};
-  }
-
-  std::map<std::string, Matrix> backward() const {
-    Matrix p = matrixOf(e.rows, e.keys), ds = p;
-    for (int64_t i = 0; i < e.rows; ++i) {
-      double inner = 0, innerMagnitude = 0;
-      for (int64_t c = 0; c < e.values; ++c) {
-        inner += read("out", i, c) * read("grad", i, c);
-        innerMagnitude += std::abs(read("out", i, c) * read("grad", i, c));
-      }
-      const double lse = read("lse", i, 0);
-      for (int64_t j = 0; j < e.keys; ++j) {
-        const Bounded &s = scores[size_t(i)][size_t(j)];
-        if (s.value == -infinity || lse == -infinity)
-          continue;
-        double slope = 0, magnitude = 0;
-        for (int64_t c = 0; c < e.values; ++c) {
-          slope += read("grad", i, c) * read("v", j, c);
-          magnitude += std::abs(read("grad", i, c) * read("v", j, c));
-        }
-        const double probability = std::exp(s.value - lse);
-        const double relative =
-            2 * (s.error + 0x1p-24 * (std::abs(s.value) + std::abs(lse))) + 0x1p-20 + rounding;
-        p[size_t(i)][size_t(j)] = {probability, probability * relative + (a.dtype == f16 ? 0x1p-25 : 0)};
-        const double difference = slope - inner,
-                     error = double(e.values + 4) * 0x1p-23 * (magnitude + innerMagnitude);
-        ds[size_t(i)][size_t(j)] = {probability * difference,
-                                    probability * (2 * relative * std::abs(difference) + error) +
-                                        rounding * std::abs(probability * difference) +
-                                        (a.dtype == f16 ? 0x1p-25 : 0)};
-      }
-    }
-    const auto scale = double(float(a.scale));
-    auto product = [&](const Matrix &left, bool transposed, const char *name, double factor, int64_t rows,
-                       int64_t columns) {
-      Matrix result = matrixOf(rows, columns);
-      const int64_t depth = transposed ? e.rows : e.keys;
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t c = 0; c < columns; ++c) {
-          double sum = 0, error = 0;
-          for (int64_t d = 0; d < depth; ++d) {
-            const Bounded &x = transposed ? left[size_t(d)][size_t(r)] : left[size_t(r)][size_t(d)];
-            const double y = read(name, d, c);
-            sum += x.value * y;
-            error += (x.error + double(depth + 4) * 0x1p-24 * std::abs(x.value)) * std::abs(y);
-          }
-          result[size_t(r)][size_t(c)] = {sum * factor, rounded(sum * factor, error * std::abs(factor))};
-        }
-      return result;
-    };
-    return {{"dq", product(ds, false, "k", scale, e.rows, e.features)},
-            {"dk", product(ds, true, "q", scale, e.keys, e.features)},
-            {"dv", product(p, true, "grad", 1, e.keys, e.values)}};
-  }
-
-  const CudaAttention &a;
-  const ir::AttentionExtents &e;
-  const Tensors &tensors;
-  int64_t matrix;
-  double unit, rounding; ///< of a result; of what is an operand of the second products
-  Matrix scores;
-};
 
 //===----------------------------------------------------------------------===//
 // Running
@@ -370,62 +119,7 @@ bool launch(const CudaAttention &a, const Compiled &made, Tensors &tensors) {
   return true;
 }
 
-Tensors randomTensors(const CudaAttention &a, std::mt19937 &random) {
-  Tensors tensors;
-  for (const AttentionOperand &operand : a.operands) {
-    const auto count = static_cast<int64_t>(reach(a, operand));
-    Elements made = operand.dtype == DType::i1 ? Elements(DType::i1, size_t(count))
-                                               : randomElements(operand.dtype, count, Values::random, random);
-    if (operand.dtype == DType::i1)
-      for (std::byte &byte : made.bytes)
-        byte = std::byte(random() % 4 != 0);
-    tensors.emplace(operand.name, std::move(made));
-  }
-  return tensors;
-}
-
-/// Gives a derivative the results of the forward function, as the reference has them.
-void fillForward(const CudaAttention &a, const AttentionSchedule &s, Tensors &tensors) {
-  CudaAttention forward = a;
-  forward.backward = false;
-  for (int64_t matrix = 0; matrix < a.extents.batchCount(); ++matrix)
-    for (const auto &[name, result] : Reference(forward, s, tensors, matrix).results())
-      for (size_t row = 0; row < result.size(); ++row)
-        for (size_t column = 0; column < result[row].size(); ++column)
-          tensors.at(name).putReal(placeOf(a, *a.find(name), matrix, int64_t(row), int64_t(column)),
-                                   result[row][column].value);
-}
-
-/// Whether all results are within their bounds, and nothing was written between their elements.
-bool check(const CudaAttention &a, const Compiled &made, const Tensors &tensors) {
-  std::map<std::string, std::vector<bool>> written;
-  int wrong = 0;
-  for (int64_t matrix = 0; matrix < a.extents.batchCount(); ++matrix)
-    for (const auto &[name, result] : Reference(a, made.schedule, tensors, matrix).results()) {
-      written[name].resize(tensors.at(name).count());
-      for (size_t row = 0; row < result.size(); ++row)
-        for (size_t column = 0; column < result[row].size(); ++column) {
-          const int64_t at = placeOf(a, *a.find(name), matrix, int64_t(row), int64_t(column));
-          written[name][size_t(at)] = true;
-          const auto [value, error] = result[row][column];
-          const double found = tensors.at(name).real(at);
-          const bool fits = std::isinf(value) ? found == value : std::abs(found - value) <= error;
-          if (!fits && ++wrong <= 3)
-            ADD_FAILURE() << name << " of matrix " << matrix << ", row " << row << ", column " << column
-                          << ": " << found << " instead of " << value << " within " << error;
-        }
-    }
-  for (const auto &[name, elements] : written)
-    for (size_t at = 0; at < elements.size(); ++at)
-      for (size_t l = 0, size = itemsize(tensors.at(name).dtype); !elements[at] && l < size; ++l)
-        EXPECT_EQ(tensors.at(name).bytes[at * size + l], std::byte(0xFF))
-            << "a gap of " << name << " at " << at;
-  if (wrong)
-    ADD_FAILURE() << made.schedule.str() << "\n" << made.text;
-  return !wrong;
-}
-
-void computesRight(DType dtype, const Case &c, const char *target, std::mt19937 &random) {
+void computesRight(DType dtype, const AttentionCase &c, const char *target, std::mt19937 &random) {
   const CudaAttention a = makeAttention(dtype, c);
   const auto made = compileFor(a, *ir::findDescription(target));
   if (!made)
@@ -433,8 +127,10 @@ void computesRight(DType dtype, const Case &c, const char *target, std::mt19937 
   Tensors tensors = randomTensors(a, random);
   if (c.backward)
     fillForward(a, made->schedule, tensors);
-  if (launch(a, *made, tensors))
-    check(a, *made, tensors);
+  if (!launch(a, *made, tensors))
+    return;
+  const std::string wrong = differences(a, made->schedule, tensors);
+  EXPECT_EQ(wrong, "") << made->schedule.str() << "\n" << made->text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -452,9 +148,9 @@ protected:
 
 const char *const targets[] = {"sm_90", "sm_80", "sm_100", "sm_75"};
 
-Case randomCase(DType dtype, std::mt19937 &random) {
+AttentionCase randomCase(DType dtype, std::mt19937 &random) {
   const int64_t lengths[] = {1, 7, 16, 33, 64, 100, 130}, columns[] = {1, 3, 8, 16, 24, 40, 64};
-  Case c;
+  AttentionCase c;
   c.batch = random() % 2 ? std::vector<int64_t>{2, 3} : std::vector<int64_t>{int64_t(1 + random() % 2)};
   c.rows = lengths[random() % 7];
   c.keys = random() % 2 ? c.rows : lengths[random() % 7];
@@ -469,7 +165,7 @@ Case randomCase(DType dtype, std::mt19937 &random) {
   return c;
 }
 
-std::string textOf(const Case &c) {
+std::string textOf(const AttentionCase &c) {
   std::string text = std::to_string(c.rows) + " x " + std::to_string(c.keys) + ", " +
                      std::to_string(c.features) + " and " + std::to_string(c.values) + " columns, layout " +
                      std::to_string(int(c.layout));
@@ -480,7 +176,7 @@ std::string textOf(const Case &c) {
 TEST_P(AttentionKernels, AnyShapeMaskAndLayout) {
   const int count = testLevel() == "quick" ? 12 : 32;
   for (int i = 0; i < count && !HasFailure(); ++i) {
-    const Case c = randomCase(GetParam(), random);
+    const AttentionCase c = randomCase(GetParam(), random);
     SCOPED_TRACE(std::string(targets[i % 4]) + ", number " + std::to_string(i) + ", " + textOf(c));
     computesRight(GetParam(), c, targets[i % 4], random);
   }
@@ -488,7 +184,7 @@ TEST_P(AttentionKernels, AnyShapeMaskAndLayout) {
 
 /// Scores of NaN and of infinity, keys that nobody sees, and rows that see nothing.
 TEST_P(AttentionKernels, WhatIsNoNumberStaysInItsRows) {
-  Case c;
+  AttentionCase c;
   c.rows = c.keys = 40;
   c.features = c.values = 16;
   c.mask = DType::i1;
@@ -530,7 +226,7 @@ TEST_P(AttentionKernels, NoSpillsForThreeTargets) {
     for (bool backward : {false, true})
       for (auto [columns, rows] :
            {std::pair(32, 4096), std::pair(64, 4096), std::pair(128, 40), std::pair(256, 4096)}) {
-        Case c;
+        AttentionCase c;
         c.batch = {8, 16};
         c.rows = c.keys = rows;
         c.features = c.values = columns;
@@ -552,7 +248,7 @@ TEST_P(AttentionKernels, NoSpillsForThreeTargets) {
 
 /// Offsets beyond 2^31 elements, of which only the first and the last tile are in memory.
 TEST_P(AttentionKernels, LargeStridesHave64Bits) {
-  Case c;
+  AttentionCase c;
   c.rows = c.keys = 3;
   c.features = c.values = 8;
   CudaAttention a = makeAttention(GetParam(), c);
@@ -584,7 +280,7 @@ TEST(AttentionSchedules, EverySizeHasOne) {
         for (int64_t values : {1, 16, 64, 160, 256})
           for (int64_t rows : {int64_t(1), int64_t(17), int64_t(1024), int64_t(1) << 30})
             for (bool backward : {false, true}) {
-              Case c;
+              AttentionCase c;
               c.rows = rows;
               c.keys = rows == 17 ? 3 : rows;
               c.features = features;
@@ -599,7 +295,7 @@ TEST(AttentionSchedules, EverySizeHasOne) {
 
 /// One number at a time.
 TEST(AttentionSchedules, WrongNumbersAreRefused) {
-  Case c;
+  AttentionCase c;
   c.rows = c.keys = 200;
   c.features = c.values = 64;
   c.layout = Layout::interleaved;
@@ -640,7 +336,7 @@ TEST(AttentionSchedules, WrongNumbersAreRefused) {
     s.stages = 1;
     s.resident = 1;
   });
-  Case odd = c;
+  AttentionCase odd = c;
   odd.layout = Layout::spread;
   const CudaAttention spread = makeAttention(f16, odd);
   AttentionSchedule s = *codegen::chooseAttentionSchedule(spread, device);
@@ -651,7 +347,7 @@ TEST(AttentionSchedules, WrongNumbersAreRefused) {
 
 TEST(AttentionSchedules, WhatNoKernelComputesIsRefused) {
   const ir::TargetDescription device = *ir::findDescription("sm_90");
-  Case c;
+  AttentionCase c;
   c.rows = c.keys = 16;
   c.features = c.values = 257;
   EXPECT_NE(
