@@ -35,6 +35,8 @@ static ir::AttentionView viewOf(const AttentionCase &c, Layout layout, int64_t r
     std::swap(order[rank - 2], order[rank - 1]);
   if (layout == Layout::spread)
     shape.back() += 3;
+  if (layout == Layout::padded) // aligned rows, whose last access has some of its elements
+    shape.back() = (shape.back() + 7) / 8 * 8;
   ir::AttentionView view = ir::orderedView(shape, order);
   view.offset = layout == Layout::spread ? 5 : layout == Layout::interleaved ? 8 : 0;
   return view;
@@ -50,7 +52,8 @@ CudaAttention makeAttention(DType dtype, const AttentionCase &c) {
   a.backward = c.backward;
   a.scale = 1 / std::sqrt(double(c.features));
   auto add = [&](const char *name, int64_t rows, int64_t columns, bool isWritten) {
-    const Layout layout = std::string_view(name) == "lse" ? Layout::rows : c.layout;
+    const bool isDense = std::string_view(name) == "lse" || (isWritten && c.denseResults);
+    const Layout layout = isDense ? Layout::rows : c.layout;
     const DType type = std::string_view(name) == "lse" ? f32 : dtype;
     a.operands.push_back({name, type, viewOf(c, layout, rows, columns), rows, columns, isWritten});
   };
@@ -119,6 +122,13 @@ struct Bounded {
 };
 using Matrix = std::vector<std::vector<Bounded>>;
 
+/// An operand of one batch index in double precision.
+struct Dense {
+  std::vector<double> elements;
+  int64_t columns = 0;
+  double operator()(int64_t row, int64_t column) const { return elements[size_t(row * columns + column)]; }
+};
+
 Matrix matrixOf(int64_t rows, int64_t columns) {
   return Matrix(size_t(rows), std::vector<Bounded>(size_t(columns)));
 }
@@ -127,32 +137,41 @@ Matrix matrixOf(int64_t rows, int64_t columns) {
 class Reference {
 public:
   Reference(const CudaAttention &a, const AttentionSchedule &s, const Tensors &tensors, int64_t matrix)
-      : a(a), e(a.extents), tensors(tensors), matrix(matrix), unit(a.dtype == f32   ? 0x1p-24
-                                                                   : a.dtype == f16 ? 0x1p-11
-                                                                                    : 0x1p-8),
+      : a(a), e(a.extents), unit(a.dtype == f32   ? 0x1p-24
+                                 : a.dtype == f16 ? 0x1p-11
+                                                  : 0x1p-8),
         rounding(s.matrixUnits ? unit : 0x1p-24) {
+    for (auto [name, into] :
+         {std::pair("q", &q), std::pair("k", &k), std::pair("v", &v), std::pair("out", &out),
+          std::pair("lse", &lse), std::pair("grad", &grad), std::pair("mask", &mask)})
+      if (const AttentionOperand *operand = a.find(name))
+        *into = read(*operand, tensors.at(name), matrix);
     scores = matrixOf(e.rows, e.keys);
     for (int64_t i = 0; i < e.rows; ++i)
       for (int64_t j = 0; j < e.keys; ++j)
         scores[size_t(i)][size_t(j)] = score(i, j);
   }
 
-  double read(const char *name, int64_t row, int64_t column) const {
-    const AttentionOperand &operand = *a.find(name);
-    const int64_t at = placeOf(a, operand, matrix, row, column);
-    return operand.dtype == DType::i1 ? double(tensors.at(name).bytes[size_t(at)] != std::byte(0))
-                                      : tensors.at(name).real(at);
-  }
-
   std::map<std::string, Matrix> results() const { return a.backward ? backward() : forward(); }
 
 private:
+  Dense read(const AttentionOperand &operand, const Elements &from, int64_t matrix) const {
+    Dense made{{}, operand.columns};
+    for (int64_t row = 0; row < operand.rows; ++row)
+      for (int64_t column = 0; column < operand.columns; ++column) {
+        const int64_t at = placeOf(a, operand, matrix, row, column);
+        made.elements.push_back(operand.dtype == DType::i1 ? double(from.bytes[size_t(at)] != std::byte(0))
+                                                           : from.real(at));
+      }
+    return made;
+  }
+
   Bounded score(int64_t i, int64_t j) const {
     if (a.causal && j > i)
       return {-infinity, 0};
     double sum = 0, magnitude = 0;
     for (int64_t f = 0; f < e.features; ++f) {
-      const double term = read("q", i, f) * read("k", j, f);
+      const double term = q(i, f) * k(j, f);
       sum += term;
       magnitude += std::abs(term);
     }
@@ -160,11 +179,11 @@ private:
     sum *= scale;
     magnitude *= std::abs(scale);
     if (a.mask == DType::i1)
-      return read("mask", i, j) != 0 ? Bounded{sum, error(magnitude)} : Bounded{-infinity, 0};
+      return mask(i, j) != 0 ? Bounded{sum, error(magnitude)} : Bounded{-infinity, 0};
     if (!a.mask)
       return {sum, error(magnitude)};
-    const double mask = read("mask", i, j);
-    return {sum + mask, error(magnitude + (std::isinf(mask) ? 0 : std::abs(mask)))};
+    const double added = mask(i, j);
+    return {sum + added, error(magnitude + (std::isinf(added) ? 0 : std::abs(added)))};
   }
   double error(double magnitude) const { return double(e.features + 4) * 0x1p-24 * magnitude; }
 
@@ -175,7 +194,7 @@ private:
   }
 
   std::map<std::string, Matrix> forward() const {
-    Matrix out = matrixOf(e.rows, e.values), lse = matrixOf(e.rows, 1);
+    Matrix results = matrixOf(e.rows, e.values), logarithms = matrixOf(e.rows, 1);
     for (int64_t i = 0; i < e.rows; ++i) {
       double highest = -infinity, worst = 0, total = 0;
       for (const Bounded &s : scores[size_t(i)]) {
@@ -184,27 +203,28 @@ private:
           worst = std::max(worst, s.error + 0x1p-24 * std::abs(s.value));
       }
       if (highest == -infinity) {
-        lse[size_t(i)][0] = {-infinity, 0};
+        logarithms[size_t(i)][0] = {-infinity, 0};
         continue;
       }
       for (const Bounded &s : scores[size_t(i)])
         total += std::exp(s.value - highest);
       // Of each exponential, of the sum, and of the factors by which earlier tiles are shifted.
       const double relative = 2 * worst + double(e.keys + 64) * 0x1p-23;
-      lse[size_t(i)][0] = {highest + std::log(total), relative + 0x1p-22 * std::abs(highest) + 0x1p-20};
+      logarithms[size_t(i)][0] = {highest + std::log(total),
+                                  relative + 0x1p-22 * std::abs(highest) + 0x1p-20};
       for (int64_t c = 0; c < e.values; ++c) {
         double sum = 0, magnitude = 0;
         for (int64_t j = 0; j < e.keys; ++j) {
           const double p = std::exp(scores[size_t(i)][size_t(j)].value - highest) / total;
-          sum += p * read("v", j, c);
-          magnitude += p * std::abs(read("v", j, c));
+          sum += p * v(j, c);
+          magnitude += p * std::abs(v(j, c));
         }
         // A probability of f16 is at most 2^-25 from its own, which may be much of it.
         const double tiny = a.dtype == f16 ? 0x1p-25 * double(e.keys) * 8 : 0;
-        out[size_t(i)][size_t(c)] = {sum, rounded(sum, magnitude * 2 * (relative + rounding) + tiny)};
+        results[size_t(i)][size_t(c)] = {sum, rounded(sum, magnitude * 2 * (relative + rounding) + tiny)};
       }
     }
-    return {{"out", out}, {"lse", lse}};
+    return {{"out", results}, {"lse", logarithms}};
   }
 
   std::map<std::string, Matrix> backward() const {
@@ -212,22 +232,22 @@ private:
     for (int64_t i = 0; i < e.rows; ++i) {
       double inner = 0, innerMagnitude = 0;
       for (int64_t c = 0; c < e.values; ++c) {
-        inner += read("out", i, c) * read("grad", i, c);
-        innerMagnitude += std::abs(read("out", i, c) * read("grad", i, c));
+        inner += out(i, c) * grad(i, c);
+        innerMagnitude += std::abs(out(i, c) * grad(i, c));
       }
-      const double lse = read("lse", i, 0);
+      const double logarithm = lse(i, 0);
       for (int64_t j = 0; j < e.keys; ++j) {
         const Bounded &s = scores[size_t(i)][size_t(j)];
-        if (s.value == -infinity || lse == -infinity)
+        if (s.value == -infinity || logarithm == -infinity)
           continue;
         double slope = 0, magnitude = 0;
         for (int64_t c = 0; c < e.values; ++c) {
-          slope += read("grad", i, c) * read("v", j, c);
-          magnitude += std::abs(read("grad", i, c) * read("v", j, c));
+          slope += grad(i, c) * v(j, c);
+          magnitude += std::abs(grad(i, c) * v(j, c));
         }
-        const double probability = std::exp(s.value - lse);
+        const double probability = std::exp(s.value - logarithm);
         const double relative =
-            2 * (s.error + 0x1p-24 * (std::abs(s.value) + std::abs(lse))) + 0x1p-20 + rounding;
+            2 * (s.error + 0x1p-24 * (std::abs(s.value) + std::abs(logarithm))) + 0x1p-20 + rounding;
         p[size_t(i)][size_t(j)] = {probability, probability * relative + (a.dtype == f16 ? 0x1p-25 : 0)};
         const double difference = slope - inner,
                      error = double(e.values + 4) * 0x1p-23 * (magnitude + innerMagnitude);
@@ -238,7 +258,7 @@ private:
       }
     }
     const auto scale = double(float(a.scale));
-    auto product = [&](const Matrix &left, bool transposed, const char *name, double factor, int64_t rows,
+    auto product = [&](const Matrix &left, bool transposed, const Dense &right, double factor, int64_t rows,
                        int64_t columns) {
       Matrix result = matrixOf(rows, columns);
       const int64_t depth = transposed ? e.rows : e.keys;
@@ -247,7 +267,7 @@ private:
           double sum = 0, error = 0;
           for (int64_t d = 0; d < depth; ++d) {
             const Bounded &x = transposed ? left[size_t(d)][size_t(r)] : left[size_t(r)][size_t(d)];
-            const double y = read(name, d, c);
+            const double y = right(d, c);
             sum += x.value * y;
             error += (x.error + double(depth + 4) * 0x1p-24 * std::abs(x.value)) * std::abs(y);
           }
@@ -255,15 +275,14 @@ private:
         }
       return result;
     };
-    return {{"dq", product(ds, false, "k", scale, e.rows, e.features)},
-            {"dk", product(ds, true, "q", scale, e.keys, e.features)},
-            {"dv", product(p, true, "grad", 1, e.keys, e.values)}};
+    return {{"dq", product(ds, false, k, scale, e.rows, e.features)},
+            {"dk", product(ds, true, q, scale, e.keys, e.features)},
+            {"dv", product(p, true, grad, 1, e.keys, e.values)}};
   }
 
   const CudaAttention &a;
   const ir::AttentionExtents &e;
-  const Tensors &tensors;
-  int64_t matrix;
+  Dense q, k, v, out, lse, grad, mask;
   double unit, rounding; ///< of a result; of what is an operand of the second products
   Matrix scores;
 };

@@ -23,7 +23,7 @@
 namespace weft::testing {
 
 /// How the dimensions of an operand lie in memory.
-enum class Layout { rows, interleaved, columns, spread };
+enum class Layout { rows, interleaved, columns, spread, padded };
 
 struct AttentionCase {
   std::vector<int64_t> batch = {1};
@@ -32,6 +32,7 @@ struct AttentionCase {
   std::optional<DType> mask;
   bool maskRepeats = false; ///< one mask for all batch indices
   Layout layout = Layout::rows;
+  bool denseResults = false; ///< whatever the layout of operands
 };
 
 codegen::CudaAttention makeAttention(DType dtype, const AttentionCase &c);

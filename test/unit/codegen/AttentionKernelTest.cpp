@@ -161,7 +161,7 @@ AttentionCase randomCase(DType dtype, std::mt19937 &random) {
   const std::optional<DType> masks[] = {std::nullopt, std::nullopt, DType::i1, f32, dtype};
   c.mask = masks[random() % 5];
   c.maskRepeats = random() % 2;
-  c.layout = Layout(random() % 4);
+  c.layout = Layout(random() % 5);
   return c;
 }
 

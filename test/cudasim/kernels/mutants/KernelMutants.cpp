@@ -43,6 +43,7 @@ std::vector<Rule> makeRules() {
   add(barrier, R"(\bweft_wait<([^>]*)>\(\);)", {"", "weft_wait<$1 + 1>();"});
 
   add(mask, R"((weft_(?:later|earlier|of)\(.*, )(\d+)u, (\d+)u\))", {"$1$2u + 1u, $3u)", "$1$2u, $3u / 2u)"});
+  add(mask, R"((__shfl_xor_sync\()0xffffffffu)", {"$010x7fffffffu"});
   add(mask, R"(0xffffffffu >> \(32 - group\))", {"0xffffffffu >> (33 - group)"});
   add(mask, R"(% 32 / group \* group)", {"% 32"});
 
@@ -58,8 +59,9 @@ std::vector<Rule> makeRules() {
   add(bound, R"((\bm(?:in|ax)\(.*, (?:\(long long\))?)(-?\d+)((?:u|ull|ll)?\)))",
       {"$1$2 + 1$3", "$1$2 - 1$3"});
 
-  add(offset, R"((\b(?:s\d+|tiles[AB]|tileOf[AB])) \+ )", {"$1 + 1 + "});
-  add(offset, R"((\b(?:s\d+|tiles[AB]|tileOf[AB])\[))", {"$011 + "});
+  add(offset, R"((\b(?:s\d+|tiles_?[ABkvab]|tileOf[AB]|tile|scores|own_[qab]|shifts|inner)) \+ )",
+      {"$1 + 1 + "});
+  add(offset, R"((\b(?:s\d+|tiles[AB]|tileOf[AB]|scores|shifts|inner)\[))", {"$011 + "});
   add(offset, R"(\((shared\d+) \+ )", {"($1 + 16 + "});
 
   add(predicate, R"(\bif \((.*)\)( \{)?$)", {"if (true)$2", "if (false)$2"});
@@ -122,7 +124,8 @@ void Reader::apply(const Rule &rule, size_t number) {
 
 std::vector<KernelMutant> Reader::mutants(bool functions) {
   const std::vector<Rule> rules = makeRules();
-  const std::regex moves(R"(\bweft_(load|store|later|earlier|of|copy|wait|commit|fetch)\()"),
+  const std::regex moves(
+      R"(\bweft_(load|store|later|earlier|of|copy|wait|commit|fetch|own|other|column|row|scores?|accumulate|write|statistics)\w*\()"),
       function(R"(^(static |template <.*> )?__device__ .* weft_\w+\()");
   bool skips = false;
   for (size_t number = 0; number < lines.size(); ++number) {

@@ -7,7 +7,8 @@
 //
 // What a test of the kernel sees: programs run on the engine in race mode, in two orders of warps and blocks,
 // and are compared with the CPU's kernels and the interpreter, with plain numbers and with NaN, infinities
-// and subnormals. Products are compared with sums of whole numbers, which no order rounds.
+// and subnormals. Products are compared with sums of whole numbers, which no order rounds, and attention with
+// plain loops in double precision.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_KERNELS_MUTANTS_SUBJECT_H
@@ -35,7 +36,7 @@ public:
 struct SubjectCase {
   const char *name; ///< the skeleton
   Expected<std::unique_ptr<Subject>> (*make)(mlir::MLIRContext &context, const SubjectCase &each);
-  const char *program = nullptr; ///< MLIR; null for a product
+  const char *program = nullptr; ///< MLIR; null for a product or attention
   /// Whether functions that the kernel calls are changed, too. Those of programs are the same in all kernels.
   bool functions = false;
 };

@@ -8,6 +8,7 @@
 // Their sizes fill no tile, vector or warp, so that each bound matters.
 //
 //===----------------------------------------------------------------------===//
+#include "AttentionSubject.h"
 #include "ProductSubject.h"
 #include "ProgramSubject.h"
 
@@ -63,6 +64,36 @@ Expected<std::unique_ptr<Subject>> makeMatrixProduct(MLIRContext &, const Subjec
   addRoom(c, 104, 72);
   c.bias = c.relu = true;
   return ProductSubject::make(c);
+}
+
+/// Two tiles of rows and of keys, of which the last ones are not full; the mask is one of numbers.
+Expected<std::unique_ptr<Subject>> makeAttention(MLIRContext &, const SubjectCase &) {
+  testing::AttentionCase c;
+  c.batch = {2};
+  c.rows = 70;
+  c.keys = 65;
+  c.features = 13;
+  c.values = 19;
+  c.layout = testing::Layout::padded;
+  c.denseResults = true;
+  c.causal = true;
+  c.mask = DType::f32;
+  c.maskRepeats = true;
+  return AttentionSubject::make(DType::f32, c);
+}
+/// The derivative on matrix units, with rows of an odd length.
+Expected<std::unique_ptr<Subject>> makeMatrixAttention(MLIRContext &, const SubjectCase &) {
+  testing::AttentionCase c;
+  c.batch = {2};
+  c.rows = 65;
+  c.keys = 65;
+  c.features = 20;
+  c.values = 11;
+  c.backward = true;
+  c.mask = DType::i1;
+  c.layout = testing::Layout::spread;
+  c.denseResults = true;
+  return AttentionSubject::make(DType::f16, c);
 }
 
 constexpr const char *plane = R"(
@@ -220,6 +251,8 @@ const SubjectCase cases[] = {
     {"product", makeProduct, nullptr, /*functions=*/true},
     {"odd product", makeOddProduct, nullptr, /*functions=*/true},
     {"mma product", makeMatrixProduct, nullptr, /*functions=*/true},
+    {"attention", makeAttention, nullptr, /*functions=*/true},
+    {"mma attention", makeMatrixAttention, nullptr, /*functions=*/true},
 };
 
 } // namespace
