@@ -8,6 +8,7 @@
 #define WEFT_RUNTIME_PLAN_LAUNCHACCESSES_H
 
 #include "runtime/plan/plan_generated.h"
+#include "weft/export.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -24,7 +25,7 @@ struct BufferAccess {
 /// The buffers of a launch, in the order in which it is given its operands: those of a kernel or an attention
 /// as they are listed, the source and the destination of a copy, and a, b, c, bias, residual and the further
 /// operands of a product. The launch must be verified, or written by the compiler.
-std::vector<BufferAccess> accesses_of(const fb::Launch &launch);
+WEFT_RUNTIME_API std::vector<BufferAccess> accesses_of(const fb::Launch &launch);
 
 /// The storage that a buffer lies in: a result that is tied to an argument lies in the argument. Arguments,
 /// results and scalars are told apart by their number, which is 0 for the arena and for constants.

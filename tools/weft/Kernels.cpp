@@ -136,7 +136,7 @@ Status printTexts(const std::vector<Emitted> &kernels, const std::string &form,
     }
     if (!text)
       return text.status();
-    printHeader(kernel.symbol, kernel.launches, kernel.lines);
+    printHeader(kernel.symbol, static_cast<unsigned>(kernel.uses.size()), kernel.lines);
     std::printf("// %s\n%s\n", kernel.schedule.str().c_str(), text->c_str());
   }
   return {};

@@ -51,6 +51,13 @@ struct CudaContraction {
   std::array<Extent, 3> cStrides; ///< batch, m, n: of the result and of the residual
   bool bias = false, residual = false, relu = false;
   int64_t alignment = 16; ///< bytes: the address of each tensor is a multiple of it
+
+  /// The extents of a matrix and all strides. Those that are parameters of a launch follow its pointers,
+  /// which are a, b, the bias, the residual and c; both in this order.
+  std::array<const Extent *, 12> sizes() const {
+    return {&m,           &n,           &k,           &aStrides[0], &aStrides[1], &aStrides[2],
+            &bStrides[0], &bStrides[1], &bStrides[2], &cStrides[0], &cStrides[1], &cStrides[2]};
+  }
 };
 
 /// How a tile of an operand comes from global to shared memory.

@@ -65,7 +65,7 @@ Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, cons
       Expected<std::vector<CudaContraction>> products = describeContraction(op);
       if (!products)
         return fail(products.status());
-      for (const CudaContraction &product : *products) {
+      for (auto [i, product] : llvm::enumerate(*products)) {
         Expected<ContractionSchedule> schedule = chooseContractionSchedule(product, *device);
         if (!schedule)
           return fail(schedule.status());
@@ -77,12 +77,13 @@ Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, cons
           EmittedContraction &made = emitted.emplace_back();
           made.symbol = (function.getName() + ".contraction." + Twine(number)).str();
           made.text = std::move(*text);
+          made.contraction = product;
           made.schedule = *schedule;
           made.sharedBytes = schedule->sharedBytes(product.dtype);
           if (std::string line = ir::locationText(op.getLoc()); !line.empty())
             made.lines.push_back(std::move(line));
         }
-        ++emitted[it->second].launches;
+        emitted[it->second].uses.push_back({op, static_cast<unsigned>(i)});
         ++number;
       }
     }

@@ -22,12 +22,19 @@ namespace weft::codegen {
 /// which has the result so far as its residual. An error if an operand must be transposed first.
 Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op);
 
+/// A launch of a contraction's kernel.
+struct ContractionUse {
+  ir::DotGeneralOp op;
+  unsigned product = 0; ///< of describeContraction(op)
+};
+
 /// A kernel that a program launches for contractions.
 struct EmittedContraction {
   std::string symbol, text; ///< CUDA C++
+  CudaContraction contraction;
   ContractionSchedule schedule;
   int64_t sharedBytes = 0; ///< that a launch asks for
-  unsigned launches = 0;
+  std::vector<ContractionUse> uses;
   std::vector<std::string> lines; ///< where the first op is from
 };
 

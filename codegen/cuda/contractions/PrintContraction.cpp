@@ -91,18 +91,12 @@ private:
   }
   /// Extents and strides in the order of the parameters.
   std::vector<std::pair<const char *, const Extent *>> extents() const {
-    return {{"m", &c.m},
-            {"n", &c.n},
-            {"k", &c.k},
-            {"aBatch", &c.aStrides[0]},
-            {"aM", &c.aStrides[1]},
-            {"aK", &c.aStrides[2]},
-            {"bBatch", &c.bStrides[0]},
-            {"bK", &c.bStrides[1]},
-            {"bN", &c.bStrides[2]},
-            {"cBatch", &c.cStrides[0]},
-            {"cM", &c.cStrides[1]},
-            {"cN", &c.cStrides[2]}};
+    static constexpr const char *names[] = {"m",      "n",  "k",  "aBatch", "aM", "aK",
+                                            "bBatch", "bK", "bN", "cBatch", "cM", "cN"};
+    std::vector<std::pair<const char *, const Extent *>> named;
+    for (auto [name, extent] : llvm::zip_equal(names, c.sizes()))
+      named.emplace_back(name, extent);
+    return named;
   }
 
   const CudaContraction &c;

@@ -85,7 +85,7 @@ Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<
   style.spoil = options.spoil;
   ++counted.calls;
   EngineDevice &device = EngineDevice::get();
-  device.use(**program, style, options.spoilt);
+  device.use(**program, style, options.spoilt, options.mostMultiplyAdds);
   auto executable = runtime::Executable::load((*program)->package, randomtest::kEntry.str(), nullptr,
                                               {{"cuda:0", &device}});
   if (!executable)

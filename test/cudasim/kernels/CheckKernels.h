@@ -25,6 +25,8 @@ struct CheckOptions {
   uint64_t raceEvery = 1;
   Spoil spoil = Spoil::nothing;
   uint64_t spoilt = 0; ///< the number of the launch that is spoilt
+  /// The host computes products of more multiply-adds, those for elements outside of the result included.
+  uint64_t mostMultiplyAdds = uint64_t(1) << 28;
 };
 
 /// What was checked.

@@ -20,6 +20,7 @@
 #include "ir/Schedule.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/plan_generated.h"
 #include "test/random/Generator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -85,29 +86,16 @@ int64_t blockTasks(ir::FusionOp fusion) {
   return ir::isFallback(fusion.getSchedule()->toSchedule()) ? ir::fallbackThreads : 1;
 }
 
-Expected<DeviceKernel> readKernel(const EmittedKernel &emitted, const std::vector<char> &object) {
-  auto compiled = codegen::CudaKernel::deserialize(object);
-  if (!compiled)
-    return compiled.status();
-  DeviceKernel kernel;
-  kernel.symbol = emitted.symbol;
-  kernel.ptx = std::move(compiled->ptx);
-  kernel.cubin = std::move(compiled->cubin);
-  kernel.resources = compiled->resources;
-  kernel.threads = compiled->threads;
-  kernel.usesTable = compiled->usesTable;
-  kernel.usesChecks = compiled->usesChecks;
-  kernel.dynamicShared = compiled->dynamicShared;
+Expected<DeviceKernel> readFusion(const EmittedKernel &emitted, const std::vector<char> &object) {
+  Expected<DeviceKernel> kernel = readKernel(emitted.symbol, object);
+  if (!kernel)
+    return kernel.status();
   ModuleOp module = *emitted.module;
   auto function = module.lookupSymbol<func::FuncOp>(*codegen::kernelSymbol(module));
-  llvm::append_range(kernel.slots, function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());
+  llvm::append_range(kernel->slots, function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());
   constexpr unsigned ownArguments = 4; // of a kernel of a CPU
-  kernel.sizeCount = function.getNumArguments() - static_cast<unsigned>(kernel.slots.size()) - ownArguments;
-  kernel.blockTasks = blockTasks(cast<ir::FusionOp>(emitted.fusions.front()));
-  ParseResult parsed = Module::parse(kernel.ptx);
-  if (!parsed)
-    return Status::error("kernel '" + kernel.symbol + "': " + parsed.error.str());
-  kernel.module = std::move(parsed.module);
+  kernel->sizeCount = function.getNumArguments() - static_cast<unsigned>(kernel->slots.size()) - ownArguments;
+  kernel->blockTasks = blockTasks(cast<ir::FusionOp>(emitted.fusions.front()));
   return kernel;
 }
 
@@ -129,7 +117,7 @@ Status addKernels(CudaProgram &program, ArrayRef<EmittedKernel> kernels, const C
     return objects.status();
   program.compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
   for (size_t i = 0; i < emitted.size(); ++i) {
-    Expected<DeviceKernel> kernel = readKernel(*emitted[i], *(*objects)[i]);
+    Expected<DeviceKernel> kernel = readFusion(*emitted[i], *(*objects)[i]);
     if (!kernel)
       return kernel.status();
     program.fallbacks += kernel->blockTasks > 1;
@@ -203,7 +191,7 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
       if (!ir::deviceOf(fusion.getResultTypes().front()).isCpu())
         fusion.setScheduleAttr(ir::chooseFallbackSchedule(fusion, *target->getCuda()));
     });
-  // There is no kernel of a GPU for products yet: the host computes them, with the library that it has.
+  // A product that is too large for the engine is computed by the host, with the library that it has.
   module.walk([](ir::DotGeneralOp dot) { dot.removeLibraryAttr(); });
   auto kernels = codegen::emitKernels(module, *target);
   if (!kernels)
@@ -214,6 +202,13 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
     return status;
   if (Status status = writePackage(*program, module, *kernels); !status)
     return status;
+  auto library =
+      compileLibraryKernels(module, randomtest::kEntry, *fb::GetPlan(program->plan.data()), *target);
+  if (!library)
+    return library.status();
+  program->kernels.merge(library->kernels);
+  program->library = std::move(library->launches);
+  program->compiled += library->compiled;
   return program;
 }
 

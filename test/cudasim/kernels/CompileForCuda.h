@@ -8,6 +8,7 @@
 #define WEFT_TEST_CUDASIM_KERNELS_COMPILEFORCUDA_H
 
 #include "KernelLaunch.h"
+#include "LibraryKernels.h"
 
 #include "runtime/package/Package.h"
 
@@ -23,6 +24,7 @@ struct CudaProgram {
   std::shared_ptr<const runtime::Package> package;
   std::vector<std::byte> plan; ///< of the function `main`
   std::map<std::string, DeviceKernel> kernels;
+  std::map<size_t, std::vector<LibraryKernel>> library; ///< LibraryKernels::launches
   /// By result of `main`: whether it has to have the bits that the CPU gives. It has not if it depends on
   /// a sum of floats, whose order is the target's own, on a product, or on a function of f64, which the
   /// vendor's library computes.

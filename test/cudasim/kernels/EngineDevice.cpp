@@ -7,6 +7,7 @@
 #include "EngineDevice.h"
 
 #include "runtime/execution/LaunchRun.h"
+#include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/plan_generated.h"
 
 #include <cstring>
@@ -42,11 +43,13 @@ EngineDevice &EngineDevice::get() {
   return *device;
 }
 
-void EngineDevice::use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt) {
+void EngineDevice::use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt,
+                       uint64_t mostMultiplyAdds) {
   program_ = &program;
   traffic_ = nullptr;
   style_ = style;
   spoilt_ = spoilt;
+  mostMultiplyAdds_ = mostMultiplyAdds;
   next_ = 0;
   steps_ += notes_.steps;
   notes_ = {};
@@ -101,7 +104,23 @@ static const fb::Plan *planOf(const Executable::Impl &function, const CudaProgra
   return function.own_plan.empty() ? fb::GetPlan(program.plan.data()) : fb::GetPlan(function.own_plan.data());
 }
 
-Status EngineDevice::runOnEngine(const LaunchRun &run, size_t number) {
+static Status runOnHost(LaunchRun run, const Launch &launch) {
+  run.launches = {&launch, 1};
+  return run_launches(run);
+}
+
+Status EngineDevice::runOnEngine(const DeviceKernel &kernel, const KernelCall &call) {
+  if (traffic_)
+    return countLaunch(kernel, call, mostBlocks_, (*traffic_)[kernel.symbol]);
+  RunStyle style = style_;
+  if (next_++ != spoilt_)
+    style.spoil = Spoil::nothing;
+  ++counts_.kernelLaunches;
+  counts_.raceLaunches += style.race;
+  return runKernel(kernel, call, style, notes_);
+}
+
+Status EngineDevice::runFusion(const LaunchRun &run, size_t number) {
   const Executable::Impl &function = *run.function;
   const Launch &launch = function.launches[number];
   const fb::Plan &plan = *planOf(function, *program_);
@@ -126,14 +145,49 @@ Status EngineDevice::runOnEngine(const LaunchRun &run, size_t number) {
     call.firstCheck = launch.first_check + int64_t(1);
     call.checkBits = function.failure_key.check_bits;
   }
-  if (traffic_)
-    return countLaunch(found->second, call, mostBlocks_, (*traffic_)[found->first]);
-  RunStyle style = style_;
-  if (next_++ != spoilt_)
-    style.spoil = Spoil::nothing;
-  ++counts_.kernelLaunches;
-  counts_.raceLaunches += style.race;
-  return runKernel(found->second, call, style, notes_);
+  return runOnEngine(found->second, call);
+}
+
+/// Runs a launch of a library by kernels of our own; by the host where there are none, or where they would
+/// take too long.
+Status EngineDevice::runLibrary(const LaunchRun &run, size_t number) {
+  const Launch &launch = run.function->launches[number];
+  const fb::Plan &plan = *planOf(*run.function, *program_);
+  const fb::Launch &planned = *plan.launches()->Get(static_cast<uint32_t>(number));
+  LibraryCounts &counts = launch.kind == LaunchKind::contraction ? counts_.products : counts_.attentions;
+  const auto found = program_->library.find(number);
+  std::vector<LibraryGrid> grids;
+  uint64_t multiplyAdds = 0;
+  if (found != program_->library.end())
+    for (const LibraryKernel &kernel : found->second) {
+      Expected<LibraryGrid> grid = kernel.grid(planned);
+      if (!grid)
+        return grid.status();
+      multiplyAdds += grid->multiplyAdds;
+      grids.push_back(std::move(*grid));
+    }
+  if (grids.empty() || multiplyAdds > mostMultiplyAdds_) {
+    ++counts.host;
+    return runOnHost(run, launch);
+  }
+  ++counts.engine;
+  const std::vector<BufferAccess> accesses = accesses_of(planned);
+  for (size_t i = 0; i < grids.size(); ++i) {
+    const LibraryKernel &kernel = found->second[i];
+    KernelCall call;
+    for (const LibraryOperand &operand : kernel.operands) {
+      const fb::Buffer &buffer = *plan.buffers()->Get(accesses[operand.number].buffer);
+      call.operands.push_back({static_cast<std::byte *>(run.pointers[launch.first_operand + operand.number]),
+                               buffer.bytes(), operand.written});
+    }
+    call.sizes = grids[i].sizes;
+    call.tasks = grids[i].blocks;
+    if (!call.tasks)
+      continue;
+    if (Status status = runOnEngine(program_->kernels.at(kernel.symbol), call); !status)
+      return status;
+  }
+  return {};
 }
 
 Status EngineDevice::issue(const LaunchRun &given) {
@@ -147,17 +201,25 @@ Status EngineDevice::issue(const LaunchRun &given) {
   run.begins = false;
   run.foreign_keys = 0;
   for (const Launch &launch : given.launches) {
-    const bool skipped = run.failure && launch.predicated && run.failure->failed();
+    if (run.failure && launch.predicated && run.failure->failed())
+      continue;
+    const auto number = static_cast<size_t>(&launch - given.function->launches.data());
     Status status;
-    if (launch.kind != LaunchKind::kernel) {
-      ++(launch.kind == LaunchKind::contraction ? counts_.products
-         : launch.kind == LaunchKind::attention ? counts_.attentions
-         : launch.kind == LaunchKind::copy      ? counts_.copies
-                                                : counts_.others);
-      run.launches = {&launch, 1};
-      status = run_launches(run);
-    } else if (launch.tasks && !skipped) {
-      status = runOnEngine(run, static_cast<size_t>(&launch - given.function->launches.data()));
+    switch (launch.kind) {
+    case LaunchKind::kernel:
+      if (launch.tasks)
+        status = runFusion(run, number);
+      break;
+    case LaunchKind::contraction:
+    case LaunchKind::attention:
+      status = runLibrary(run, number);
+      break;
+    case LaunchKind::copy:
+    case LaunchKind::print:
+    case LaunchKind::require:
+      ++(launch.kind == LaunchKind::copy ? counts_.copies : counts_.others);
+      status = runOnHost(run, launch);
+      break;
     }
     if (!status)
       return status;

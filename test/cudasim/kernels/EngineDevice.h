@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The device `cuda:0` of a process without a GPU. Kernels run on the engine, and everything else (products,
-// attention, copies, prints) on the host, as code of the host. Its memory is ordinary memory of the host.
+// The device `cuda:0` of a process without a GPU. Kernels run on the engine, those of products among them,
+// and everything else (attention, copies, prints) on the host, as code of the host. So do products that would
+// take the engine too long. Its memory is ordinary memory of the host.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_KERNELS_ENGINEDEVICE_H
@@ -20,10 +21,16 @@
 
 namespace weft::cudasim {
 
+/// Launches for which a plan names a library.
+struct LibraryCounts {
+  uint64_t engine = 0, host = 0; ///< carried out by kernels of our own, and by the host
+};
+
 /// What a device has done.
 struct DeviceCounts {
-  uint64_t kernelLaunches = 0, raceLaunches = 0;
-  uint64_t products = 0, attentions = 0, copies = 0, others = 0; ///< on the host
+  uint64_t kernelLaunches = 0, raceLaunches = 0; ///< of kernels, those of products among them
+  LibraryCounts products, attentions;
+  uint64_t copies = 0, others = 0; ///< by the host
 };
 
 /// What the launches of a kernel moved.
@@ -38,8 +45,9 @@ public:
   static EngineDevice &get();
 
   /// The kernels of the calls from now on. `spoilt` is the number of the kernel launch, from 0, that
-  /// `style.spoil` is for.
-  void use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt = 0);
+  /// `style.spoil` is for. The host carries out launches of libraries of more than `mostMultiplyAdds`.
+  void use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt = 0,
+           uint64_t mostMultiplyAdds = UINT64_MAX);
   /// As `use`, but launches run once, and at most `mostBlocks` of their blocks, which are counted by kernel.
   void count(const CudaProgram &program, std::map<std::string, KernelTraffic> &into, uint64_t mostBlocks);
   const DeviceCounts &counts() const { return counts_; }
@@ -56,14 +64,16 @@ public:
 
 private:
   EngineDevice() : Device("cudasim:0") {}
-  Status runOnEngine(const runtime::LaunchRun &run, size_t number);
+  Status runFusion(const runtime::LaunchRun &run, size_t number);
+  Status runLibrary(const runtime::LaunchRun &run, size_t number);
+  Status runOnEngine(const DeviceKernel &kernel, const KernelCall &call);
 
   runtime::CachingAllocator allocator_{{}, true, "cudasim:0"};
   const CudaProgram *program_ = nullptr;
   RunStyle style_;
   std::map<std::string, KernelTraffic> *traffic_ = nullptr; ///< null if nothing is counted
   uint64_t mostBlocks_ = 0;
-  uint64_t spoilt_ = 0, next_ = 0;
+  uint64_t spoilt_ = 0, next_ = 0, mostMultiplyAdds_ = UINT64_MAX;
   DeviceCounts counts_;
   uint64_t steps_ = 0; ///< of the calls before
   LaunchNotes notes_;

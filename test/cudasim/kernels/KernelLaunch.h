@@ -43,6 +43,9 @@ struct DeviceKernel {
   bool usesTable = false, usesChecks = false;
 };
 
+/// A kernel as the cache of kernels has it. Its parameters are the caller's to fill in.
+Expected<DeviceKernel> readKernel(const std::string &symbol, const std::vector<char> &object);
+
 struct Operand {
   std::byte *data = nullptr; ///< memory of the host that stands for the device's
   uint64_t bytes = 0;

@@ -189,6 +189,105 @@ TEST_F(KernelPrograms, TasksOfDynamicTranspositionsEndWithTheirTiles) {
 }
 
 //===----------------------------------------------------------------------===//
+// Launches for which a plan names a library
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Products with what a kernel has at its end: bias and relu, a residual, further products.
+constexpr const char *productText = R"(
+    weft.func @main(%x: tensor<70x45xf32, #cpu>, %w: tensor<45x30xf32, #cpu>, %bias: tensor<30xf32, #cpu>,
+                    %h: tensor<2x40x36xf16, #cpu>, %g: tensor<2x36x24xf16, #cpu>,
+                    %i: tensor<33x50xi8, #cpu>, %j: tensor<20x50xi8, #cpu>,
+                    %a: tensor<30x19xf32, #cpu>, %b: tensor<30x17xf32, #cpu>, %c: tensor<30x19xf32, #cpu>,
+                    %d: tensor<30x17xf32, #cpu>, %e: tensor<19x17xf32, #cpu>)
+        -> (tensor<70x30xf32, #cpu>, tensor<2x40x24xf16, #cpu>, tensor<33x20xi8, #cpu>, tensor<19x17xf32, #cpu>) {
+      %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<70x45xf32, #cpu>, tensor<45x30xf32, #cpu>
+      %1 = weft.broadcast_in_dim %bias, dims = [1] : tensor<30xf32, #cpu> -> tensor<70x30xf32, #cpu>
+      %2 = weft.add %0, %1 : tensor<70x30xf32, #cpu>
+      %zero = weft.constant dense<0.0> : tensor<70x30xf32, #cpu>
+      %3 = weft.max %2, %zero : tensor<70x30xf32, #cpu>
+      %4 = weft.dot_general %h, %g, batch = [0] x [0], contract = [2] x [1] : tensor<2x40x36xf16, #cpu>, tensor<2x36x24xf16, #cpu>
+      %5 = weft.dot_general %i, %j, contract = [1] x [1] : tensor<33x50xi8, #cpu>, tensor<20x50xi8, #cpu>
+      %6 = weft.dot_general %a, %b, residual %e, plus (%c, %d), contract = [0] x [0] : tensor<30x19xf32, #cpu>, tensor<30x17xf32, #cpu>, tensor<19x17xf32, #cpu>, tensor<30x19xf32, #cpu>, tensor<30x17xf32, #cpu>
+      weft.return %3, %4, %5, %6 : tensor<70x30xf32, #cpu>, tensor<2x40x24xf16, #cpu>, tensor<33x20xi8, #cpu>, tensor<19x17xf32, #cpu>
+    })";
+
+/// What the device has done since this was made.
+class Since {
+public:
+  LibraryCounts products() const {
+    const LibraryCounts &now = EngineDevice::get().counts().products;
+    return {now.engine - before.products.engine, now.host - before.products.host};
+  }
+  uint64_t launches() const { return EngineDevice::get().counts().kernelLaunches - before.kernelLaunches; }
+
+private:
+  DeviceCounts before = EngineDevice::get().counts();
+};
+
+} // namespace
+
+TEST_F(KernelPrograms, ProductsRunOnTheEngine) {
+  OwningOpRef<ModuleOp> module = parse(productText);
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(since.products().engine, 4u);
+  EXPECT_EQ(since.products().host, 0u);
+  EXPECT_EQ(since.launches(), 5u) << "the sum of two products is two launches";
+  EXPECT_EQ(checker.counts().exactResults, 1u) << "that of integers";
+}
+
+TEST_F(KernelPrograms, LargeProductsAreTheHosts) {
+  OwningOpRef<ModuleOp> module = parse(productText);
+  ASSERT_TRUE(module);
+  const Since since;
+  CheckOptions options;
+  options.mostMultiplyAdds = 0;
+  KernelChecker checker(options);
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(since.products().engine, 0u);
+  EXPECT_EQ(since.products().host, 4u);
+  EXPECT_EQ(since.launches(), 0u);
+}
+
+// The launches are of products: of f32, f16, i8, and both of a sum.
+TEST_F(KernelPrograms, SpoiltProductsAreFound) {
+  for (uint64_t launch = 0; launch < 5; ++launch)
+    for (Spoil spoil : {Spoil::bit, Spoil::bound}) {
+      OwningOpRef<ModuleOp> module = parse(productText);
+      ASSERT_TRUE(module);
+      CheckOptions options;
+      options.spoil = spoil;
+      options.spoilt = launch;
+      KernelChecker checker(options);
+      const std::string found = textOf(checker.check(*module, 1));
+      EXPECT_NE(found, "") << launch << (spoil == Spoil::bit ? ", bit" : ", bound");
+      if (spoil == Spoil::bound)
+        EXPECT_NE(found.find("out of bounds"), std::string::npos) << found;
+    }
+}
+
+TEST_F(KernelPrograms, ProductsTakeSizesOfTheCall) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<?x20xf32, #n>, %w: tensor<20x?xf32, #n>, %i: tensor<9x?xi32, #n>, %j: tensor<?x8xi32, #n>)
+        -> (tensor<?x?xf32, #weft.device<cpu, [n, n]>>, tensor<9x8xi32, #cpu>)
+        attributes {weft.symbols = [#weft.symbol<"n", 0, 100>]} {
+      %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<?x20xf32, #n>, tensor<20x?xf32, #n>
+      %1 = weft.dot_general %i, %j, contract = [1] x [0] : tensor<9x?xi32, #n>, tensor<?x8xi32, #n>
+      weft.return %0, %1 : tensor<?x?xf32, #weft.device<cpu, [n, n]>>, tensor<9x8xi32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(since.products().engine, 2 * checker.counts().calls);
+  EXPECT_GE(checker.counts().calls, 14u);
+}
+
+//===----------------------------------------------------------------------===//
 // Single launches of kernels that are wrong
 //===----------------------------------------------------------------------===//
 

@@ -213,9 +213,7 @@ Elements launch(const Product &p, const Compiled &made, const Modes &modes = {})
     if (c.residual)
       parameters.push_back(modes.residualIsResult ? out : upload(p.residual));
     parameters.push_back(out);
-    for (const Extent *extent :
-         {&c.m, &c.n, &c.k, &c.aStrides[0], &c.aStrides[1], &c.aStrides[2], &c.bStrides[0], &c.bStrides[1],
-          &c.bStrides[2], &c.cStrides[0], &c.cStrides[1], &c.cStrides[2]})
+    for (const Extent *extent : c.sizes())
       if (extent->isParameter)
         parameters.push_back(uint64_t(extent->value));
     cudasim::LaunchOptions options;

@@ -84,9 +84,7 @@ void ProductSubject::fill() {
   if (c.residual)
     operands.push_back(bytesOf(c.dtype, residual));
   operands.push_back(expected);
-  for (const Extent *extent :
-       {&c.m, &c.n, &c.k, &c.aStrides[0], &c.aStrides[1], &c.aStrides[2], &c.bStrides[0], &c.bStrides[1],
-        &c.bStrides[2], &c.cStrides[0], &c.cStrides[1], &c.cStrides[2]})
+  for (const Extent *extent : c.sizes())
     if (extent->isParameter)
       sizes.push_back(extent->value);
 }
