@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Attention.h"
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/Target.h"
 #include "passes/Passes.h"
 
@@ -239,11 +240,21 @@ struct LowerAttention : impl::LowerAttentionBase<LowerAttention> {
       if (!description)
         return false;
       std::string refusal = whyNot(op, *description);
-      if (refusal.empty())
-        lowerToLaunch(op);
-      else if (report)
-        decisions.push_back({"WEFT-N009", locationText(op.getLoc()), "", op->getName().getStringRef().str(),
-                             0, refusal + "; it is several kernels, which hold all scores"});
+      const Type element = op.getQ().getType().getElementType();
+      auto note = [&](const char *code, const std::string &message) {
+        if (report)
+          decisions.push_back(
+              {code, locationText(op.getLoc()), "", op->getName().getStringRef().str(), 0, message});
+      };
+      if (!refusal.empty()) {
+        note("WEFT-N009", refusal + "; it is several kernels, which hold all scores");
+        return true;
+      }
+      if (!description->isCpu() && hasFastNumerics(op) && !element.isF32())
+        note("WEFT-N010", "probabilities, and the gradients of scores, may be rounded to " +
+                              std::string(name(dtypeOf(op.getQ().getType()))) +
+                              " before they are multiplied");
+      lowerToLaunch(op);
       return true;
     };
     // Lower in the order of the text, so that a derivative reads the results of the forward launch.

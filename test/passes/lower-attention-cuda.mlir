@@ -14,6 +14,18 @@ weft.func @step(%q: tensor<2x4x128x32xf16, #gpu>, %g: tensor<2x4x128x32xf16, #gp
   weft.return %dq, %dv : tensor<2x4x128x32xf16, #gpu>, tensor<2x4x128x32xf16, #gpu>
 }
 
+// CHECK-LABEL: weft.func @fast
+// CHECK-SAME: code = "WEFT-N010"
+// CHECK-SAME: message = "probabilities, and the gradients of scores, may be rounded to bf16 before they are multiplied"
+// CHECK-NOT: WEFT-N010
+// CHECK-COUNT-2: weft.attention
+weft.func @fast(%q: tensor<4x8xbf16, #gpu>, %f: tensor<4x8xf32, #gpu>) -> (tensor<4x8xbf16, #gpu>, tensor<4x8xf32, #gpu>)
+    attributes {weft.numerics = "fast"} {
+  %o, %l = weft.sdpa %q, %q, %q, scale = 1.0 : tensor<4x8xbf16, #gpu>, tensor<4x8xbf16, #gpu>, tensor<4x8xbf16, #gpu>
+  %p, %m = weft.sdpa %f, %f, %f, scale = 1.0 : tensor<4x8xf32, #gpu>, tensor<4x8xf32, #gpu>, tensor<4x8xf32, #gpu>
+  weft.return %o, %p : tensor<4x8xbf16, #gpu>, tensor<4x8xf32, #gpu>
+}
+
 // CHECK-LABEL: weft.func @refused
 // CHECK-SAME: message = "a launch of attention has up to 256 columns on cuda:0, and this has 257; it is several kernels, which hold all scores"
 // CHECK-SAME: message = "it has more rows and keys than a launch of cuda:0; it is several kernels, which hold all scores"

@@ -109,8 +109,13 @@ static int64_t workingRegisters(const CudaAttention &a, const AttentionSchedule 
   if (a.backward)
     columns += s.columnsOfThread(a.extents.features);
   const int64_t sums = s.rowsOfThread * columns + scores * (a.backward ? 2 : 1);
-  // Fragments of both operands; on plain units 16 bytes of each row, and of one row of the other operand.
-  const int64_t operands = s.matrixUnits ? 12 : 4 * (s.rowsOfThread + 1) * (4 / bytesOf(a.dtype));
+  // On plain units 16 bytes of each row, and of one row of the other operand; with mma, fragments of both.
+  // ptxas loads fragments ahead, more of them for wide results.
+  int64_t operands = 4 * (s.rowsOfThread + 1) * (4 / bytesOf(a.dtype));
+  if (s.matrixUnits && a.roundsScores)
+    operands = 12;
+  else if (s.matrixUnits)
+    operands = 48 + std::max<int64_t>(s.columnsOfThread(a.extents.values) - 32, 0) / 2;
   return sums + operands + 2 * s.rowsOfThread;
 }
 
@@ -279,9 +284,11 @@ static Wide costOf(const CudaAttention &a, const AttentionSchedule &s, const ir:
   const int64_t reads = s.matrixUnits ? 0 : 2 * (rows + others);
   // A tile costs its barrier and the sums of its rows, too, which are worth about four scores a thread.
   const Wide products = Wide(s.own()) * (rows * others + reads + 4) * 1024 / (rows * others);
-  // Matrix units are 16 times as fast.
-  const Wide copies = Wide(bytesOf(a.dtype)) * device.coreFlopsPerUs * (s.matrixUnits ? 16 : 1) * 1024 /
-                      (2 * device.cacheBytesPerUs);
+  // Matrix units are 16 times as fast for halves. Where scores are not rounded, the second product takes four
+  // times as long as the first.
+  const int64_t speed = !s.matrixUnits ? 1 : a.roundsScores ? 16 : 6;
+  const Wide copies =
+      Wide(bytesOf(a.dtype)) * device.coreFlopsPerUs * speed * 1024 / (2 * device.cacheBytesPerUs);
   // What is not overlapped with copies, by another block or another stage, costs more.
   const int64_t waits = (s.resident == 1 ? 2 : 0) + (s.stages == 1 ? 2 : 0) + 8;
   return blocks * waits * (products + copies);

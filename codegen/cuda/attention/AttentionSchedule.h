@@ -50,6 +50,9 @@ struct CudaAttention {
   ir::AttentionExtents extents;
   bool causal = false, backward = false;
   double scale = 1;
+  /// Whether probabilities and the gradients of scores may be rounded to halves before they are multiplied,
+  /// as fast numerics allow.
+  bool roundsScores = false;
   std::vector<AttentionOperand> operands; ///< in the order of ir::partsOf
   int64_t alignment = 16;                 ///< bytes: the address of each tensor is a multiple of it
 

@@ -138,21 +138,6 @@ __device__ __forceinline__ void weft_accumulate(float (&result)[I][W], const flo
 // Products on matrix units
 //===----------------------------------------------------------------------===//
 
-inline constexpr const char *packF16Text = R"(
-__device__ __forceinline__ unsigned weft_pack(float low, float high) {
-  unsigned x;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(high), "f"(low));
-  return x;
-}
-)";
-inline constexpr const char *packBf16Text = R"(
-__device__ __forceinline__ unsigned weft_pack(float low, float high) {
-  unsigned x;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(high), "f"(low));
-  return x;
-}
-)";
-
 inline constexpr const char *matrixText = R"(
 // A warp has 16 rows. Its lanes have those parts of a tile that mma gives them: of each 8 columns, two beside each
 // other in rows l / 4 and l / 4 + 8.
@@ -203,7 +188,25 @@ __device__ __forceinline__ void weft_scores(float (&tile)[J][4], const $T *a, co
     }
   }
 }
+)";
 
+/// Under fast numerics.
+inline constexpr const char *packF16Text = R"(
+__device__ __forceinline__ unsigned weft_pack(float low, float high) {
+  unsigned x;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(high), "f"(low));
+  return x;
+}
+)";
+inline constexpr const char *packBf16Text = R"(
+__device__ __forceinline__ unsigned weft_pack(float low, float high) {
+  unsigned x;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(high), "f"(low));
+  return x;
+}
+)";
+
+inline constexpr const char *accumulateRoundedText = R"(
 // result += tile b. A tile is rounded, and is then an operand of mma as its lanes have it.
 template <int group, int J, int W>
 __device__ __forceinline__ void weft_accumulate(float (&result)[W][4], const float (&tile)[J][4], float *,
@@ -224,12 +227,53 @@ __device__ __forceinline__ void weft_accumulate(float (&result)[W][4], const flo
 }
 )";
 
+inline constexpr const char *accumulateText = R"(
+// sum[16][8] += x[16][8] y[8][8] of a warp.
+__device__ __forceinline__ void weft_mma_tf32(float (&sum)[4], const unsigned (&x)[4], unsigned y0, unsigned y1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
+}
+
+// result += tile b. Each number of a tile is two of tf32, which have 11 bits each; halves are such numbers. The order of
+// the sum is that in which lanes have the places of a tile: 0, 2, 4, 6, 1, 3, 5, 7 of each eight.
+template <int group, int J, int W>
+__device__ __forceinline__ void weft_accumulate(float (&result)[W][4], const float (&tile)[J][4], float *,
+                                                const $T *b, int pitch) {
+  const int lane = (int)threadIdx.x % 32, low = lane % 8, first = lane / 8 % 2 * 8, second = lane / 16 * 8;
+#pragma unroll
+  for (int p = 0; p < J; p += 2) {
+    unsigned x[2][4], rest[2][4];
+#pragma unroll
+    for (int l = 0; l < 8; ++l) {
+      const float number = tile[p + l / 4][l % 2 * 2 + l % 4 / 2];
+      x[l / 4][l % 4] = __float_as_uint(number) & 0xffffe000u;
+      rest[l / 4][l % 4] = __float_as_uint(fabsf(number) < -weft_lowest() ? number - __uint_as_float(x[l / 4][l % 4]) : 0);
+    }
+#pragma unroll
+    for (int j = 0; j < W; j += 2) {
+      unsigned y[4];
+      weft_load_transposed(y, b + (p * 8 + first + low) * pitch + j * 8 + second);
+#pragma unroll
+      for (int l = 0; l < 4; ++l) {
+        const unsigned y0 = __float_as_uint(weft_widen((unsigned short)y[l]));
+        const unsigned y1 = __float_as_uint(weft_widen((unsigned short)(y[l] >> 16)));
+        weft_mma_tf32(result[j + l / 2], x[l % 2], y0, y1);
+        weft_mma_tf32(result[j + l / 2], rest[l % 2], y0, y1);
+      }
+    }
+  }
+}
+)";
+
 //===----------------------------------------------------------------------===//
 // Scores and results
 //===----------------------------------------------------------------------===//
 
+inline constexpr const char *lowestText =
+    "__device__ __forceinline__ float weft_lowest() { return __uint_as_float(0xff800000u); }\n";
+
 inline constexpr const char *scoreText = R"(
-__device__ __forceinline__ float weft_lowest() { return __uint_as_float(0xff800000u); }
 // The score of a row and a key from the product of their features.
 __device__ __forceinline__ float weft_score(float product, int row, int key$MASK_PARAMETER) {
 $HIDDEN  const float score = product * $SCALE;

@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/attention/PrintAttention.h"
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -23,6 +24,7 @@ CudaAttention describeAttention(ir::AttentionOp op) {
   made.causal = op.getCausal();
   made.backward = static_cast<bool>(op.getGrad());
   made.scale = op.getScale().convertToDouble();
+  made.roundsScores = ir::hasFastNumerics(op);
   for (const ir::AttentionPart &part : ir::partsOf(op))
     made.operands.push_back({part.name.str(), ir::dtypeOf(part.value.getType()), part.view, part.rows,
                              part.columns, part.isWritten});
@@ -49,15 +51,13 @@ Expected<std::vector<EmittedAttention>> emitAttention(ModuleOp module, const ir:
         return fail(text.status());
       auto [it, inserted] = byText.try_emplace(*text, emitted.size());
       if (inserted) {
-        EmittedAttention &made = emitted.emplace_back();
-        made.symbol = (function.getName() + ".attention." + Twine(number)).str();
-        made.text = std::move(*text);
-        made.schedule = *schedule;
-        made.sharedBytes = schedule->sharedBytes(attention);
+        const std::string symbol = (function.getName() + ".attention." + Twine(number)).str();
+        emitted.push_back(
+            {symbol, std::move(*text), attention, *schedule, schedule->sharedBytes(attention), {}, {}});
         if (!line.empty())
-          made.lines.push_back(line);
+          emitted.back().lines.push_back(line);
       }
-      ++emitted[it->second].launches;
+      emitted[it->second].uses.push_back(op);
       ++number;
     }
   }

@@ -22,9 +22,10 @@ CudaAttention describeAttention(ir::AttentionOp op);
 /// A kernel that a program launches for attention, or its derivative.
 struct EmittedAttention {
   std::string symbol, text; ///< CUDA C++
+  CudaAttention attention;
   AttentionSchedule schedule;
   int64_t sharedBytes = 0; ///< that a launch asks for
-  unsigned launches = 0;
+  std::vector<ir::AttentionOp> uses;
   std::vector<std::string> lines; ///< where the first op is from
 };
 

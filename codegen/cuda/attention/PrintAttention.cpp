@@ -234,11 +234,16 @@ std::string AttentionPrinter::functions(const std::string &elementary) {
   if (anyCopy(false))
     text += fill(fetchText, known);
   text += copies();
+  text += lowestText;
   if (s.matrixUnits) {
-    text += fill(std::string(loadMatricesText) + loadTransposedText + multiplyMatricesText, known);
-    text += a.dtype == DType::f16 ? packF16Text : packBf16Text;
+    text +=
+        fill(std::string(loadMatricesText) + loadTransposedText + multiplyMatricesText + matrixText, known);
+    if (a.roundsScores)
+      text += a.dtype == DType::f16 ? packF16Text : packBf16Text;
+    text += fill(a.roundsScores ? accumulateRoundedText : accumulateText, known);
+  } else {
+    text += fill(plainText, known);
   }
-  text += fill(s.matrixUnits ? matrixText : plainText, known);
   text += elementary + score() + fill(writeText, known);
   if (a.backward)
     text += fill(statisticsText, known);

@@ -50,6 +50,7 @@ CudaAttention makeAttention(DType dtype, const AttentionCase &c) {
   a.mask = c.mask;
   a.causal = c.causal;
   a.backward = c.backward;
+  a.roundsScores = c.roundsScores;
   a.scale = 1 / std::sqrt(double(c.features));
   auto add = [&](const char *name, int64_t rows, int64_t columns, bool isWritten) {
     const bool isDense = std::string_view(name) == "lse" || (isWritten && c.denseResults);
@@ -140,7 +141,7 @@ public:
       : a(a), e(a.extents), unit(a.dtype == f32   ? 0x1p-24
                                  : a.dtype == f16 ? 0x1p-11
                                                   : 0x1p-8),
-        rounding(s.matrixUnits ? unit : 0x1p-24) {
+        rounding(s.matrixUnits && a.roundsScores ? unit : 0x1p-22) {
     for (auto [name, into] :
          {std::pair("q", &q), std::pair("k", &k), std::pair("v", &v), std::pair("out", &out),
           std::pair("lse", &lse), std::pair("grad", &grad), std::pair("mask", &mask)})
@@ -220,7 +221,7 @@ private:
           magnitude += p * std::abs(v(j, c));
         }
         // A probability of f16 is at most 2^-25 from its own, which may be much of it.
-        const double tiny = a.dtype == f16 ? 0x1p-25 * double(e.keys) * 8 : 0;
+        const double tiny = a.roundsScores && a.dtype == f16 ? 0x1p-25 * double(e.keys) * 8 : 0;
         results[size_t(i)][size_t(c)] = {sum, rounded(sum, magnitude * 2 * (relative + rounding) + tiny)};
       }
     }
@@ -248,13 +249,14 @@ private:
         const double probability = std::exp(s.value - logarithm);
         const double relative =
             2 * (s.error + 0x1p-24 * (std::abs(s.value) + std::abs(logarithm))) + 0x1p-20 + rounding;
-        p[size_t(i)][size_t(j)] = {probability, probability * relative + (a.dtype == f16 ? 0x1p-25 : 0)};
+        p[size_t(i)][size_t(j)] = {probability,
+                                   probability * relative + (a.roundsScores && a.dtype == f16 ? 0x1p-25 : 0)};
         const double difference = slope - inner,
                      error = double(e.values + 4) * 0x1p-23 * (magnitude + innerMagnitude);
         ds[size_t(i)][size_t(j)] = {probability * difference,
                                     probability * (2 * relative * std::abs(difference) + error) +
                                         rounding * std::abs(probability * difference) +
-                                        (a.dtype == f16 ? 0x1p-25 : 0)};
+                                        (a.roundsScores && a.dtype == f16 ? 0x1p-25 : 0)};
       }
     }
     const auto scale = double(float(a.scale));

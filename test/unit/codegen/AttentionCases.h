@@ -28,7 +28,7 @@ enum class Layout { rows, interleaved, columns, spread, padded };
 struct AttentionCase {
   std::vector<int64_t> batch = {1};
   int64_t rows = 1, keys = 1, features = 1, values = 1;
-  bool causal = false, backward = false;
+  bool causal = false, backward = false, roundsScores = false;
   std::optional<DType> mask;
   bool maskRepeats = false; ///< one mask for all batch indices
   Layout layout = Layout::rows;

@@ -300,6 +300,18 @@ static const std::vector<Equivalent> list = {
     {"mma attention", "if (valid >= N)", "if (valid > N)", 1, "a vector has one element"},
     {"mma attention", "read.at[l] = l < valid ? from[l] : (unsigned short)0;",
      "read.at[l] = l + 1 < valid ? from[l] : (unsigned short)0;", 1, "a vector has one element"},
+    {"mma attention",
+     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) < -weft_lowest() ? number - __uint_as_float(x[l / "
+     "4][l % 4]) : 0);",
+     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) + 1 < -weft_lowest() ? number - __uint_as_float(x[l "
+     "/ 4][l % 4]) : 0);",
+     1, "the largest numbers have no rest, plus one or not"},
+    {"mma attention",
+     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) < -weft_lowest() ? number - __uint_as_float(x[l / "
+     "4][l % 4]) : 0);",
+     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) <= -weft_lowest() ? number - __uint_as_float(x[l / "
+     "4][l % 4]) : 0);",
+     1, "no gradient of a score is infinite here"},
 };
 
 std::span<const Equivalent> equivalents() { return list; }
