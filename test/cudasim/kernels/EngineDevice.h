@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The device `cuda:0` of a process without a GPU. Kernels run on the engine, those of products among them,
-// and everything else (attention, copies, prints) on the host, as code of the host. So do products that would
-// take the engine too long. Its memory is ordinary memory of the host.
+// The device `cuda:0` of a process without a GPU. Kernels run on the engine, those of products
+// and attention among them, and everything else (copies, prints) on the host, as code of the host. So do
+// products that would take the engine too long. Its memory is ordinary memory of the host.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_KERNELS_ENGINEDEVICE_H
@@ -28,7 +28,7 @@ struct LibraryCounts {
 
 /// What a device has done.
 struct DeviceCounts {
-  uint64_t kernelLaunches = 0, raceLaunches = 0; ///< of kernels, those of products among them
+  uint64_t kernelLaunches = 0, raceLaunches = 0; ///< of all kernels
   LibraryCounts products, attentions;
   uint64_t copies = 0, others = 0; ///< by the host
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "LibraryKernels.h"
 
+#include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/kernel/KernelCache.h"
 #include "runtime/plan/plan_generated.h"
@@ -17,6 +18,7 @@ namespace weft::cudasim {
 
 using codegen::ContractionUse;
 using codegen::CudaContraction;
+using codegen::EmittedAttention;
 using codegen::EmittedContraction;
 
 namespace {
@@ -69,16 +71,19 @@ std::vector<LibraryOperand> operandsOf(const ContractionUse &use, const CudaCont
   return operands;
 }
 
-/// The launches of products in their order, which is that of their ops.
-std::vector<size_t> productLaunches(const fb::Plan &plan) {
+/// The launches of one kind in their order, which is that of their ops.
+std::vector<size_t> launchesOf(const fb::Plan &plan, fb::LaunchOp kind) {
   std::vector<size_t> numbers;
   for (uint32_t i = 0; plan.launches() && i < plan.launches()->size(); ++i)
-    if (plan.launches()->Get(i)->op_as_ContractionLaunch())
+    if (plan.launches()->Get(i)->op_type() == kind)
       numbers.push_back(i);
   return numbers;
 }
 
-Expected<DeviceKernel> compile(const EmittedContraction &emitted, const codegen::CudaTextCompiler &compiler) {
+/// A kernel with so many pointers and parameters that are sizes.
+template <typename Emitted>
+Expected<DeviceKernel> compile(const Emitted &emitted, size_t pointers, size_t sizes,
+                               const codegen::CudaTextCompiler &compiler) {
   auto object = codegen::KernelCache::global().get(emitted.text, emitted.symbol, compiler);
   if (!object)
     return object.status();
@@ -87,27 +92,26 @@ Expected<DeviceKernel> compile(const EmittedContraction &emitted, const codegen:
     return kernel.status();
   kernel->text = emitted.text;
   kernel->dynamicShared = static_cast<uint32_t>(emitted.sharedBytes);
-  const size_t pointers = 3 + emitted.contraction.bias + emitted.contraction.residual;
   for (size_t i = 0; i < pointers; ++i)
     kernel->slots.push_back(static_cast<int64_t>(i));
-  kernel->sizeCount = static_cast<uint32_t>(
-      llvm::count_if(emitted.contraction.sizes(), [](const auto *extent) { return extent->isParameter; }));
+  kernel->sizeCount = static_cast<uint32_t>(sizes);
   return kernel;
 }
 
 Status addContractions(LibraryKernels &library, ModuleOp module, ir::FuncOp function, const fb::Plan &plan,
-                       const ir::Target &target) {
+                       const ir::Target &target, const codegen::CudaTextCompiler &compiler) {
   auto emitted = codegen::emitContractions(module, target);
   if (!emitted)
     return emitted.status();
-  auto compiler = codegen::CudaTextCompiler::make(target.getCuda()->name);
-  if (!compiler)
-    return compiler.status();
   llvm::DenseMap<Operation *, size_t> numbers;
-  for (auto [op, number] : llvm::zip_equal(function.getOps<ir::DotGeneralOp>(), productLaunches(plan)))
+  for (auto [op, number] : llvm::zip_equal(function.getOps<ir::DotGeneralOp>(),
+                                           launchesOf(plan, fb::LaunchOp::ContractionLaunch)))
     numbers[op] = number;
   for (const EmittedContraction &each : *emitted) {
-    Expected<DeviceKernel> kernel = compile(each, *compiler);
+    const auto sizes =
+        llvm::count_if(each.contraction.sizes(), [](const auto *extent) { return extent->isParameter; });
+    Expected<DeviceKernel> kernel = compile(each, 3 + each.contraction.bias + each.contraction.residual,
+                                            static_cast<size_t>(sizes), compiler);
     if (!kernel)
       return kernel.status();
     library.kernels.emplace(each.symbol, std::move(*kernel));
@@ -126,6 +130,49 @@ Status addContractions(LibraryKernels &library, ModuleOp module, ir::FuncOp func
   return {};
 }
 
+/// Products of a launch of attention with their tiles; those of a derivative compute scores twice.
+uint64_t multiplyAddsOf(const EmittedAttention &each) {
+  const ir::AttentionExtents &e = each.attention.extents;
+  const codegen::AttentionSchedule &s = each.schedule;
+  auto whole = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile * tile; };
+  const int64_t features = s.padded(e.features), values = s.padded(e.values);
+  int64_t products = whole(e.rows, s.own()) * whole(e.keys, s.others) *
+                     (each.attention.backward ? 2 * features + values : features + values);
+  if (each.attention.backward)
+    products += whole(e.keys, s.own()) * whole(e.rows, s.others) * 2 * (features + values);
+  return static_cast<uint64_t>(products * e.batchCount());
+}
+
+Status addAttention(LibraryKernels &library, ModuleOp module, ir::FuncOp function, const fb::Plan &plan,
+                    const ir::Target &target, const codegen::CudaTextCompiler &compiler) {
+  auto emitted = codegen::emitAttention(module, target);
+  if (!emitted)
+    return emitted.status();
+  llvm::DenseMap<Operation *, size_t> numbers;
+  for (auto [op, number] :
+       llvm::zip_equal(function.getOps<ir::AttentionOp>(), launchesOf(plan, fb::LaunchOp::AttentionLaunch)))
+    numbers[op] = number;
+  for (const EmittedAttention &each : *emitted) {
+    Expected<DeviceKernel> kernel = compile(each, each.attention.operands.size(), 0, compiler);
+    if (!kernel)
+      return kernel.status();
+    library.kernels.emplace(each.symbol, std::move(*kernel));
+    LibraryKernel launch;
+    launch.symbol = each.symbol;
+    for (const codegen::AttentionOperand &operand : each.attention.operands)
+      launch.operands.push_back({static_cast<uint32_t>(launch.operands.size()), operand.isWritten});
+    launch.grid = [grid = LibraryGrid{codegen::attentionBlocks(each.schedule, each.attention),
+                                      {},
+                                      multiplyAddsOf(each)}](const fb::Launch &) -> Expected<LibraryGrid> {
+      return grid;
+    };
+    for (ir::AttentionOp op : each.uses)
+      if (const auto found = numbers.find(op); found != numbers.end())
+        library.launches[found->second] = {launch};
+  }
+  return {};
+}
+
 } // namespace
 
 Expected<LibraryKernels> compileLibraryKernels(ModuleOp module, StringRef function, const fb::Plan &plan,
@@ -133,7 +180,12 @@ Expected<LibraryKernels> compileLibraryKernels(ModuleOp module, StringRef functi
   LibraryKernels library;
   const auto before = codegen::KernelCache::global().counters().compiled;
   auto found = module.lookupSymbol<ir::FuncOp>(function);
-  if (Status status = addContractions(library, module, found, plan, target); !status)
+  auto compiler = codegen::CudaTextCompiler::make(target.getCuda()->name);
+  if (!compiler)
+    return compiler.status();
+  if (Status status = addContractions(library, module, found, plan, target, *compiler); !status)
+    return status;
+  if (Status status = addAttention(library, module, found, plan, target, *compiler); !status)
     return status;
   library.compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
   return library;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A plan has no kernels for contractions, because a library may carry them out. Here are those of our own, by
-// the number of their launch in the plan. Most launches have one; a sum of products has one for each product.
+// A plan has no kernels for contractions and attention, because a library may carry them out. Here are those
+// of our own, by the number of their launch in the plan. Most launches have one; a sum of products has one
+// for each product.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_KERNELS_LIBRARYKERNELS_H

@@ -216,13 +216,16 @@ constexpr const char *productText = R"(
 /// What the device has done since this was made.
 class Since {
 public:
-  LibraryCounts products() const {
-    const LibraryCounts &now = EngineDevice::get().counts().products;
-    return {now.engine - before.products.engine, now.host - before.products.host};
+  LibraryCounts products() const { return since(EngineDevice::get().counts().products, before.products); }
+  LibraryCounts attentions() const {
+    return since(EngineDevice::get().counts().attentions, before.attentions);
   }
   uint64_t launches() const { return EngineDevice::get().counts().kernelLaunches - before.kernelLaunches; }
 
 private:
+  static LibraryCounts since(const LibraryCounts &now, const LibraryCounts &then) {
+    return {now.engine - then.engine, now.host - then.host};
+  }
   DeviceCounts before = EngineDevice::get().counts();
 };
 
@@ -285,6 +288,54 @@ TEST_F(KernelPrograms, ProductsTakeSizesOfTheCall) {
   EXPECT_EQ(textOf(checker.check(*module, 1)), "");
   EXPECT_EQ(since.products().engine, 2 * checker.counts().calls);
   EXPECT_GE(checker.counts().calls, 14u);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Heads in the result of a projection; and the derivative, with a mask.
+static constexpr const char *attentionText = R"(
+    weft.func @main(%qkv: tensor<2x40x48xf32, #cpu>, %g: tensor<3x20x12xf16, #cpu>, %k: tensor<3x35x12xf16, #cpu>,
+                    %m: tensor<1x20x35xf32, #cpu>)
+        -> (tensor<2x2x40x8xf32, #cpu>, tensor<3x20x12xf16, #cpu>, tensor<3x35x12xf16, #cpu>, tensor<3x35x12xf16, #cpu>) {
+      %0 = weft.reshape %qkv : tensor<2x40x48xf32, #cpu> -> tensor<2x40x6x8xf32, #cpu>
+      %1 = weft.transpose %0, perm = [0, 2, 1, 3] : tensor<2x40x6x8xf32, #cpu>
+      %q1 = weft.slice %1, start = [0, 0, 0, 0], limit = [2, 2, 40, 8], step = [1, 1, 1, 1] : tensor<2x6x40x8xf32, #cpu>
+      %k1 = weft.slice %1, start = [0, 2, 0, 0], limit = [2, 4, 40, 8], step = [1, 1, 1, 1] : tensor<2x6x40x8xf32, #cpu>
+      %v1 = weft.slice %1, start = [0, 4, 0, 0], limit = [2, 6, 40, 8], step = [1, 1, 1, 1] : tensor<2x6x40x8xf32, #cpu>
+      %o1, %l1 = weft.sdpa %q1, %k1, %v1, scale = 0.5 causal : tensor<2x2x40x8xf32, #cpu>, tensor<2x2x40x8xf32, #cpu>, tensor<2x2x40x8xf32, #cpu>
+      %o2, %l2 = weft.sdpa %g, %k, %k mask %m, scale = 0.25 : tensor<3x20x12xf16, #cpu>, tensor<3x35x12xf16, #cpu>, tensor<3x35x12xf16, #cpu> mask tensor<1x20x35xf32, #cpu>
+      %dq, %dk, %dv = weft.sdpa_backward %g, %k, %k, %o2, %l2, %g mask %m, scale = 0.25 : tensor<3x20x12xf16, #cpu>, tensor<3x35x12xf16, #cpu>, tensor<3x35x12xf16, #cpu>, tensor<3x20x12xf16, #cpu>, tensor<3x20xf32, #cpu>, tensor<3x20x12xf16, #cpu> mask tensor<1x20x35xf32, #cpu>
+      weft.return %o1, %dq, %dk, %dv : tensor<2x2x40x8xf32, #cpu>, tensor<3x20x12xf16, #cpu>, tensor<3x35x12xf16, #cpu>, tensor<3x35x12xf16, #cpu>
+    })";
+
+TEST_F(KernelPrograms, AttentionRunsOnTheEngine) {
+  OwningOpRef<ModuleOp> module = parse(attentionText);
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(since.attentions().engine, 3u);
+  EXPECT_EQ(since.attentions().host, 0u);
+  EXPECT_EQ(since.launches(), 4u) << "what is around them is views, but one result is turned";
+  CheckOptions options;
+  options.mostMultiplyAdds = 0;
+  KernelChecker onHost(options);
+  EXPECT_EQ(textOf(onHost.check(*module, 1)), "");
+  EXPECT_EQ(since.attentions().host, 3u);
+}
+
+TEST_F(KernelPrograms, SpoiltAttentionIsFound) {
+  for (uint64_t launch = 0; launch < 3; ++launch) {
+    OwningOpRef<ModuleOp> module = parse(attentionText);
+    ASSERT_TRUE(module);
+    CheckOptions options;
+    options.spoil = Spoil::bound;
+    options.spoilt = launch;
+    KernelChecker checker(options);
+    EXPECT_NE(textOf(checker.check(*module, 1)).find("out of bounds"), std::string::npos) << launch;
+  }
 }
 
 //===----------------------------------------------------------------------===//
