@@ -15,12 +15,13 @@ namespace weft::codegen {
 
 using Wide = __int128;
 
-/// Bytes of one access, and of the rows between which padding prevents bank conflicts.
-static constexpr int64_t accessBytes = 16, rowBytes = 128;
+static constexpr int64_t accessBytes = 16;
 /// The most blocks of a grid along x.
 static constexpr int64_t mostBlocks = std::numeric_limits<int32_t>::max();
 /// Registers of a thread beside sums and operands: addresses and counters.
-static constexpr int64_t otherRegisters = 48;
+static constexpr int64_t otherRegisters = 32;
+/// From so many registers of sums on, a thread's registers decide how many blocks a multiprocessor holds.
+static constexpr int64_t manySums = 64;
 
 static int64_t bytesOf(DType dtype) { return static_cast<int64_t>(itemsize(dtype)); }
 static int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
@@ -49,7 +50,9 @@ std::string ContractionSchedule::str() const {
        << " by " << copy.vector << " + " << copy.pad;
   };
   os << (matrixUnits ? "mma " : "fma ") << blockM << "x" << blockN << "x" << blockK << ", warps " << warpM
-     << "x" << warpN << ", " << stages << " stages, depth " << depth;
+     << "x" << warpN << ", " << stages << " stages, " << resident << " resident";
+  if (!matrixUnits)
+    os << ", depth " << depth << ", unroll " << unroll;
   tile("a", a);
   tile("b", b);
   os << ", c by " << vectorC << (wideIndex ? ", 64-bit index" : "");
@@ -99,9 +102,17 @@ static bool needsWideIndex(const CudaContraction &c, const ContractionSchedule &
          !fitsInt(c.m, c.cStrides[1], s.blockM, c.n, c.cStrides[2], s.blockN);
 }
 
+/// Registers of an element that a thread multiplies.
+static int64_t wordsOf(DType dtype) { return bytesOf(dtype) == 8 ? 2 : 1; }
+
+/// Registers of a thread for sums.
+static int64_t sumRegisters(const CudaContraction &c, int64_t warpM, int64_t warpN) {
+  return warpM * warpN / 32 * wordsOf(c.dtype);
+}
+
 /// Registers of a thread for sums and operands.
 static int64_t workingRegisters(const CudaContraction &c, const ContractionSchedule &s) {
-  const int64_t words = bytesOf(c.dtype) == 8 ? 2 : 1, sums = s.warpM * s.warpN / 32 * words;
+  const int64_t words = wordsOf(c.dtype), sums = sumRegisters(c, s.warpM, s.warpN);
   int64_t staged = 0;
   const auto add = [&](const TileCopy &copy, int64_t elements) {
     const int64_t perThread = ceilDiv(elements, s.threads() * copy.vector) * copy.vector;
@@ -112,7 +123,9 @@ static int64_t workingRegisters(const CudaContraction &c, const ContractionSched
   add(s.b, s.blockN * s.blockK);
   if (s.matrixUnits)
     return sums + staged + s.warpM / 16 * 4 + s.warpN / 8 * 2;
-  return sums + staged + (s.warpM / 4 + s.warpN / 8) * s.depth * words;
+  // A product of 64-bit integers is several instructions, with sums of their own.
+  const int64_t parts = c.dtype == DType::i64 ? 16 : 0;
+  return sums + staged + parts + (s.warpM / 4 + s.warpN / 8) * s.depth * words;
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,6 +188,8 @@ private:
                    std::to_string(device.blockThreads));
     if (s.stages < 2 || s.stages > 8)
       return wrong("there must be 2 to 8 stages");
+    if (s.resident < 1 || s.resident > device.coreBlocks)
+      return wrong("a multiprocessor holds 1 to " + std::to_string(device.coreBlocks) + " blocks");
     return s.matrixUnits ? verifyMatrixUnits() : verifyPlainUnits();
   }
 
@@ -193,8 +208,8 @@ private:
   Status verifyPlainUnits() const {
     if (s.warpM % 4 != 0 || s.warpN % 8 != 0)
       return wrong("a warp has 4 x 8 threads");
-    if (s.blockK % s.depth != 0)
-      return wrong("depth must divide the block's k");
+    if (s.unroll < 1 || s.blockK % (s.depth * s.unroll) != 0)
+      return wrong("depth and unroll must divide the block's k");
     const int64_t bytes = bytesOf(c.dtype);
     if ((s.depth & (s.depth - 1)) != 0 || s.depth * bytes > accessBytes)
       return wrong("depth must be a power of two, and no more than one access");
@@ -247,10 +262,13 @@ private:
       return wrong("a block needs " + std::to_string(s.sharedBytes(c.dtype)) +
                    " bytes of shared memory, of " + std::to_string(device.blockSharedBytes));
     const int64_t registers = workingRegisters(c, s) + otherRegisters;
-    const int64_t budget = std::min(device.threadRegisters, device.coreRegisters / s.threads() / 8 * 8);
+    const int64_t budget =
+        std::min(device.threadRegisters, device.coreRegisters / (s.threads() * s.resident) / 8 * 8);
     if (registers > budget)
       return wrong("a thread needs about " + std::to_string(registers) + " registers, of " +
                    std::to_string(budget));
+    if (s.resident * (s.sharedBytes(c.dtype) + device.reservedSharedBytes) > device.coreSharedBytes)
+      return wrong("a multiprocessor has no shared memory for " + std::to_string(s.resident) + " blocks");
     if (!s.wideIndex && needsWideIndex(c, s))
       return wrong("offsets do not fit into 32 bits");
     if (!c.batch.isParameter && !c.m.isParameter && !c.n.isParameter)
@@ -344,6 +362,43 @@ static void fitCopy(TileCopy &copy, int64_t along, int64_t row, bool readsRows, 
   copy.pad = (accesses + (readsRows && accesses % 2 == 0)) * accessBytes / bytes - row;
 }
 
+/// The steps of k of a tile, and how many of them a thread reads together. Tiles with many sums have rows of
+/// 64 bytes along k, and read few steps together: copies of longer rows need more addresses, and both take
+/// the registers of a second block.
+static void chooseSteps(ContractionSchedule &s, const CudaContraction &c, bool staged) {
+  const int64_t bytes = bytesOf(c.dtype);
+  const bool many = sumRegisters(c, s.warpM, s.warpN) >= manySums;
+  s.blockK = std::min<int64_t>((many ? 64 : 128) / bytes, staged || !s.matrixUnits ? 32 : 64);
+  if (s.matrixUnits && bytes == 1)
+    s.blockK = 64;
+  if (s.matrixUnits)
+    return;
+  s.depth = std::min<int64_t>(many || (s.a.alongK && s.b.alongK) ? 2 : 4, (many ? 8 : accessBytes) / bytes);
+  s.unroll = many ? 1 : 2;
+}
+
+/// How many blocks a multiprocessor holds, and the stages of each. Sixteen warps are four for each of its
+/// four parts, which then need no other work while one waits for shared memory.
+static void chooseResidence(ContractionSchedule &s, const CudaContraction &c, bool staged,
+                            const ir::TargetDescription &device) {
+  constexpr int64_t wantedThreads = 512;
+  const auto fits = [&](int64_t blocks) {
+    return blocks * (s.sharedBytes(c.dtype) + device.reservedSharedBytes) <= device.coreSharedBytes;
+  };
+  const int64_t registers = s.threads() * (workingRegisters(c, s) + otherRegisters);
+  int64_t wanted =
+      std::min(std::max<int64_t>(wantedThreads / s.threads(), 1), device.coreRegisters / registers);
+  s.stages = 2;
+  while (wanted > 1 && !fits(wanted))
+    --wanted;
+  // A third stage must not cost a block.
+  s.stages = 3;
+  if (staged || !fits(wanted))
+    s.stages = 2;
+  if (sumRegisters(c, s.warpM, s.warpN) >= manySums)
+    s.resident = wanted;
+}
+
 Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c,
                                                         const ir::TargetDescription &device) {
   if (device.isCpu() || c.dtype == DType::i1)
@@ -363,28 +418,19 @@ Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c
   s.blockN = tiles.blockN;
   s.warpM = tiles.warpM;
   s.warpN = tiles.warpN;
-  s.blockK = std::min<int64_t>(rowBytes / bytes, staged || !s.matrixUnits ? 32 : 64);
-  if (s.matrixUnits && bytes == 1)
-    s.blockK = 64;
+  chooseSteps(s, c, staged);
   const auto fit = [&](TileCopy &copy, int64_t tile) {
     fitCopy(copy, copy.alongK != copy.turned ? s.blockK : tile, copy.alongK ? s.blockK : tile,
             s.matrixUnits || copy.alongK, bytes, ceilDiv(tile * s.blockK, s.threads()));
   };
   fit(s.a, s.blockM);
   fit(s.b, s.blockN);
-  s.depth = s.matrixUnits ? 1 : std::min<int64_t>(s.a.alongK && s.b.alongK ? 2 : 4, accessBytes / bytes);
   // Wider accesses than a thread's neighbouring columns, or with columns left over, are not possible.
   int64_t columns = s.matrixUnits ? 2 : s.b.alongK ? 1 : std::min(accessBytes / bytes, s.warpN / 8);
   while (columns > 1 && (!allowsVector(c, c.cStrides, 2, columns) || !c.n.isMultipleOf(columns)))
     columns /= 2;
   s.vectorC = columns;
-  // A third stage, unless a second block of a multiprocessor, for which there are registers, would have no
-  // room.
-  s.stages = 3;
-  const int64_t registers = s.threads() * (workingRegisters(c, s) + otherRegisters);
-  const int64_t together = std::clamp<int64_t>(device.coreRegisters / registers, 1, 2);
-  if (together * (s.sharedBytes(c.dtype) + device.reservedSharedBytes) > device.coreSharedBytes || staged)
-    s.stages = 2;
+  chooseResidence(s, c, staged, device);
   s.wideIndex = needsWideIndex(c, s);
   if (Status status = verifyContractionSchedule(s, c, device); !status)
     return status;

@@ -74,9 +74,11 @@ struct ContractionSchedule {
   bool matrixUnits = false; ///< mma.sync; else fused multiply-adds
   int64_t blockM = 0, blockN = 0, blockK = 0;
   int64_t warpM = 0, warpN = 0;
-  int64_t stages = 0;  ///< tiles of each operand in shared memory
-  int64_t depth = 1;   ///< plain units: steps of k for which a thread reads its operands together
-  int64_t vectorC = 1; ///< elements of one access of the result and the residual
+  int64_t stages = 0;   ///< tiles of each operand in shared memory
+  int64_t resident = 1; ///< blocks that a multiprocessor has registers and shared memory for, at least
+  int64_t depth = 1;    ///< plain units: steps of k for which a thread reads its operands together
+  int64_t unroll = 1;   ///< plain units: turns of the loop over such steps that are written out
+  int64_t vectorC = 1;  ///< elements of one access of the result and the residual
   TileCopy a, b;
   bool wideIndex = false; ///< offsets within an operand need 64 bits
 

@@ -111,7 +111,7 @@ inline constexpr const char *plainText = R"(
   $S sum[threadM][threadN] = {};
   auto multiply = [&](int slot, index steps) {
     const $T *tileOfA = tilesA + slot * tileA, *tileOfB = tilesB + slot * tileB;
-$WHOLE#pragma unroll 2
+$WHOLE#pragma unroll $UNROLL
     for (int p = 0; p < blockK; p += depth) {
       $T x[threadM][depth], y[threadN][depth];
 #pragma unroll

@@ -136,7 +136,8 @@ std::string ContractionPrinter::functions() const {
 std::string ContractionPrinter::signature() const {
   const std::string type = element.stored, operand = "const " + type + " *";
   std::string text = "\nextern \"C\" __global__ void __launch_bounds__(" + std::to_string(s.threads()) +
-                     ", 1" + ")\nweft_kernel(" + operand + "a, " + operand + "b, ";
+                     ", " + std::to_string(s.resident) + ")\nweft_kernel(" + operand + "a, " + operand +
+                     "b, ";
   if (c.bias)
     text += operand + "bias, ";
   // The residual may be the result.
@@ -207,9 +208,11 @@ std::string ContractionPrinter::copies(const std::string &operand, const TileCop
                                    : (wholeFree ? "vector$X" : extent + " - " + first + " - inner");
   valid = fill(valid, known);
   known["VALID"] = outside.empty() ? valid : outside + " ? " + valid + " : 0";
-  // Many copies that are unrolled would keep many addresses in registers.
+  // Many copies that are unrolled would keep many addresses in registers; few, where those decide how many
+  // blocks a multiprocessor holds.
   const int64_t copies = copiesOf(copy, tileSize);
-  known["UNROLL"] = !copy.early && copies > 8 ? " 4" : "";
+  const int64_t unrolled = s.resident > 1 ? 2 : copies > 8 ? 4 : copies;
+  known["UNROLL"] = copy.early || unrolled >= copies ? "" : " " + std::to_string(unrolled);
   std::string chunk = fill(contraction::chunkText, known);
   if (tileSize * s.blockK % (s.threads() * copy.vector) != 0)
     chunk += fill(contraction::guardText, known);
@@ -237,6 +240,7 @@ std::string ContractionPrinter::multiplyPlain() const {
     each["I"] = index;
     return fill(alongK ? readAlongText : readAcrossText, each);
   };
+  known["UNROLL"] = std::to_string(s.unroll);
   known["READA"] = read(s.a.alongK, "A", "rowOf", "x", "i");
   known["READB"] = read(s.b.alongK, "B", "columnOf", "y", "j");
   known["AT_A"] = s.a.alongK ? "rowOf(i) * pitchA + p" : "p * pitchA + rowOf(i)";

@@ -448,12 +448,26 @@ TEST_P(ContractionKernels, TheResidualMayBeTheResult) {
   computesRight(p, device("sm_90"), random, Values::random, modes);
 }
 
+/// All extents and strides but those of 1 become parameters, multiples of `divisor`.
+void makeDynamic(CudaContraction &c, int64_t divisor) {
+  for (Extent *extent : {&c.m, &c.n, &c.k, &c.aStrides[0], &c.aStrides[1], &c.aStrides[2], &c.bStrides[0],
+                         &c.bStrides[1], &c.bStrides[2], &c.cStrides[0], &c.cStrides[1]})
+    if (!extent->is(1))
+      *extent = Extent::parameter(extent->value, divisor);
+}
+
 TEST_P(ContractionKernels, NoSpillsForThreeTargets) {
+  struct Size {
+    int64_t extent, divisor; // 0: a number
+  };
   for (const char *target : {"sm_80", "sm_90", "sm_100"})
     for (int layout = 0; layout < 4; ++layout)
-      for (int64_t size : {2048, 1023, 96, 1}) {
-        Product p = denseProduct(GetParam(), 1, size, size == 1 ? 1024 : size, size, layout & 1, layout & 2);
+      for (const Size size : {Size{2048, 0}, {2044, 0}, {1023, 0}, {96, 0}, {1, 0}, {2048, 16}, {2048, 1}}) {
+        const int64_t rest = size.extent == 1 ? 1024 : size.extent;
+        Product p = denseProduct(GetParam(), 1, size.extent, rest, size.extent, layout & 1, layout & 2);
         p.c.bias = p.c.relu = true;
+        if (size.divisor)
+          makeDynamic(p.c, size.divisor);
         auto made = compileFor(p.c, device(target));
         ASSERT_TRUE(made);
         const codegen::CudaResources &used = made->kernel.resources;
@@ -461,8 +475,20 @@ TEST_P(ContractionKernels, NoSpillsForThreeTargets) {
         EXPECT_EQ(used.sharedBytes, 0u) << "all shared memory is what the launch asks for";
         EXPECT_GE(ir::residentBlocks(device(target), made->schedule.threads(), used.registers,
                                      made->schedule.sharedBytes(GetParam())),
-                  1);
+                  made->schedule.resident);
       }
+}
+
+/// The largest tiles have four warps for each of the four parts of a multiprocessor, and three if a product
+/// is several instructions. Those of bytes that are transposed on their way to shared memory are smaller.
+TEST_P(ContractionKernels, SixteenWarpsOfLargeTilesAreResident) {
+  for (const char *target : {"sm_80", "sm_90", "sm_100"}) {
+    const Product p = denseProduct(GetParam(), 1, 4096, 4096, 4096, false, /*transposeB=*/true);
+    auto schedule = codegen::chooseContractionSchedule(p.c, device(target));
+    ASSERT_TRUE(schedule) << schedule.status().message();
+    EXPECT_EQ(schedule->resident * schedule->threads() / 32, GetParam() == i64 ? 12 : 16) << schedule->str();
+    EXPECT_EQ(schedule->stages, 3) << schedule->str();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, ContractionKernels,
@@ -597,6 +623,15 @@ const WrongSchedule wrongSchedules[] = {
      "bytes of shared memory"},
     {"units", [](auto &s, auto &) { s.matrixUnits = true; }, "multiplies no matrices of this type"},
     {"depth", [](auto &s, auto &) { s.depth = 8; }, "no more than one access"},
+    {"unroll", [](auto &s, auto &) { s.unroll = 3; }, "depth and unroll must divide"},
+    {"noBlock", [](auto &s, auto &) { s.resident = 0; }, "holds 1 to 32 blocks"},
+    {"residentRegisters", [](auto &s, auto &) { s.resident = 5; }, "registers, of"},
+    {"residentShared",
+     [](auto &s, auto &) {
+       s.stages = 8;
+       s.resident = 4;
+     },
+     "no shared memory for 4 blocks"},
     {"vector", [](auto &s, auto &) { s.a.vector = 8; }, "an access has"},
     {"strides", [](auto &, auto &c) { c.aStrides[1].value = 1025; }, "do not allow accesses of 4 elements"},
     {"alignment", [](auto &, auto &c) { c.alignment = 8; }, "do not allow accesses of 4 elements"},
