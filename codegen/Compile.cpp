@@ -304,6 +304,8 @@ Expected<CompileReport> explainModule(ModuleOp module, const CompilerOptions &as
   return report;
 }
 
+bool EmittedKernel::isOnHost() const { return deviceOf(fusions.front()->getResult(0).getType()).isCpu(); }
+
 Expected<std::vector<EmittedKernel>> emitKernels(ModuleOp module, const Target &target) {
   auto kernels = collectKernels(module, target);
   if (!kernels)

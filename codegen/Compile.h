@@ -50,6 +50,9 @@ struct EmittedKernel {
   unsigned launches = 0;
   std::vector<std::string> lines;         ///< where the ops of its first fusion are from, each line once
   std::vector<mlir::Operation *> fusions; ///< that launch it
+
+  /// Whether it is a CPU's, in a program that has parts on a GPU too.
+  bool isOnHost() const;
 };
 
 /// The kernels of a module after runPipeline() for this target, as kernel IR.

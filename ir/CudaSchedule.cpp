@@ -119,24 +119,29 @@ static Schedule chooseFirst(FusionOp fusion, const TargetDescription &target) {
 }
 
 using Choose = Schedule(FusionOp fusion, const TargetDescription &target);
-static ScheduleAttr chooseBy(Choose *choose, FusionOp fusion, const TargetDescription &target) {
+static ScheduleAttr chooseBy(Choose *choose, FusionOp fusion, const TargetDescription &target,
+                             ArrayRef<int64_t> spilled) {
   if (!choose(fusion, target).tasks.isExpressible()) {
     fusion.emitOpError() << "has more tasks than can be expressed; make its tensors smaller, or give their "
                             "sizes fewer symbols";
     return {};
   }
-  return ScheduleAttr::get(
-      fusion.getContext(),
-      chooseAfterSpills(target, fusion.getSpilled().value_or(ArrayRef<int64_t>()),
-                        [&](const TargetDescription &described) { return choose(fusion, described); }));
+  return ScheduleAttr::get(fusion.getContext(),
+                           chooseAfterSpills(target, spilled, [&](const TargetDescription &described) {
+                             return choose(fusion, described);
+                           }));
 }
 
 ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &target) {
-  return chooseBy(chooseFallback, fusion, target);
+  return chooseBy(chooseFallback, fusion, target, {});
+}
+
+ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target, ArrayRef<int64_t> spilled) {
+  return chooseBy(chooseFirst, fusion, target, spilled);
 }
 
 ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target) {
-  return chooseBy(chooseFirst, fusion, target);
+  return chooseCudaSchedule(fusion, target, fusion.getSpilled().value_or(ArrayRef<int64_t>()));
 }
 
 } // namespace weft::ir

@@ -12,7 +12,11 @@
 
 namespace weft::ir {
 
-/// The schedule of a fusion for a GPU: the fallback (ir/Schedule.h) if there is no better one.
+/// The schedule of a fusion for a GPU, after kernels that spilled with these registers a thread
+/// (ir/Spills.h): the fallback (ir/Schedule.h) if there is no better one.
+ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target,
+                                llvm::ArrayRef<int64_t> spilled);
+/// The same after the kernels that the fusion's attribute `spilled` names.
 ScheduleAttr chooseCudaSchedule(FusionOp fusion, const TargetDescription &target);
 
 } // namespace weft::ir

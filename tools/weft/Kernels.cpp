@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Tool.h"
 
-#include "codegen/Compile.h"
+#include "codegen/CompileCudaKernels.h"
 #include "codegen/HostLibrary.h"
 #include "codegen/cpu/LowerKernel.h"
 #include "codegen/cuda/CudaCompiler.h"
@@ -15,6 +15,7 @@
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Decisions.h"
 #include "ir/Target.h"
+#include "runtime/threads/Executor.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -25,8 +26,6 @@ using namespace mlir;
 namespace weft::tool {
 
 namespace {
-
-using Emitted = std::vector<codegen::EmittedKernel>;
 
 /// The forms of a kernel for each kind of target, the first of which is printed if none is asked for.
 constexpr const char *cpuForms[] = {"kernel", "llvm", "asm"};
@@ -39,7 +38,8 @@ std::string printed(ModuleOp kernel) {
   return text;
 }
 
-Status printForCpu(const Emitted &kernels, const std::string &form, codegen::CpuTarget target) {
+Status printForCpu(llvm::ArrayRef<codegen::EmittedKernel> kernels, const std::string &form,
+                   codegen::CpuTarget target) {
   const char *comment = form == "asm" ? "#" : form == "llvm" ? ";" : "//";
   for (const codegen::EmittedKernel &kernel : kernels) {
     Expected<std::string> text = form == "kernel" ? printed(*kernel.module)
@@ -50,14 +50,6 @@ Status printForCpu(const Emitted &kernels, const std::string &form, codegen::Cpu
     std::printf("%s %s\n%s\n", comment, kernel.symbol.c_str(), text->c_str());
   }
   return {};
-}
-
-/// A kernel compiled for a GPU, by the cache.
-Expected<codegen::CudaKernel> compiled(ModuleOp kernel, const codegen::CudaCompiler &compiler) {
-  auto object = codegen::KernelCache::global().get(kernel, compiler);
-  if (!object)
-    return object.status();
-  return codegen::CudaKernel::deserialize(**object);
 }
 
 std::string reportOf(const codegen::CudaKernel &kernel, const ir::TargetDescription &device) {
@@ -89,26 +81,48 @@ void printHeader(const std::string &symbol, unsigned launches, const std::vector
     std::printf("// from %s\n", line.c_str());
 }
 
-Status printForCuda(const Emitted &kernels, const std::string &form, const ir::TargetDescription &device) {
-  for (const codegen::EmittedKernel &kernel : kernels) {
-    Expected<std::string> text = std::string();
-    if (form == "kernel") {
-      text = printed(*kernel.module);
-    } else if (form == "cuda") {
-      Expected<std::string> canonical = codegen::canonicalKernelText(*kernel.module);
-      text = canonical ? codegen::kernelTextToCuda(*canonical, kernel.symbol) : canonical.status();
-    } else {
-      auto compiler = codegen::CudaCompiler::make(device.name);
-      if (!compiler)
-        return compiler.status();
-      auto made = compiled(*kernel.module, *compiler);
-      if (!made)
-        return made.status();
-      text = formOf(*made, form, device);
-    }
+/// The text of one kernel in a form.
+Expected<std::string> textOf(const codegen::EmittedKernel &kernel, const codegen::KernelObject &object,
+                             const std::string &form, const ir::TargetDescription &device) {
+  if (form == "kernel")
+    return printed(*kernel.module);
+  if (form == "cuda" || kernel.isOnHost()) {
+    Expected<std::string> canonical = codegen::canonicalKernelText(*kernel.module);
+    return canonical ? codegen::kernelTextToCuda(*canonical, kernel.symbol) : canonical.status();
+  }
+  auto made = codegen::CudaKernel::deserialize(*object);
+  return made ? formOf(*made, form, device) : made.status();
+}
+
+/// The kernels that the target runs, which NVRTC has to compile to find out. Without NVRTC and for the forms
+/// that do not need it, those of the first schedules, and a note.
+Expected<codegen::CudaKernels> kernelsForCuda(ModuleOp module, const ir::Target &target,
+                                              const std::string &form) {
+  const bool isText = form == "cuda" || form == "kernel";
+  auto nvrtc = codegen::Nvrtc::get();
+  if (nvrtc || !isText)
+    return codegen::compileCudaKernels(module, target, static_cast<unsigned>(runtime::default_width()));
+  std::fprintf(stderr,
+               "weft kernels: without NVRTC these are the kernels of the first schedules; those that spill "
+               "registers have others on a device (WEFT-F012)\n");
+  auto emitted = codegen::emitKernels(module, target);
+  if (!emitted)
+    return emitted.status();
+  codegen::CudaKernels kernels;
+  kernels.kernels = std::move(*emitted);
+  kernels.objects.resize(kernels.kernels.size());
+  return kernels;
+}
+
+Status printForCuda(const codegen::CudaKernels &kernels, const std::string &form,
+                    const ir::TargetDescription &device) {
+  for (auto [kernel, object] : llvm::zip_equal(kernels.kernels, kernels.objects)) {
+    Expected<std::string> text = textOf(kernel, object, form, device);
     if (!text)
       return text.status();
     printHeader(kernel.symbol, kernel.launches, kernel.lines);
+    if (auto spill = kernels.spills.find(kernel.fusions.front()); spill != kernels.spills.end())
+      std::printf("// WEFT-F012: the first kernel %s\n", spill->second.c_str());
     std::printf("%s\n", text->c_str());
   }
   return {};
@@ -168,12 +182,14 @@ Status printKernels(const Arguments &arguments) {
   }
   if (Status status = codegen::runPipeline(*program.module, options); !status)
     return status;
-  auto kernels = codegen::emitKernels(*program.module, cuda ? *target : ir::Target());
+  const std::string chosen = form.empty() ? forms.front() : form;
+  if (!cuda) {
+    auto kernels = codegen::emitKernels(*program.module);
+    return kernels ? printForCpu(*kernels, chosen, *level) : kernels.status();
+  }
+  auto kernels = kernelsForCuda(*program.module, *target, chosen);
   if (!kernels)
     return kernels.status();
-  const std::string chosen = form.empty() ? forms.front() : form;
-  if (!cuda)
-    return printForCpu(*kernels, chosen, *level);
   auto contractions = codegen::emitContractions(*program.module, *target);
   if (!contractions)
     return contractions.status();

@@ -8,7 +8,7 @@
 
 #include "ExactResults.h"
 
-#include "codegen/Compile.h"
+#include "codegen/CompileCudaKernels.h"
 #include "codegen/HostLibrary.h"
 #include "codegen/PlanWriter.h"
 #include "codegen/cpu/LinkImage.h"
@@ -34,11 +34,6 @@ using codegen::EmittedKernel;
 
 std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
 
-bool isOnHost(const EmittedKernel &kernel) {
-  auto fusion = cast<ir::FusionOp>(kernel.fusions.front());
-  return ir::deviceOf(fusion.getResultTypes().front()).isCpu();
-}
-
 /// The kernels of the host, and a function that nobody calls under the names of the others.
 Expected<std::vector<std::byte>> makeImage(ArrayRef<EmittedKernel> kernels,
                                            std::span<const std::byte> signatures) {
@@ -48,7 +43,7 @@ Expected<std::vector<std::byte>> makeImage(ArrayRef<EmittedKernel> kernels,
   const bool isV4 = runtime::cpu_level() == runtime::CpuLevel::v4;
   const codegen::CpuCompiler compiler({isV4 ? codegen::CpuTarget::v4 : codegen::CpuTarget::v3});
   for (const EmittedKernel &kernel : kernels)
-    if (isOnHost(kernel)) {
+    if (kernel.isOnHost()) {
       auto object = codegen::KernelCache::global().get(*kernel.module, compiler);
       if (!object)
         return object.status();
@@ -70,7 +65,7 @@ Expected<std::vector<std::byte>> makeImage(ArrayRef<EmittedKernel> kernels,
     layout.symbols.push_back({name, address - linked.textOffset});
   const uint64_t any = layout.symbols.empty() ? 0 : layout.symbols.front().address;
   for (const EmittedKernel &kernel : kernels)
-    if (!isOnHost(kernel))
+    if (!kernel.isOnHost())
       layout.symbols.push_back({kernel.symbol, any});
   layout.text = bytesOf(linked.text);
   layout.rodata_address = linked.rodataOffset - linked.textOffset;
@@ -99,30 +94,16 @@ Expected<DeviceKernel> readFusion(const EmittedKernel &emitted, const std::vecto
   return kernel;
 }
 
-Status addKernels(CudaProgram &program, ArrayRef<EmittedKernel> kernels, const CudaOptions &options,
-                  const std::string &architecture) {
-  auto compiler = codegen::CudaCompiler::make(architecture);
-  if (!compiler)
-    return compiler.status();
-  std::vector<ModuleOp> modules;
-  std::vector<const EmittedKernel *> emitted;
-  for (const EmittedKernel &kernel : kernels)
-    if (!isOnHost(kernel)) {
-      modules.push_back(*kernel.module);
-      emitted.push_back(&kernel);
-    }
-  const auto before = codegen::KernelCache::global().counters().compiled;
-  auto objects = codegen::compileKernels(modules, *compiler, options.threads);
-  if (!objects)
-    return objects.status();
-  program.compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
-  for (size_t i = 0; i < emitted.size(); ++i) {
-    Expected<DeviceKernel> kernel = readFusion(*emitted[i], *(*objects)[i]);
+Status addKernels(CudaProgram &program, const codegen::CudaKernels &compiled, const CudaOptions &options) {
+  for (auto [emitted, object] : llvm::zip_equal(compiled.kernels, compiled.objects)) {
+    if (!object)
+      continue;
+    Expected<DeviceKernel> kernel = readFusion(emitted, *object);
     if (!kernel)
       return kernel.status();
     program.fallbacks += kernel->blockTasks > 1;
     if (options.texts) {
-      Expected<std::string> text = codegen::canonicalKernelText(modules[i]);
+      Expected<std::string> text = codegen::canonicalKernelText(*emitted.module);
       if (text)
         text = codegen::kernelTextToCuda(*text, kernel->symbol);
       if (!text)
@@ -193,14 +174,16 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
     });
   // A product that is too large for the engine is computed by the host, with the library that it has.
   module.walk([](ir::DotGeneralOp dot) { dot.removeLibraryAttr(); });
-  auto kernels = codegen::emitKernels(module, *target);
+  const auto before = codegen::KernelCache::global().counters().compiled;
+  auto kernels = codegen::compileCudaKernels(module, *target, options.threads);
   if (!kernels)
     return kernels.status();
   auto program = std::make_unique<CudaProgram>();
+  program->compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
   program->exact = exactResults(module.lookupSymbol<ir::FuncOp>(randomtest::kEntry));
-  if (Status status = addKernels(*program, *kernels, options, target->getCuda()->name.str()); !status)
+  if (Status status = addKernels(*program, *kernels, options); !status)
     return status;
-  if (Status status = writePackage(*program, module, *kernels); !status)
+  if (Status status = writePackage(*program, module, kernels->kernels); !status)
     return status;
   auto library =
       compileLibraryKernels(module, randomtest::kEntry, *fb::GetPlan(program->plan.data()), *target);
