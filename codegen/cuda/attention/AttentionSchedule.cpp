@@ -80,10 +80,10 @@ static bool allowsVector(const CudaAttention &a, const AttentionOperand &operand
   if (vector == 1)
     return true;
   const llvm::ArrayRef<int64_t> strides(operand.view.strides);
-  if (strides.back() != 1 || a.alignment % (vector * bytesOf(operand.dtype)) != 0 ||
+  if (strides.back() != 1 || operand.alignment % (vector * bytesOf(operand.dtype)) != 0 ||
       operand.view.offset % vector != 0)
     return false;
-  // A stride along which there is one element, or none, is of no use.
+  // No address is computed with the stride of a dimension of one element.
   auto isMultiple = [&](int64_t stride, int64_t extent) { return extent <= 1 || stride % vector == 0; };
   for (auto [stride, extent] : llvm::zip(strides, a.extents.batch))
     if (!isMultiple(stride, extent))
@@ -195,10 +195,12 @@ private:
     const int64_t bytes = access.vector * bytesOf(operand.dtype);
     if (access.vector < 1 || (access.vector & (access.vector - 1)) != 0 || bytes > accessBytes)
       return wrong(operand.name + ": an access has 1, 2, 4, 8 or 16 bytes");
+    if (access.vector > 1 && (operand.name == "lse" || !(a.isCopied(operand) || operand.isWritten)))
+      return wrong(operand.name + ": its elements are read one by one");
     if (!allowsVector(a, operand, access.vector))
       return wrong(operand.name + ": strides or alignment do not allow accesses of " +
                    std::to_string(access.vector) + " elements");
-    if (access.async && (!isFromSm80(device) || bytes < 4 || operand.isWritten))
+    if (access.async && (!isFromSm80(device) || bytes < 4 || !a.isCopied(operand)))
       return wrong(operand.name + ": cp.async copies 4, 8 or 16 bytes to shared memory, from sm_80 on");
     if (access.down && access.vector != 1)
       return wrong(operand.name + ": a vector lies along the columns");
@@ -250,7 +252,7 @@ static std::vector<AttentionAccess> chooseAccesses(const CudaAttention &a, const
   std::vector<AttentionAccess> accesses;
   for (const AttentionOperand &operand : a.operands) {
     AttentionAccess &access = accesses.emplace_back();
-    if (operand.name == "lse" || operand.name == "mask")
+    if (operand.name == "lse" || !(a.isCopied(operand) || operand.isWritten))
       continue;
     int64_t vector = accessBytes / bytesOf(operand.dtype);
     if (operand.isWritten)

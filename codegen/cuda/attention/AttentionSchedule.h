@@ -37,6 +37,7 @@ struct AttentionOperand {
   ir::AttentionView view;
   int64_t rows = 0, columns = 0; ///< of each batch index
   bool isWritten = false;
+  int64_t alignment = 16; ///< bytes: the address of the tensor is a multiple of it
 };
 
 /// out = softmax(scale q k^T + mask) v, or its derivative, as in runtime/gemm/Attention.h. Products are added
@@ -54,9 +55,12 @@ struct CudaAttention {
   /// as fast numerics allow.
   bool roundsScores = false;
   std::vector<AttentionOperand> operands; ///< in the order of ir::partsOf
-  int64_t alignment = 16;                 ///< bytes: the address of each tensor is a multiple of it
 
   const AttentionOperand *find(llvm::StringRef name) const;
+  /// Whether tiles of an operand come to shared memory.
+  bool isCopied(const AttentionOperand &operand) const {
+    return operand.name == "q" || operand.name == "k" || operand.name == "v" || operand.name == "grad";
+  }
 };
 
 /// How an operand is read into tiles, or a result written.
@@ -74,7 +78,8 @@ struct AttentionSchedule {
   int64_t stages = 0;       ///< tiles of each operand of the other dimension in shared memory: 1 or 2
   int64_t resident = 1;     ///< blocks of a multiprocessor that the compiler leaves registers for
   bool wideIndex = false;   ///< offsets within an operand need 64 bits
-  std::vector<AttentionAccess> accesses; ///< of each operand; those of lse and the mask are not used
+  std::vector<AttentionAccess>
+      accesses; ///< of each operand; of operands that are neither copied nor written, single elements
 
   int64_t threads() const { return warps * 32; }
   /// Rows, or keys, that a block owns.

@@ -19,8 +19,7 @@ namespace weft::codegen::attention {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// A copy by cp.async, or through registers; which of both there are, `weft_copy` and `weft_fetch`, is up to
-/// the kernel's operands.
+/// A copy to shared memory: by cp.async with `weft_copy`, or through registers with `weft_fetch`.
 inline constexpr const char *copyText = R"(
 // Rows of a matrix, from `first` on, to a tile of count x columns, and zeros where the matrix has none.
 template <int count, int columns, int N>
@@ -36,8 +35,10 @@ __device__ __forceinline__ void weft_$NAME($T *tile, int pitch, const $T *from, 
 }
 )";
 inline constexpr const char *copyAsyncText =
-    "weft_copy<N>(tile + row * pitch + column, from + (first + row) * row_stride + column * column_stride, "
-    "valid);";
+    "// An address has to be aligned even if nothing is read from it.\n"
+    "    const $T *const at = valid > 0 ? from + (first + row) * row_stride + column * column_stride : "
+    "from;\n"
+    "    weft_copy<N>(tile + row * pitch + column, at, valid);";
 inline constexpr const char *copyNowText =
     "*(weft_vector<$T, N> *)(tile + row * pitch + column) =\n"
     "        weft_fetch<N>(from + (first + row) * row_stride + column * column_stride, valid);";
@@ -52,7 +53,7 @@ __device__ __forceinline__ int weft_own(int i) {
   return (int)threadIdx.x / 32 * own_of_thread * 4 + i * 4 + (int)threadIdx.x % 32 / 8;
 }
 __device__ __forceinline__ int weft_other(int j) { return j * 8 + (int)threadIdx.x % 8; }
-// Of a result, it has groups of neighbouring columns.
+// The column of a result that a thread has in place j: groups of neighbours, then those of the next eight threads.
 template <int group> __device__ __forceinline__ int weft_column(int j) {
   return (j / group * 8 + (int)threadIdx.x % 8) * group + j % group;
 }
@@ -235,8 +236,9 @@ __device__ __forceinline__ void weft_mma_tf32(float (&sum)[4], const unsigned (&
       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
 }
 
-// result += tile b. Each number of a tile is two of tf32, which have 11 bits each; halves are such numbers. The order of
-// the sum is that in which lanes have the places of a tile: 0, 2, 4, 6, 1, 3, 5, 7 of each eight.
+// result += tile b. Each number of a tile is the sum of two of tf32, which have 11 bits each; halves are such numbers.
+// Neither of both is 0 unless the number is, because 0 times infinity would be NaN. The order of the sum is that in which
+// lanes have the places of a tile: 0, 2, 4, 6, 1, 3, 5, 7 of each eight.
 template <int group, int J, int W>
 __device__ __forceinline__ void weft_accumulate(float (&result)[W][4], const float (&tile)[J][4], float *,
                                                 const $T *b, int pitch) {
@@ -247,8 +249,9 @@ __device__ __forceinline__ void weft_accumulate(float (&result)[W][4], const flo
 #pragma unroll
     for (int l = 0; l < 8; ++l) {
       const float number = tile[p + l / 4][l % 2 * 2 + l % 4 / 2];
-      x[l / 4][l % 4] = __float_as_uint(number) & 0xffffe000u;
-      rest[l / 4][l % 4] = __float_as_uint(fabsf(number) < -weft_lowest() ? number - __uint_as_float(x[l / 4][l % 4]) : 0);
+      const unsigned bits = __float_as_uint(number), upper = (bits - (bits << 1 != 0)) & 0xffffe000u;
+      x[l / 4][l % 4] = upper;
+      rest[l / 4][l % 4] = __float_as_uint(number - __uint_as_float(upper));
     }
 #pragma unroll
     for (int j = 0; j < W; j += 2) {

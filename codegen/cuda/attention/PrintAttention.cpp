@@ -14,6 +14,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 namespace weft::codegen {
 
 using namespace attention;
@@ -24,9 +26,6 @@ const char *typeOf(DType dtype) {
   return dtype == DType::f32 ? "float" : dtype == DType::i1 ? "unsigned char" : "unsigned short";
 }
 
-/// Whether an operand comes to shared memory.
-bool isCopied(llvm::StringRef name) { return name == "q" || name == "k" || name == "v" || name == "grad"; }
-
 class AttentionPrinter {
 public:
   AttentionPrinter(const CudaAttention &a, const AttentionSchedule &s) : a(a), s(s) {
@@ -36,7 +35,7 @@ public:
     words["MASK_ARGUMENT"] = a.mask ? ", mask" : "";
     words["TILE"] = tile(s.others);
     words["SCORES"] = s.matrixUnits ? "nullptr" : "scores";
-    const bool async = llvm::any_of(s.accesses, [](const AttentionAccess &access) { return access.async; });
+    const bool async = copies(/*async=*/true);
     words["COMMIT"] = async ? "    weft_commit();\n" : "";
     words["WAIT"] = async ? "    weft_wait<0>();\n" : "";
   }
@@ -64,7 +63,7 @@ public:
 private:
   std::string numbers() const;
   std::string functions(const std::string &elementary);
-  std::string copies();
+  std::string copyFunctions();
   std::string score();
   std::string place(const std::string &extent, bool lastFirst) const;
   std::string loop(const std::string &compute) const;
@@ -95,6 +94,12 @@ private:
       return "[" + std::to_string(s.padded(columns) / 8) + "][4]";
     return "[" + std::to_string(own) + "][" + std::to_string(s.padded(columns) / 8) + "]";
   }
+  /// Whether an operand comes to shared memory by cp.async, or through registers.
+  bool copies(bool async) const {
+    return llvm::any_of(llvm::zip(a.operands, s.accesses), [&](auto pair) {
+      return a.isCopied(std::get<0>(pair)) && std::get<1>(pair).async == async;
+    });
+  }
   const AttentionAccess &accessOf(const std::string &name) const {
     return s.accesses[static_cast<size_t>(a.find(name) - a.operands.data())];
   }
@@ -122,10 +127,15 @@ private:
            ", own_of_thread>(" + name + ", " + result + ", own0, " + (ofKeys ? "keys" : "rows") + ", " +
            name + "_row, " + name + "_column,\n             [&](int i) { return " + factor + "; });";
   }
+  /// The scale in f32, where a number of f64 may be infinite.
   std::string scale() const {
+    const auto rounded = static_cast<float>(a.scale);
     std::string text;
-    llvm::raw_string_ostream(text) << llvm::format("%a", static_cast<double>(static_cast<float>(a.scale)))
-                                   << "f";
+    llvm::raw_string_ostream os(text);
+    if (std::isinf(rounded))
+      os << "__uint_as_float(" << (rounded < 0 ? "0xff800000u)" : "0x7f800000u)");
+    else
+      os << llvm::format("%a", static_cast<double>(rounded)) << "f";
     return text;
   }
 
@@ -165,7 +175,7 @@ std::string AttentionPrinter::numbers() const {
   return text;
 }
 
-std::string AttentionPrinter::copies() {
+std::string AttentionPrinter::copyFunctions() {
   std::string text;
   for (const bool async : {true, false})
     for (const bool down : {false, true}) {
@@ -174,7 +184,7 @@ std::string AttentionPrinter::copies() {
       form.down = down;
       const bool isUsed = llvm::any_of(llvm::zip(a.operands, s.accesses), [&](auto pair) {
         const auto &[operand, access] = pair;
-        return access.async == async && access.down == down && isCopied(operand.name);
+        return access.async == async && access.down == down && a.isCopied(operand);
       });
       if (!isUsed)
         continue;
@@ -191,23 +201,21 @@ std::string AttentionPrinter::copies() {
 }
 
 std::string AttentionPrinter::score() {
-  // A key, or a row that owns nothing, beyond the last is not there.
+  // Tiles at the end have keys and rows that do not exist. No sum may count such a row for a key, nor its
+  // mask be read.
   std::string hidden;
   if (a.extents.keys % s.others != 0 || (a.backward && a.extents.keys % s.own() != 0))
     hidden += "  if (key >= keys)\n    return weft_lowest();\n";
+  if (a.extents.rows % s.own() != 0 || (a.backward && a.extents.rows % s.others != 0))
+    hidden += "  if (row >= rows)\n    return weft_lowest();\n";
   if (a.causal)
     hidden += "  if (key > row)\n    return weft_lowest();\n";
   std::string masked = "  return score;\n";
-  const std::string inside =
-      a.extents.rows % s.own() != 0 || (a.backward && a.extents.rows % s.others != 0) ? "row < rows && " : "";
   const std::string element = "mask[row * mask_row + key * mask_column]";
   if (a.mask == DType::i1)
-    masked = "  return " + inside + "!" + element + " ? weft_lowest() : score;\n";
-  else if (a.mask) {
-    const std::string number = a.mask != DType::f32 ? "weft_widen(" + element + ")" : element;
-    masked = inside.empty() ? "  return score + " + number + ";\n"
-                            : "  return row < rows ? score + " + number + " : score;\n";
-  }
+    masked = "  return " + element + " ? score : weft_lowest();\n";
+  else if (a.mask)
+    masked = "  return score + " + (a.mask != DType::f32 ? "weft_widen(" + element + ")" : element) + ";\n";
   Words known = words;
   known["HIDDEN"] = hidden;
   known["MASKED"] = masked;
@@ -222,18 +230,13 @@ std::string AttentionPrinter::functions(const std::string &elementary) {
   known["MS"] = "f32";
   known["MT"] = a.dtype == DType::f16 ? "f16" : "bf16";
   known["R"] = "f";
-  auto anyCopy = [&](bool async) {
-    return llvm::any_of(llvm::zip(a.operands, s.accesses), [&](auto pair) {
-      return isCopied(std::get<0>(pair).name) && std::get<1>(pair).async == async;
-    });
-  };
   std::string text = vectorText;
   text += fill(a.dtype == DType::f32 ? sameText : a.dtype == DType::f16 ? f16Text : bf16Text, known);
-  if (anyCopy(true))
+  if (copies(true))
     text += fill(asyncText, known);
-  if (anyCopy(false))
+  if (copies(false))
     text += fill(fetchText, known);
-  text += copies();
+  text += copyFunctions();
   text += lowestText;
   if (s.matrixUnits) {
     text +=

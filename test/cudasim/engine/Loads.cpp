@@ -240,6 +240,8 @@ void copyAsync(Warp &warp, const Instruction &i, uint32_t mask) {
       to -= sharedWindow;
     uint64_t from = warp.at<uint64_t>(i.operand[1])[lane] + uint64_t(int64_t(int32_t(i.target)));
     uint32_t bytes = std::min<uint32_t>(warp.at<uint32_t>(i.operand[2])[lane], i.mode);
+    if (from % i.mode) // whatever is read
+      raiseAccess(warp, FaultKind::misaligned, lane, Space::global, from, i.mode, Access::read);
     PendingCopy copy{lane, uint32_t(to), i.mode, warp.copyGroup[lane], i.line, {}};
     if (bytes)
       for (uint32_t k = 0; k < bytes;) {

@@ -54,9 +54,14 @@ CudaAttention makeAttention(DType dtype, const AttentionCase &c) {
   a.scale = 1 / std::sqrt(double(c.features));
   auto add = [&](const char *name, int64_t rows, int64_t columns, bool isWritten) {
     const bool isDense = std::string_view(name) == "lse" || (isWritten && c.denseResults);
-    const Layout layout = isDense ? Layout::rows : c.layout;
+    // Operands may lie in different ways.
+    const Layout layout = isDense ? Layout::rows
+                          : isWritten || c.turns == 0
+                              ? c.layout
+                              : Layout((int(c.layout) + int(a.operands.size()) * c.turns) % 5);
     const DType type = std::string_view(name) == "lse" ? f32 : dtype;
-    a.operands.push_back({name, type, viewOf(c, layout, rows, columns), rows, columns, isWritten});
+    const int64_t alignment = c.aligned ? 16 : static_cast<int64_t>(itemsize(type));
+    a.operands.push_back({name, type, viewOf(c, layout, rows, columns), rows, columns, isWritten, alignment});
   };
   add("q", c.rows, c.features, false);
   add("k", c.keys, c.features, false);

@@ -32,7 +32,9 @@ struct AttentionCase {
   std::optional<DType> mask;
   bool maskRepeats = false; ///< one mask for all batch indices
   Layout layout = Layout::rows;
+  int turns = 0;             ///< from the layout of an operand to that of the next one; 0: they are equal
   bool denseResults = false; ///< whatever the layout of operands
+  bool aligned = true;       ///< else addresses are multiples of one element
 };
 
 codegen::CudaAttention makeAttention(DType dtype, const AttentionCase &c);

@@ -80,7 +80,9 @@ bool launch(const CudaAttention &a, const Compiled &made, Tensors &tensors) {
     std::vector<uint64_t> parameters;
     for (const AttentionOperand &operand : a.operands) {
       const Elements &elements = tensors.at(operand.name);
-      const uint64_t address = memory.allocate(elements.bytes.size());
+      // As little aligned as the description says.
+      const uint64_t shift = operand.alignment < 16 ? itemsize(operand.dtype) : 0;
+      const uint64_t address = memory.allocate(elements.bytes.size() + shift) + shift;
       std::byte *at = memory.host(address, elements.bytes.size());
       if (operand.isWritten)
         std::memset(at, 0xFF, elements.bytes.size());
@@ -163,6 +165,8 @@ AttentionCase randomCase(DType dtype, std::mt19937 &random) {
   c.maskRepeats = random() % 2;
   c.roundsScores = random() % 3 == 0;
   c.layout = Layout(random() % 5);
+  c.turns = random() % 2 ? int(random() % 5) : 0;
+  c.aligned = random() % 4 != 0;
   return c;
 }
 
@@ -249,23 +253,114 @@ TEST_P(AttentionKernels, NoSpillsForThreeTargets) {
       }
 }
 
-/// Offsets beyond 2^31 elements, of which only the first and the last tile are in memory.
-TEST_P(AttentionKernels, LargeStridesHave64Bits) {
+/// Sums have an infinity where the exact sum has one, whatever the probability that multiplies it.
+TEST_P(AttentionKernels, InfinitiesAreResults) {
+  for (int64_t keys : {1, 5})
+    for (bool backward : {false, true}) {
+      AttentionCase c;
+      c.rows = 20;
+      c.keys = keys;
+      c.features = c.values = 16;
+      c.backward = backward;
+      const CudaAttention a = makeAttention(GetParam(), c);
+      const auto made = compileFor(a, *ir::findDescription("sm_90"));
+      ASSERT_TRUE(made);
+      Tensors tensors = randomTensors(a, random);
+      for (int64_t row = 0; row < c.rows; ++row)
+        for (int64_t column = 0; column < 16; ++column) // equal scores
+          tensors.at("q").putReal(row * 16 + column, 0);
+      if (backward)
+        fillForward(a, made->schedule, tensors);
+      tensors.at(backward ? "grad" : "v").putReal(3, infinity);
+      ASSERT_TRUE(launch(a, *made, tensors));
+      SCOPED_TRACE(std::to_string(keys) + " keys" + (backward ? ", backward" : ""));
+      const Elements &result = tensors.at(backward ? "dv" : "out");
+      for (int64_t row = 0; row < (backward ? keys : c.rows); ++row)
+        EXPECT_EQ(result.real(row * 16 + 3), infinity);
+      EXPECT_TRUE(std::isfinite(result.real(4)));
+    }
+}
+
+/// Rows that fill a tile do not exist: what they would see of a key is in no sum, even if it is no number.
+TEST_P(AttentionKernels, KeysThatNoRowSeesHaveNoGradient) {
+  for (bool causal : {false, true}) {
+    AttentionCase c;
+    c.rows = 5;
+    c.keys = 9;
+    c.features = c.values = 16;
+    c.backward = true;
+    c.causal = causal;
+    c.mask = causal ? std::nullopt : std::optional(DType::i1);
+    const CudaAttention a = makeAttention(GetParam(), c);
+    const auto made = compileFor(a, *ir::findDescription("sm_90"));
+    ASSERT_TRUE(made);
+    Tensors tensors = randomTensors(a, random);
+    const int64_t hidden = 7;
+    if (!causal)
+      for (int64_t row = 0; row < c.rows; ++row)
+        for (int64_t key = 0; key < c.keys; ++key)
+          tensors.at("mask").bytes[size_t(row * c.keys + key)] = std::byte(key != hidden);
+    fillForward(a, made->schedule, tensors);
+    tensors.at("k").putReal(hidden * 16 + 2, std::nan(""));
+    ASSERT_TRUE(launch(a, *made, tensors));
+    for (int64_t column = 0; column < 16; ++column) {
+      EXPECT_EQ(tensors.at("dk").real(hidden * 16 + column), 0) << (causal ? "causal" : "masked");
+      EXPECT_EQ(tensors.at("dv").real(hidden * 16 + column), 0) << (causal ? "causal" : "masked");
+    }
+  }
+}
+
+/// Loops that random cases rarely have: one stage, and offsets of 64 bits.
+TEST_P(AttentionKernels, OneStageAndWideOffsets) {
+  for (bool backward : {false, true}) {
+    AttentionCase c;
+    c.rows = 37;
+    c.keys = 50;
+    c.features = 24;
+    c.values = 40;
+    c.backward = backward;
+    c.layout = Layout::interleaved;
+    const CudaAttention a = makeAttention(GetParam(), c);
+    const ir::TargetDescription device = *ir::findDescription("sm_90");
+    AttentionSchedule schedule = *codegen::chooseAttentionSchedule(a, device);
+    schedule.stages = 1;
+    schedule.wideIndex = true;
+    const auto made = compileFor(a, device, &schedule);
+    ASSERT_TRUE(made);
+    EXPECT_NE(made->text.find("typedef long long index;"), std::string::npos);
+    Tensors tensors = randomTensors(a, random);
+    if (backward)
+      fillForward(a, made->schedule, tensors);
+    ASSERT_TRUE(launch(a, *made, tensors));
+    EXPECT_EQ(differences(a, made->schedule, tensors), "");
+  }
+}
+
+TEST(AttentionSchedules, LargeStridesNeed64Bits) {
   AttentionCase c;
   c.rows = c.keys = 3;
   c.features = c.values = 8;
-  CudaAttention a = makeAttention(GetParam(), c);
-  for (AttentionOperand &operand : a.operands)
-    if (operand.name == "k")
-      operand.view.strides[1] = int64_t(1) << 31;
+  CudaAttention a = makeAttention(f32, c);
+  for (int64_t stride : {int64_t(1) << 20, int64_t(1) << 31}) {
+    for (AttentionOperand &operand : a.operands)
+      if (operand.name == "k")
+        operand.view.strides[1] = stride;
+    auto schedule = codegen::chooseAttentionSchedule(a, *ir::findDescription("sm_90"));
+    ASSERT_TRUE(schedule) << schedule.status().message();
+    EXPECT_EQ(schedule->wideIndex, stride > INT32_MAX);
+  }
+}
+
+/// Which f64 holds and f32 does not.
+TEST(AttentionSchedules, AScaleMayBeInfiniteInF32) {
+  AttentionCase c;
+  c.rows = c.keys = c.features = c.values = 8;
+  CudaAttention a = makeAttention(f32, c);
+  a.scale = -1e300;
   const ir::TargetDescription device = *ir::findDescription("sm_90");
-  auto schedule = codegen::chooseAttentionSchedule(a, device);
-  ASSERT_TRUE(schedule) << schedule.status().message();
-  EXPECT_TRUE(schedule->wideIndex);
-  auto text = codegen::printAttention(a, *schedule, device);
-  ASSERT_TRUE(text);
-  EXPECT_NE(text->find("typedef long long index;"), std::string::npos);
-  EXPECT_NE(text->find("k_row = 2147483648"), std::string::npos);
+  auto text = codegen::printAttention(a, *codegen::chooseAttentionSchedule(a, device), device);
+  ASSERT_TRUE(text) << text.status().message();
+  EXPECT_NE(text->find("product * __uint_as_float(0xff800000u)"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, AttentionKernels, ::testing::Values(f32, f16, bf16),
@@ -290,6 +385,10 @@ TEST(AttentionSchedules, EverySizeHasOne) {
               c.values = values;
               c.backward = backward;
               c.mask = features == 31 ? std::optional(DType::i1) : std::nullopt;
+              c.roundsScores = values == 64;
+              c.causal = features == 100;
+              c.layout = Layout(features % 5);
+              c.turns = values % 5;
               const CudaAttention a = makeAttention(dtype, c);
               auto schedule = codegen::chooseAttentionSchedule(a, *ir::findDescription(target));
               ASSERT_TRUE(schedule) << target << ", " << textOf(c) << ": " << schedule.status().message();
@@ -327,6 +426,7 @@ TEST(AttentionSchedules, WrongNumbersAreRefused) {
   refused("1, 2, 4, 8 or 16 bytes", [](AttentionSchedule &s) { s.accesses[0].vector = 3; });
   refused("cp.async copies", [](AttentionSchedule &s) { s.accesses[0].vector = 1; });
   refused("cp.async copies", [](AttentionSchedule &s) { s.accesses[3].async = true; });
+  refused("read one by one", [](AttentionSchedule &s) { s.accesses[4].vector = 2; });
   refused("a vector lies along the columns", [](AttentionSchedule &s) { s.accesses[1].down = true; });
   refused("not so many columns", [](AttentionSchedule &s) { s.accesses[3].vector = 4; });
   refused("bytes of shared memory", [](AttentionSchedule &s) {
