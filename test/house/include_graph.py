@@ -33,6 +33,8 @@ RULES = {
     # The rooms of the runtime, from the lowest up.
     **{f"runtime/{room}": [rf"runtime/({'|'.join([room, *lower])})/.+", RUNTIME_HEADERS, *more] for room, lower, more in (
         ("support", (), ()),
+        # The one room that includes the header of the driver, whose library it loads.
+        ("cuda", (), (r"cuda\.h",)),
         ("memory", ("support",), (SANITIZERS,)),
         ("threads", ("support",), ()),
         ("device", ("support", "memory"), ()),
@@ -203,6 +205,8 @@ SELF_TEST = [
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/kernel/KernelIR.h"', True),
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/cpu/skeletons/CpuMapping.h"', False),
     ("codegen/cuda/Nvrtc.cpp", '#include <nvrtc.h>', True),
+    ("runtime/cuda/DriverTable.h", '#include <cuda.h>', True),
+    ("runtime/device/Device.cpp", '#include <cuda.h>', False),
     ("codegen/cuda/PrintOps.cpp", '#include "codegen/emit/Mapping.h"', False),
     ("codegen/cuda/skeletons/CudaMapping.cpp", '#include "codegen/emit/KernelBuilder.h"', True),
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/cpu/LowerKernel.h"', False),

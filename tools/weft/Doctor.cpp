@@ -12,6 +12,7 @@
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Parse.h"
 #include "ir/TargetDescription.h"
+#include "runtime/cuda/Driver.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
 #include "runtime/memory/CachingAllocator.h"
@@ -57,14 +58,6 @@ static uint64_t machineMemory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// The version of the driver for CUDA devices; empty if there is none.
-static std::string cudaDriver() {
-  std::ifstream file("/proc/driver/nvidia/version");
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 static std::string targetsOf(bool cpus) {
   std::string list;
   for (const ir::TargetDescription &target : ir::descriptions())
@@ -90,9 +83,9 @@ example: weft devices
   std::printf("cpu   %s, %s, %d threads, %s\n", processorName().c_str(),
               std::string(runtime::name(runtime::cpu_level())).c_str(), runtime::executor().width(),
               sizeText(machineMemory()).c_str());
-  std::string driver = cudaDriver();
-  std::printf("cuda  none: this Weft is built without CUDA (WEFT-E001); %s\n",
-              driver.empty() ? "no driver is there either" : ("the driver is there: " + driver).c_str());
+  const runtime::Driver &driver = runtime::driver();
+  std::printf("cuda  none: this Weft has no backend for it (WEFT-E001); %s\n",
+              driver.table ? ("the driver is there: " + driver.text()).c_str() : driver.text().c_str());
   std::printf("targets with kernels: %s, and these with a number of cores, as cpu:16\ntargets up to the "
               "launch list: %s\n",
               targetsOf(true).c_str(), targetsOf(false).c_str());
@@ -226,11 +219,14 @@ example: weft doctor
                               sizeText(std::min(machineMemory(), runtime::CachingAllocator::get().limit())));
   report.good("libraries", runtime::Contraction::library() + ", LLVM " LLVM_VERSION_STRING);
   checkCache(report);
-  const std::string driver = cudaDriver();
-  report.note(
-      "cuda",
-      "this Weft is built without it (WEFT-E001): programs for cuda:0 are checked and planned; " +
-          (driver.empty() ? std::string("no driver is there either") : "the driver is there: " + driver));
+  report.note("cuda",
+              "this Weft has no backend for it (WEFT-E001): programs for cuda:0 are checked, planned, and "
+              "compiled to kernels");
+  const runtime::Driver &driver = runtime::driver();
+  if (driver.table)
+    report.good("driver", driver.text());
+  else
+    report.note("driver", driver.text());
   if (auto nvrtc = codegen::Nvrtc::get())
     report.good("nvrtc", "version " + (*nvrtc)->version() + " in '" + (*nvrtc)->path() +
                              "': `weft kernels` shows code for CUDA devices");

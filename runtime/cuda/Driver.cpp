@@ -1,0 +1,132 @@
+//===- Driver.cpp - The driver of CUDA devices, loaded at first use -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/Driver.h"
+
+#if WEFT_CUDA
+#include "runtime/cuda/DriverTable.h"
+
+#include <dlfcn.h>
+#endif
+
+namespace weft::runtime {
+
+std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string Driver::text() const {
+  const std::string least = cuda_version_text(least_version), found = cuda_version_text(version);
+  switch (state) {
+  case DriverState::ready:
+    return "version " + found + ", " + std::to_string(devices) + (devices == 1 ? " device" : " devices");
+  case DriverState::built_without_cuda:
+    return "this Weft is built without CUDA (-DWEFT_CUDA=OFF): configure it with -DWEFT_CUDA=ON";
+  case DriverState::no_library:
+    return "there is no driver for CUDA devices (" + problem + "): install one of CUDA " + least +
+           " or newer";
+  case DriverState::too_old:
+    return "the driver is of CUDA " + found + ", and Weft needs that of CUDA " + least +
+           " or newer: install a newer driver";
+  case DriverState::no_device:
+    return "the driver, of CUDA " + found +
+           ", sees no device: check CUDA_VISIBLE_DEVICES, and what nvidia-smi shows";
+  case DriverState::failed:
+    return "the driver" + (version ? ", of CUDA " + found + "," : std::string()) +
+           " does not start: " + problem + "; check what nvidia-smi shows, or reinstall the driver";
+  }
+  return "";
+}
+
+#if WEFT_CUDA
+
+static_assert(CUDA_VERSION / 1000 == Driver::least_version / 1000,
+              "the names of functions are those of the least driver's major version");
+
+namespace {
+
+constexpr const char *library_name = "libcuda.so.1";
+
+/// Fills the table; the name of a function that the library lacks, or null.
+const char *fill(DriverTable &table, void *library) {
+#define WEFT_LOOK_UP(function)                                                                               \
+  table.function = reinterpret_cast<decltype(table.function)>(::dlsym(library, WEFT_DRIVER_NAME(function))); \
+  if (!table.function)                                                                                       \
+    return WEFT_DRIVER_NAME(function);
+  WEFT_DRIVER_FUNCTIONS(WEFT_LOOK_UP)
+#undef WEFT_LOOK_UP
+  return nullptr;
+}
+
+/// "CUDA_ERROR_SYSTEM_NOT_READY (system not yet initialized)"
+std::string error_text(const DriverTable &table, CUresult code) {
+  const char *name = nullptr, *meaning = nullptr;
+  if (table.cuGetErrorName(code, &name) != CUDA_SUCCESS || !name)
+    return "error " + std::to_string(static_cast<int>(code));
+  const bool known = table.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning;
+  return std::string(name) + (known ? std::string(" (") + meaning + ")" : "");
+}
+
+/// The version of the library; 0 if it does not say.
+int version_of(void *library) {
+  auto get = reinterpret_cast<decltype(&::cuDriverGetVersion)>(
+      ::dlsym(library, WEFT_DRIVER_NAME(cuDriverGetVersion)));
+  int version = 0;
+  return get && get(&version) == CUDA_SUCCESS ? version : 0;
+}
+
+Driver load() {
+  Driver found;
+  void *library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *message = ::dlerror();
+    found.state = DriverState::no_library;
+    found.problem = message ? message : "the loader gives no reason";
+    return found;
+  }
+  // The version is asked first: an old driver lacks functions because it is old.
+  found.version = version_of(library);
+  if (found.version > 0 && found.version < Driver::least_version) {
+    found.state = DriverState::too_old;
+    return found;
+  }
+  static DriverTable table; // as long as the library, which stays
+  found.state = DriverState::failed;
+  if (const char *missing = fill(table, library)) {
+    found.problem = std::string(library_name) + " has no function " + missing;
+    return found;
+  }
+  CUresult code = table.cuInit(0);
+  if (code == CUDA_SUCCESS)
+    code = table.cuDeviceGetCount(&found.devices);
+  if (code == CUDA_ERROR_NO_DEVICE || (code == CUDA_SUCCESS && found.devices == 0)) {
+    found.state = DriverState::no_device;
+  } else if (code != CUDA_SUCCESS) {
+    found.problem = error_text(table, code);
+  } else {
+    found.state = DriverState::ready;
+    found.table = &table;
+  }
+  return found;
+}
+
+} // namespace
+
+const Driver &driver() {
+  static const Driver found = load();
+  return found;
+}
+
+#else
+
+const Driver &driver() {
+  static const Driver found;
+  return found;
+}
+
+#endif
+
+} // namespace weft::runtime
