@@ -134,8 +134,14 @@ Expected<std::string> kernelTextToCuda(llvm::StringRef text, llvm::StringRef nam
 
 CudaTextCompiler::CudaTextCompiler(const Nvrtc &nvrtc, llvm::StringRef target)
     : nvrtc(&nvrtc), architecture(target),
-      // What is contracted, the text says. ptxas reports registers and spills with -v.
-      options{"--gpu-architecture=" + architecture, "--std=c++17", "-fmad=false", "-lineinfo",
+      // What is contracted, the text says. ptxas reports registers and spills with -v. Kernels use none of
+      // what
+      // --minimal leaves out (textures, the CUDA runtime's functions).
+      options{"--gpu-architecture=" + architecture,
+              "--std=c++17",
+              "-fmad=false",
+              "-lineinfo",
+              "--minimal",
               "--ptxas-options=-v"} {}
 
 Expected<CudaTextCompiler> CudaTextCompiler::make(llvm::StringRef target) {

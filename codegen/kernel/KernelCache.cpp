@@ -506,17 +506,35 @@ std::string KernelCache::diskProblem() const {
 Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
                                                                 const KernelCompiler &compiler,
                                                                 unsigned threads) {
-  std::vector<Request> requests;
-  std::vector<size_t> firstOf; // for each kernel, the request that is compiled for it
-  std::map<std::string, size_t> known;
+  std::vector<Request> all;
   for (mlir::ModuleOp kernel : kernels) {
     Expected<Request> wanted = request(kernel, compiler);
     if (!wanted)
       return wanted.status();
-    auto [entry, fresh] = known.try_emplace(wanted->key, requests.size());
+    all.push_back(std::move(*wanted));
+  }
+  return compileRequests(std::move(all), compiler, threads);
+}
+
+Expected<std::vector<KernelObject>> KernelCache::compileTexts(llvm::ArrayRef<KernelText> texts,
+                                                              const KernelCompiler &compiler,
+                                                              unsigned threads) {
+  std::vector<Request> all;
+  for (const KernelText &text : texts)
+    all.push_back(request(text.text, text.name, compiler));
+  return compileRequests(std::move(all), compiler, threads);
+}
+
+Expected<std::vector<KernelObject>>
+KernelCache::compileRequests(std::vector<Request> all, const KernelCompiler &compiler, unsigned threads) {
+  std::vector<Request> requests;
+  std::vector<size_t> firstOf; // for each kernel, the request that is compiled for it
+  std::map<std::string, size_t> known;
+  for (Request &wanted : all) {
+    auto [entry, fresh] = known.try_emplace(wanted.key, requests.size());
     firstOf.push_back(entry->second);
     if (fresh)
-      requests.push_back(std::move(*wanted));
+      requests.push_back(std::move(wanted));
   }
   std::vector<KernelObject> objects(requests.size());
   std::vector<Status> statuses(requests.size());

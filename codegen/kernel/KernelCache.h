@@ -27,6 +27,11 @@
 
 namespace weft::codegen {
 
+/// A kernel whose text is not kernel IR, and its name for messages.
+struct KernelText {
+  std::string text, name;
+};
+
 using KernelObject = std::shared_ptr<const std::vector<char>>;
 
 class KernelCache {
@@ -64,6 +69,10 @@ public:
   Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
                                                      const KernelCompiler &compiler, unsigned threads);
 
+  /// The same for a compiler of text that is not kernel IR.
+  Expected<std::vector<KernelObject>> compileTexts(llvm::ArrayRef<KernelText> texts,
+                                                   const KernelCompiler &compiler, unsigned threads);
+
   Counters counters() const;
   /// Why the disk cache cannot be written; empty if it can.
   std::string diskProblem() const;
@@ -90,6 +99,8 @@ private:
   static Hash hashOf(llvm::StringRef canonicalText, const KernelCompiler &compiler);
   static Request request(std::string text, std::string name, const KernelCompiler &compiler);
   static Expected<Request> request(mlir::ModuleOp kernel, const KernelCompiler &compiler);
+  Expected<std::vector<KernelObject>> compileRequests(std::vector<Request> all,
+                                                      const KernelCompiler &compiler, unsigned threads);
   Expected<KernelObject> serve(const Request &request, const KernelCompiler &compiler, CompileStats *stats);
   /// make(), with exceptions turned into a status.
   Expected<KernelObject> makeOrFail(const Request &request, const KernelCompiler &compiler,

@@ -132,16 +132,24 @@ Status printForCuda(const codegen::CudaKernels &kernels, const std::string &form
 template <typename Emitted>
 Status printTexts(const std::vector<Emitted> &kernels, const std::string &form,
                   const ir::TargetDescription &device) {
-  for (const Emitted &kernel : kernels) {
+  std::vector<codegen::KernelObject> objects(kernels.size());
+  if (form != "kernel" && form != "cuda" && !kernels.empty()) {
+    auto compiler = codegen::CudaTextCompiler::make(device.name);
+    if (!compiler)
+      return compiler.status();
+    std::vector<codegen::KernelText> texts;
+    for (const Emitted &kernel : kernels)
+      texts.push_back({kernel.text, kernel.symbol});
+    auto compiled = codegen::KernelCache::global().compileTexts(
+        texts, *compiler, static_cast<unsigned>(runtime::default_width()));
+    if (!compiled)
+      return compiled.status();
+    objects = std::move(*compiled);
+  }
+  for (auto [kernel, object] : llvm::zip_equal(kernels, objects)) {
     Expected<std::string> text = form == "kernel" ? std::string() : kernel.text;
-    if (form != "kernel" && form != "cuda") {
-      auto compiler = codegen::CudaTextCompiler::make(device.name);
-      if (!compiler)
-        return compiler.status();
-      auto object = codegen::KernelCache::global().get(kernel.text, kernel.symbol, *compiler);
-      if (!object)
-        return object.status();
-      auto made = codegen::CudaKernel::deserialize(**object);
+    if (object) {
+      auto made = codegen::CudaKernel::deserialize(*object);
       if (!made)
         return made.status();
       // What a launch asks for, ptxas does not see.

@@ -13,12 +13,14 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <new>
 #include <pthread.h>
 #include <set>
@@ -431,6 +433,39 @@ TEST_F(Cache, ThreadsCompileAKernelOnce) {
     EXPECT_EQ(object, objects[0]);
   EXPECT_NE(objects[0], nullptr);
   EXPECT_EQ(cache.counters().compiled, 1u);
+}
+
+/// A compiler that ends only when two of its compilations are under way.
+class PairCompiler : public NamedCompiler {
+public:
+  PairCompiler() : NamedCompiler("pair", "any") {}
+  Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef name,
+                                      codegen::CompileStats *stats) const override {
+    std::unique_lock<std::mutex> lock(mutex);
+    ++begun;
+    changed.notify_all();
+    if (!changed.wait_for(lock, std::chrono::seconds(60), [&] { return begun >= 2; }))
+      return Status::error("no second compilation began beside that of " + name.str());
+    return NamedCompiler::compile(text, name, stats);
+  }
+
+private:
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  mutable int begun = 0;
+};
+
+TEST_F(Cache, TextsAreCompiledBesideEachOther) {
+  KernelCache cache(options);
+  const codegen::KernelText texts[] = {{"first", "a"}, {"second", "b"}, {"first", "c"}};
+  auto objects = cache.compileTexts(texts, PairCompiler(), 2);
+  ASSERT_TRUE(objects) << objects.status().message();
+  ASSERT_EQ(objects->size(), 3u);
+  auto code = [&](size_t i) { return std::string((*objects)[i]->begin(), (*objects)[i]->end()); };
+  EXPECT_EQ(code(0), "pair any first");
+  EXPECT_EQ(code(1), "pair any second");
+  EXPECT_EQ((*objects)[2], (*objects)[0]);
+  EXPECT_EQ(cache.counters().compiled, 2u);
 }
 
 TEST_F(Cache, TwoProcessesMayRace) {
