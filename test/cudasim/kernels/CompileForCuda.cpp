@@ -94,13 +94,37 @@ Expected<DeviceKernel> readFusion(const EmittedKernel &emitted, const std::vecto
   return kernel;
 }
 
-Status addKernels(CudaProgram &program, const codegen::CudaKernels &compiled, const CudaOptions &options) {
+/// Whether a kernel keeps to what its schedule gives each thread: no register spills, and so many blocks are
+/// resident as the schedule says.
+Status checkRegisters(const DeviceKernel &kernel, ir::FusionOp fusion, const ir::TargetDescription &device) {
+  const codegen::CudaResources &used = kernel.resources;
+  if (used.spillStoreBytes || used.spillLoadBytes)
+    return Status::error("kernel '" + kernel.symbol + "' stores " + std::to_string(used.spillStoreBytes) +
+                         " and loads " + std::to_string(used.spillLoadBytes) +
+                         " bytes of spilled registers on " + device.fullName());
+  const ir::Schedule schedule = fusion.getSchedule()->toSchedule();
+  const int64_t least = schedule.has(ir::ScheduleField::resident) ? schedule[ir::ScheduleField::resident] : 1;
+  const int64_t blocks = ir::residentBlocks(device, kernel.threads, used.registers,
+                                            int64_t(used.sharedBytes) + kernel.dynamicShared);
+  return blocks >= least
+             ? Status()
+             : Status::error("kernel '" + kernel.symbol + "' has " + std::to_string(used.registers) +
+                             " registers a thread, with which " + std::to_string(blocks) +
+                             " blocks are resident on a multiprocessor of " + device.fullName() +
+                             ", and its schedule says " + std::to_string(least));
+}
+
+Status addKernels(CudaProgram &program, const codegen::CudaKernels &compiled, const CudaOptions &options,
+                  const ir::TargetDescription &device) {
   for (auto [emitted, object] : llvm::zip_equal(compiled.kernels, compiled.objects)) {
     if (!object)
       continue;
     Expected<DeviceKernel> kernel = readFusion(emitted, *object);
     if (!kernel)
       return kernel.status();
+    const auto fusion = cast<ir::FusionOp>(emitted.fusions.front());
+    if (Status status = options.fallbacks ? Status() : checkRegisters(*kernel, fusion, device); !status)
+      return status;
     program.fallbacks += kernel->blockTasks > 1;
     if (options.texts) {
       Expected<std::string> text = codegen::canonicalKernelText(*emitted.module);
@@ -181,7 +205,7 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
   auto program = std::make_unique<CudaProgram>();
   program->compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
   program->exact = exactResults(module.lookupSymbol<ir::FuncOp>(randomtest::kEntry));
-  if (Status status = addKernels(*program, *kernels, options); !status)
+  if (Status status = addKernels(*program, *kernels, options, *target->getCuda()); !status)
     return status;
   if (Status status = writePackage(*program, module, kernels->kernels); !status)
     return status;
