@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The dependencies and the exported symbols of the shared libraries.
 
-libweft-runtime.so needs neither LLVM nor MLIR. Both libraries export only symbols of Weft, so that they do not conflict with
-other libraries of a process. Another build folder can be passed as argument.
+libweft-runtime.so needs neither LLVM nor MLIR, and neither library needs one of CUDA, which are loaded at first use. Both export
+only symbols of Weft, so that they do not conflict with other libraries of a process. Another build folder can be passed as argument.
 """
 
 import os
@@ -13,6 +13,7 @@ import sys
 from common import ROOT, Checks
 
 COMPILER = re.compile(r"lib(LLVM|MLIR|clang)")
+CUDA = re.compile(r"lib(cuda|cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so")
 # Weft's namespace in mangled names (functions, and type information and tables of its classes), and the C API.
 OURS = re.compile(r"_ZN?[KVRO]*(4weft|[A-Z]+N?[KVRO]*4weft)|_ZG[VR]N?4weft|_ZT[hcv][\w]*4weft|weft_\w+$")
 # Instantiations that the C++ library leaves in every shared library, with weak binding (nm: V, W, u).
@@ -52,6 +53,9 @@ SELF_TEST = [
     (STANDARD, "_ZNSt6vectorIiSaIiEED1Ev", True),
     (STANDARD, "_ZTSSt11_Mutex_baseILN9__gnu_cxx12_Lock_policyE2EE", True),
     (STANDARD, "_ZN4llvm9StringRefC1Ev", False),
+    (CUDA, "libcuda.so.1", True),
+    (CUDA, "libcublasLt.so.13", True),
+    (CUDA, "libcurl.so.4", False),
 ]
 
 
@@ -71,6 +75,8 @@ def main():
         if name == "libweft-runtime.so":
             wrong = [soname for soname in needed(library) if COMPILER.match(soname)]
             checks.check(not wrong, f"{name} needs {', '.join(wrong)}; the runtime must run without a compiler")
+        linked = [soname for soname in needed(library) if CUDA.match(soname)]
+        checks.check(not linked, f"{name} needs {', '.join(linked)}, which are loaded at first use")
         symbols = list(exported(library))
         checks.check(any(OURS.match(symbol) for _, symbol in symbols), f"{name} exports nothing of Weft")
         found = list(foreign(library))
