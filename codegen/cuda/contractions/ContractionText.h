@@ -58,7 +58,12 @@ inline constexpr const char *placeText = R"(
 inline constexpr const char *chunkText = R"(#pragma unroll$UNROLL
     for (int i = 0; i < copies$X; ++i) {
       const int chunk = thread + i * threads;
-      const int outer = chunk / ($INNER / vector$X), inner = chunk % ($INNER / vector$X) * vector$X;
+      const int $LINE = chunk / ($INNER / vector$X), inner = chunk % ($INNER / vector$X) * vector$X;
+$ORDER)";
+/// Of eight rows, those that are written together have all banks between them: their pitch is an odd number
+/// of accesses of 16 bytes.
+inline constexpr const char *orderText =
+    R"(      const int outer = line / 8 * 8 + line % $ROWS * (8 / $ROWS) + line % 8 / $ROWS;
 )";
 inline constexpr const char *guardText = R"(      if (chunk >= $OUTER * $INNER / vector$X)
         break;

@@ -213,6 +213,12 @@ std::string ContractionPrinter::copies(const std::string &operand, const TileCop
   const int64_t copies = copiesOf(copy, tileSize);
   const int64_t unrolled = s.resident > 1 ? 2 : copies > 8 ? 4 : copies;
   known["UNROLL"] = copy.early || unrolled >= copies ? "" : " " + std::to_string(unrolled);
+  // A wavefront of shared memory has 128 bytes.
+  const int64_t rowBytes = s.blockK * static_cast<int64_t>(itemsize(c.dtype));
+  const bool together = copy.alongK && !copy.turned && rowBytes < 128 && tileSize % 8 == 0;
+  known["ROWS"] = std::to_string(128 / rowBytes);
+  known["LINE"] = together ? "line" : "outer";
+  known["ORDER"] = together ? fill(contraction::orderText, known) : "";
   std::string chunk = fill(contraction::chunkText, known);
   if (tileSize * s.blockK % (s.threads() * copy.vector) != 0)
     chunk += fill(contraction::guardText, known);
