@@ -10,6 +10,7 @@
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/plan_generated.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::cudasim {
@@ -104,6 +105,19 @@ static const fb::Plan *planOf(const Executable::Impl &function, const CudaProgra
   return function.own_plan.empty() ? fb::GetPlan(program.plan.data()) : fb::GetPlan(function.own_plan.data());
 }
 
+Status EngineDevice::countLibrary(const DeviceKernel &kernel, const KernelCall &call) {
+  constexpr uint64_t mostProductBlocks = 4;
+  KernelTraffic &into = (*traffic_)[kernel.symbol];
+  if (into.launches == 0)
+    return countLaunch(kernel, call, std::min(mostBlocks_, mostProductBlocks), into);
+  ++into.launches;
+  into.blocks += static_cast<uint64_t>(call.tasks);
+  for (const Operand &operand : call.operands)
+    if (operand.written)
+      std::memset(operand.data, 0, operand.bytes);
+  return {};
+}
+
 static Status runOnHost(LaunchRun run, const Launch &launch) {
   run.launches = {&launch, 1};
   return run_launches(run);
@@ -184,7 +198,8 @@ Status EngineDevice::runLibrary(const LaunchRun &run, size_t number) {
     call.tasks = grids[i].blocks;
     if (!call.tasks)
       continue;
-    if (Status status = runOnEngine(program_->kernels.at(kernel.symbol), call); !status)
+    const DeviceKernel &code = program_->kernels.at(kernel.symbol);
+    if (Status status = traffic_ ? countLibrary(code, call) : runOnEngine(code, call); !status)
       return status;
   }
   return {};

@@ -49,6 +49,8 @@ public:
   void use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt = 0,
            uint64_t mostMultiplyAdds = UINT64_MAX);
   /// As `use`, but launches run once, and at most `mostBlocks` of their blocks, which are counted by kernel.
+  /// Of products, whose blocks all do the same, the first launch of each kernel is counted, with fewer
+  /// blocks; zeros are what the others give.
   void count(const CudaProgram &program, std::map<std::string, KernelTraffic> &into, uint64_t mostBlocks);
   const DeviceCounts &counts() const { return counts_; }
   uint64_t steps() const { return steps_ + notes_.steps; } ///< of the engine, in all calls
@@ -66,6 +68,7 @@ private:
   EngineDevice() : Device("cudasim:0") {}
   Status runFusion(const runtime::LaunchRun &run, size_t number);
   Status runLibrary(const runtime::LaunchRun &run, size_t number);
+  Status countLibrary(const DeviceKernel &kernel, const KernelCall &call);
   Status runOnEngine(const DeviceKernel &kernel, const KernelCall &call);
 
   runtime::CachingAllocator allocator_{{}, true, "cudasim:0"};
