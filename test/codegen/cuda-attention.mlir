@@ -4,7 +4,7 @@
 
 #gpu = #weft.device<cuda:0>
 
-// Heads are read from the result of the projection, two for each of the matrices.
+// Heads are read from the result of one op, two for each of the matrices. It begins at an aligned address.
 // CHECK:      // heads.attention.0, 1 launch
 // CHECK-NEXT: // from {{.*}}cuda-attention.mlir:
 // CHECK-NEXT: // mma, {{.*}} 2 rows a thread, 2 stages, {{.*}} accesses 8 async 8 async 8 async 2 1
@@ -22,7 +22,8 @@
 // OLD:        // fma, 4 warps
 // OLD-NOT:    mma
 // OLD-NOT:    cp.async
-weft.func @heads(%qkv: tensor<8x100x96xf16, #gpu>) -> tensor<8x100x32xf16, #gpu> {
+weft.func @heads(%x: tensor<8x100x96xf16, #gpu>) -> tensor<8x100x32xf16, #gpu> {
+  %qkv = weft.neg %x : tensor<8x100x96xf16, #gpu>
   %q0 = weft.slice %qkv, start = [0, 0, 0], limit = [8, 100, 32], step = [1, 1, 1] : tensor<8x100x96xf16, #gpu>
   %k0 = weft.slice %qkv, start = [0, 0, 32], limit = [8, 100, 64], step = [1, 1, 1] : tensor<8x100x96xf16, #gpu>
   %v0 = weft.slice %qkv, start = [0, 0, 64], limit = [8, 100, 96], step = [1, 1, 1] : tensor<8x100x96xf16, #gpu>
@@ -35,12 +36,14 @@ weft.func @heads(%qkv: tensor<8x100x96xf16, #gpu>) -> tensor<8x100x32xf16, #gpu>
   %o, %l = weft.sdpa %q, %k, %v, scale = 0.25 causal : tensor<8x2x100x16xf16, #gpu>, tensor<8x2x100x16xf16, #gpu>, tensor<8x2x100x16xf16, #gpu>
   %t = weft.transpose %o, perm = [0, 2, 1, 3] : tensor<8x2x100x16xf16, #gpu>
   %r = weft.reshape %t : tensor<8x100x2x16xf16, #gpu> -> tensor<8x100x32xf16, #gpu>
-  weft.return %r : tensor<8x100x32xf16, #gpu>
+  %n = weft.neg %r : tensor<8x100x32xf16, #gpu>
+  weft.return %n : tensor<8x100x32xf16, #gpu>
 }
 
 // Blocks that own keys come before those that own rows; a mask of numbers is added, and one mask is for all matrices.
 // CHECK:      // derivative.attention.0, 1 launch
-// CHECK:      // fma, 4 warps
+// Arguments and what is returned may begin anywhere: their elements are copied one by one.
+// CHECK:      // fma, 4 warps, {{.*}} accesses 1 async 1 async 1 async 1 1 1 async 1 1 1 1
 // CHECK:      constexpr index mask_row = 64, mask_column = 1;
 // CHECK:      return score + mask[row * mask_row + key * mask_column];
 // CHECK:      weft_keys(int block,

@@ -282,6 +282,11 @@ static const std::vector<Equivalent> list = {
      "a tile behind the last is zeros, and nobody reads it"},
     {"attention", "if (at >= begin) {", "if (at + 1 >= begin) {", 1,
      "the turn before the first begins a whole tile before"},
+    {"attention",
+     "const float *const at = valid > 0 ? from + (first + row) * row_stride + column * column_stride : from;",
+     "const float *const at = valid >= 0 ? from + (first + row) * row_stride + column * column_stride : "
+     "from;",
+     1, "nothing is read from an address that is aligned"},
     {"mma attention", "if (at + others < end)", "if (at + others <= end)", 2,
      "a tile behind the last is zeros, and nobody reads it"},
     {"mma attention", "if (at + others < end)", "if (true)", 2,
@@ -300,18 +305,6 @@ static const std::vector<Equivalent> list = {
     {"mma attention", "if (valid >= N)", "if (valid > N)", 1, "a vector has one element"},
     {"mma attention", "read.at[l] = l < valid ? from[l] : (unsigned short)0;",
      "read.at[l] = l + 1 < valid ? from[l] : (unsigned short)0;", 1, "a vector has one element"},
-    {"mma attention",
-     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) < -weft_lowest() ? number - __uint_as_float(x[l / "
-     "4][l % 4]) : 0);",
-     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) + 1 < -weft_lowest() ? number - __uint_as_float(x[l "
-     "/ 4][l % 4]) : 0);",
-     1, "the largest numbers have no rest, plus one or not"},
-    {"mma attention",
-     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) < -weft_lowest() ? number - __uint_as_float(x[l / "
-     "4][l % 4]) : 0);",
-     "rest[l / 4][l % 4] = __float_as_uint(fabsf(number) <= -weft_lowest() ? number - __uint_as_float(x[l / "
-     "4][l % 4]) : 0);",
-     1, "no gradient of a score is infinite here"},
 };
 
 std::span<const Equivalent> equivalents() { return list; }
