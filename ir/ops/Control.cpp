@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
+#include "ir/LaunchAttributes.h"
 #include "ir/StridedLayout.h"
 #include "ir/ops/Common.h"
 #include "weft/limits.hpp"
@@ -165,6 +166,21 @@ static std::string whyRefused(Type type) {
   return ", which may have more than 2^63 bytes at 8 an element";
 }
 
+/// Verifies that a result whose storage is another's names an argument, or an earlier result.
+static LogicalResult verifyAliases(FuncOp function) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    for (auto [name, count] : {std::pair(StringRef(attr::aliasArgument), function.getNumArguments()),
+                               std::pair(StringRef(attr::aliasResult), i)}) {
+      Attribute given = function.getResultAttr(i, name);
+      auto number = dyn_cast_or_null<IntegerAttr>(given);
+      if (given && (!number || !number.getType().isSignlessInteger(64) || number.getInt() < 0 ||
+                    number.getInt() >= static_cast<int64_t>(count)))
+        return function.emitOpError() << "gives result " << i << " the attribute " << name << " = " << given
+                                      << ", expected the number of an argument or of an earlier result";
+    }
+  return success();
+}
+
 LogicalResult FuncOp::verify() {
   if (isExternal())
     return emitOpError() << "@" << getName() << " has no body";
@@ -217,6 +233,8 @@ LogicalResult FuncOp::verify() {
     if (!mode || (mode.getValue() != "eager" && mode.getValue() != "fast"))
       return emitOpError() << "has the numerics " << numerics << ", expected \"eager\" or \"fast\"";
   }
+  if (failed(verifyAliases(*this)))
+    return failure();
   return verifySymbols(*this);
 }
 

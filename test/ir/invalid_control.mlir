@@ -193,6 +193,27 @@ weft.func @strides_storage(%x: tensor<4x2xf32, #cpu> {weft.shape = array<i64: 4,
 
 // -----
 
+// expected-error@+1 {{'weft.func' op gives result 0 the attribute weft.alias_of_result = "result0", expected the number of an argument or of an earlier result}}
+weft.func @alias_of_a_name(%a: tensor<4xf32, #weft.device<cpu>>) -> (tensor<4xf32, #weft.device<cpu>> {weft.alias_of_result = "result0"}) {
+  weft.return %a : tensor<4xf32, #weft.device<cpu>>
+}
+
+// -----
+
+// expected-error@+1 {{'weft.func' op gives result 0 the attribute weft.alias_of_result = 0 : i64, expected the number of an argument or of an earlier result}}
+weft.func @alias_of_itself(%a: tensor<4xf32, #weft.device<cpu>>) -> (tensor<4xf32, #weft.device<cpu>> {weft.alias_of_result = 0 : i64}) {
+  weft.return %a : tensor<4xf32, #weft.device<cpu>>
+}
+
+// -----
+
+// expected-error@+1 {{'weft.func' op gives result 0 the attribute weft.alias_of_argument = 1 : i64, expected the number of an argument or of an earlier result}}
+weft.func @alias_of_no_argument(%a: tensor<4xf32, #weft.device<cpu>>) -> (tensor<4xf32, #weft.device<cpu>> {weft.alias_of_argument = 1 : i64}) {
+  weft.return %a : tensor<4xf32, #weft.device<cpu>>
+}
+
+// -----
+
 #cpu = #weft.device<cpu>
 // expected-error@+1 {{'weft.func' op has the numerics "sloppy", expected "eager" or "fast"}}
 weft.func @numerics(%x: tensor<4xf32, #cpu>) attributes {weft.numerics = "sloppy"} {

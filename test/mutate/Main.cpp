@@ -195,13 +195,14 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
   shared.stage = loading;
   auto executable = runtime::Executable::load(package, function);
   // Loading correctly refuses a program that needs more memory than there is or can be, and a program that
-  // names a library which is not available.
+  // names a library which is not available, or a device which nobody has named here.
   const auto says = [&](const char *words) {
     return executable.status().message().find(words) != std::string::npos;
   };
   if (!executable &&
       (executable.status().code() == "WEFT-M001" || executable.status().code() == "WEFT-L015" ||
-       says("bytes is too large") || says("more bytes than a process can address")))
+       executable.status().code() == "WEFT-L017" || says("bytes is too large") ||
+       says("more bytes than a process can address")))
     return refuse(executable.status());
   if (!executable)
     return "'" + function + "' was compiled and cannot be loaded: " + executable.status().message();
