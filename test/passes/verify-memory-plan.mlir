@@ -158,10 +158,15 @@ weft.func @alias_of_written(%a: tensor<4xf32, #cpu> {weft.donated}) -> (tensor<4
 // -----
 
 #cpu = #weft.device<cpu>
-// An alias of a result is of one that comes before it.
-weft.func @alias_of_later(%a: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu> {weft.alias_of_result = 0 : i64}) attributes {weft.arena_bytes = 0 : i64} {
-  // expected-error@+1 {{value #0 is stored in #weft.slice<argument, 0, 16>, but is to be an alias of an earlier result}}
-  weft.return %a : tensor<4xf32, #cpu>
+// An alias of a result is stored where that one is.
+weft.func @alias_of_other(%a: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu> {weft.alias_of_result = 0 : i64}) attributes {weft.arena_bytes = 0 : i64} {
+  %0 = weft.fusion loop (%a) {slices = [#weft.slice<result, 0, 16>]} : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  ^bb0(%x: tensor<4xf32, #cpu>):
+    %1 = weft.neg %x : tensor<4xf32, #cpu>
+    weft.yield %1 : tensor<4xf32, #cpu>
+  }
+  // expected-error@+1 {{value #1 is stored in #weft.slice<argument, 0, 16>, but is to be an alias of an earlier result}}
+  weft.return %0, %a : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
 }
 
 // -----
