@@ -43,6 +43,25 @@ inline constexpr const char *copyNowText =
     "*(weft_vector<$T, N> *)(tile + row * pitch + column) =\n"
     "        weft_fetch<N>(from + (first + row) * row_stride + column * column_stride, valid);";
 
+/// A warp has $ROW_LANES lanes for each row.
+inline constexpr const char *rowText = R"(
+// Over the lanes that share a row.
+__device__ __forceinline__ float weft_row_sum(float x) {
+#pragma unroll
+  for (int by = $ROW_LANES / 2; by > 0; by /= 2)
+    x += __shfl_xor_sync(0xffffffffu, x, by);
+  return x;
+}
+__device__ __forceinline__ float weft_row_most(float x) {
+#pragma unroll
+  for (int by = $ROW_LANES / 2; by > 0; by /= 2) {
+    const float y = __shfl_xor_sync(0xffffffffu, x, by);
+    x = y > x ? y : x;
+  }
+  return x;
+}
+)";
+
 //===----------------------------------------------------------------------===//
 // Products on plain units
 //===----------------------------------------------------------------------===//
@@ -60,22 +79,6 @@ template <int group> __device__ __forceinline__ int weft_column(int j) {
 template <int I, int J> __device__ __forceinline__ float &weft_cell(float (&tile)[I][J], int i, int j) {
   return tile[i][j];
 }
-// Over the threads that share a row.
-__device__ __forceinline__ float weft_row_sum(float x) {
-#pragma unroll
-  for (int by = 4; by > 0; by /= 2)
-    x += __shfl_xor_sync(0xffffffffu, x, by);
-  return x;
-}
-__device__ __forceinline__ float weft_row_most(float x) {
-#pragma unroll
-  for (int by = 4; by > 0; by /= 2) {
-    const float y = __shfl_xor_sync(0xffffffffu, x, by);
-    x = y > x ? y : x;
-  }
-  return x;
-}
-
 // tile = a b^T, of rows with `width` columns.
 template <int width, int I, int J>
 __device__ __forceinline__ void weft_scores(float (&tile)[I][J], const $T *a, const $T *b, int pitch) {
@@ -150,22 +153,6 @@ template <int group> __device__ __forceinline__ int weft_column(int j) { return 
 template <int J> __device__ __forceinline__ float &weft_cell(float (&tile)[J][4], int i, int j) {
   return tile[j / 2][i * 2 + j % 2];
 }
-// Over the lanes that share a row.
-__device__ __forceinline__ float weft_row_sum(float x) {
-#pragma unroll
-  for (int by = 2; by > 0; by /= 2)
-    x += __shfl_xor_sync(0xffffffffu, x, by);
-  return x;
-}
-__device__ __forceinline__ float weft_row_most(float x) {
-#pragma unroll
-  for (int by = 2; by > 0; by /= 2) {
-    const float y = __shfl_xor_sync(0xffffffffu, x, by);
-    x = y > x ? y : x;
-  }
-  return x;
-}
-
 // tile = a b^T, of rows with `width` columns. Lane l gives ldmatrix the address of row l % 8 of matrix l / 8.
 template <int width, int J>
 __device__ __forceinline__ void weft_scores(float (&tile)[J][4], const $T *a, const $T *b, int pitch) {

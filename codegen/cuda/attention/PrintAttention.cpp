@@ -237,7 +237,7 @@ std::string AttentionPrinter::functions(const std::string &elementary) {
   if (copies(false))
     text += fill(fetchText, known);
   text += copyFunctions();
-  text += lowestText;
+  text += lowestText + fill(rowText, {{"ROW_LANES", s.matrixUnits ? "4" : "8"}});
   if (s.matrixUnits) {
     text +=
         fill(std::string(loadMatricesText) + loadTransposedText + multiplyMatricesText + matrixText, known);
