@@ -25,6 +25,12 @@ llvm::ArrayRef<TargetDescription> descriptions() { return table; }
 
 const TargetDescription &cpuDescription() { return table[0]; }
 
+int64_t TargetDescription::architecture() const {
+  llvm::StringRef digits = name;
+  int64_t number = 0;
+  return digits.consume_front("sm_") && !digits.getAsInteger(10, number) ? number : 0;
+}
+
 std::string TargetDescription::fullName() const {
   if (!isCpu())
     return "cuda:" + name.str();

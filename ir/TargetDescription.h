@@ -70,6 +70,8 @@ struct TargetDescription {
   int64_t namedCores = 0; ///< the number of cores in the name of a CPU: 16 for "cpu:16", 0 for "cpu"
 
   bool isCpu() const { return kind == "cpu"; }
+  /// The architecture of a GPU, 90 for "sm_90"; 0 of a CPU.
+  int64_t architecture() const;
   /// "cpu", "x86-64-v4:16" or "cuda:sm_90".
   std::string fullName() const;
 };

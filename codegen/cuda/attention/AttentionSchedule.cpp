@@ -26,11 +26,7 @@ static int64_t bytesOf(DType dtype) { return static_cast<int64_t>(itemsize(dtype
 static int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /// mma.sync of halves with 16 columns, and cp.async, are from sm_80 on.
-static bool isFromSm80(const ir::TargetDescription &device) {
-  int64_t number = 0;
-  llvm::StringRef(device.name).drop_front(3).getAsInteger(10, number);
-  return number >= 80;
-}
+static bool isFromSm80(const ir::TargetDescription &device) { return device.architecture() >= 80; }
 
 const AttentionOperand *CudaAttention::find(llvm::StringRef name) const {
   const auto found =
