@@ -355,7 +355,8 @@ Status MultiTensorEmitter::emit() {
     Value some =
         kernel.create<arith::AndIOp>(isBelow(row, high), isBelow(field(row, Field::firstTask), kernel.end));
     kernel.ifThen(some, [&] {
-      SmallVector<Value> values = numbers(group, firstNumber);
+      const Mapping::State values =
+          kernel.mapping.once(kernel, [&] { return Mapping::State(numbers(group, firstNumber)); });
       emitRows(row, high, [&](Value at, Value firstTask) { emitRow(group, values, at, firstTask); });
     });
     firstNumber += group.numbers().size();

@@ -52,6 +52,11 @@ public:
   using Combine = llvm::function_ref<State(const State &, const State &)>;
   virtual State reduce(KernelBuilder &kernel, State partial, Combine combine) const = 0;
 
+  /// Scalars that are the same for all workers of a task, and that `compute` makes: each computes them,
+  /// unless one does it for all.
+  using Compute = llvm::function_ref<State()>;
+  virtual State once(KernelBuilder &, Compute compute) const { return compute(); }
+
   /// A view of the task's scratch from byte `offset` on, as `count` elements of `type`. The workers share it.
   virtual mlir::Value scratch(KernelBuilder &kernel, int64_t offset, int64_t count,
                               mlir::Type type) const = 0;

@@ -98,6 +98,10 @@ Mapping::Tasks ElementMapping::tasks(KernelBuilder &kernel, Tasks) const {
 
 void ElementMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, int64_t lanes, bool exact,
                                  ParallelBody body) const {
+  // A thread has one place or few, so that loops over them are not unrolled.
+  auto roll = [&] {
+    std::prev(kernel.builder.getInsertionPoint())->setAttr(rolledAttribute, kernel.builder.getUnitAttr());
+  };
   Value thread = threadOf(kernel, ownThreads), middle = low;
   if (lanes > 1) {
     middle = high;
@@ -108,10 +112,57 @@ void ElementMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, i
     }
     kernel.forLoop(kernel.add(low, kernel.mul(thread, lanes)), middle, ownThreads * lanes,
                    [&](Value at) { body(at, true); });
+    roll();
     if (exact)
       return;
   }
   kernel.forLoop(kernel.add(middle, thread), high, ownThreads, [&](Value at) { body(at, false); });
+  roll();
+}
+
+Mapping::State ElementMapping::once(KernelBuilder &kernel, Compute compute) const {
+  constexpr int64_t slot = 8, mostBytes = 128;
+  Block &entry = kernel.function.front();
+  auto known = entry.getOps<memref::AllocaOp>();
+  Value bytes;
+  if (!known.empty()) {
+    bytes = *known.begin();
+    barrier(kernel); // all have read what is there from the call before
+  } else {
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.builder.setInsertionPointToStart(&entry);
+    auto space = gpu::AddressSpaceAttr::get(kernel.builder.getContext(), gpu::AddressSpace::Workgroup);
+    bytes = kernel.create<memref::AllocaOp>(
+        MemRefType::get({mostBytes}, kernel.builder.getI8Type(), MemRefLayoutAttrInterface(), space));
+  }
+  SmallVector<Type> types;
+  auto place = [&](size_t i) -> Value {
+    auto space = gpu::AddressSpaceAttr::get(kernel.builder.getContext(), gpu::AddressSpace::Workgroup);
+    auto type = MemRefType::get({ShapedType::kDynamic}, KernelBuilder::memoryType(types[i]),
+                                MemRefLayoutAttrInterface(), space);
+    return kernel.create<memref::ViewOp>(type, bytes, kernel.index(static_cast<int64_t>(i) * slot),
+                                         ValueRange{kernel.index(1)});
+  };
+  Value isFirst =
+      kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, threadOf(kernel, ownThreads), kernel.index(0));
+  kernel.ifThen(isFirst, [&] {
+    const State made = compute();
+    assert(made.size() * slot <= mostBytes);
+    for (auto [i, value] : llvm::enumerate(made)) {
+      types.push_back(value.getType());
+      Value bits = value.getType().isInteger(1)
+                       ? kernel.create<arith::ExtUIOp>(kernel.builder.getI8Type(), value).getResult()
+                       : value;
+      kernel.create<memref::StoreOp>(bits, place(i), ValueRange{kernel.index(0)});
+    }
+  });
+  barrier(kernel);
+  State read;
+  for (auto [i, type] : llvm::enumerate(types)) {
+    Value value = kernel.create<memref::LoadOp>(place(i), ValueRange{kernel.index(0)});
+    read.push_back(type.isInteger(1) ? kernel.create<arith::TruncIOp>(type, value).getResult() : value);
+  }
+  return read;
 }
 
 Mapping::State ElementMapping::reduce(KernelBuilder &, State, Combine) const {

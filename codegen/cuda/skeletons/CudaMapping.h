@@ -53,6 +53,9 @@ public:
   /// Neighbouring threads have neighbouring vectors, and then neighbouring single elements.
   void parallelFor(KernelBuilder &kernel, mlir::Value low, mlir::Value high, int64_t lanes, bool exact,
                    ParallelBody body) const override;
+  /// The block's first thread computes, and the others read what it wrote to shared memory: powers in f64 of
+  /// all threads would take longer than the rest of an optimiser step.
+  State once(KernelBuilder &kernel, Compute compute) const override;
   /// These skeletons combine nothing.
   State reduce(KernelBuilder &kernel, State partial, Combine combine) const override;
   void barrier(KernelBuilder &kernel) const override;
