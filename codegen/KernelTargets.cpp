@@ -60,7 +60,8 @@ static const std::array<KernelTarget, 2> &table() {
         /*window=*/emitLoop,
         /*indexedWrite=*/emitUpdate,
         /*multiTensor=*/emitMultiTensor},
-       &oneThread},
+       &oneThread,
+       /*knowsAlignment=*/true},
   }};
   return rows;
 }

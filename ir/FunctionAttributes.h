@@ -16,6 +16,8 @@ namespace attr {
 /// Of an argument: the strides, in elements, of the tensor that calls pass. After weft-normalize-layouts the
 /// argument's type is that of the underlying row-major memory; then `callerShape` is the shape of the tensor.
 inline constexpr llvm::StringLiteral strides = "weft.strides", callerShape = "weft.shape";
+/// Of an argument: a number of bytes that its address is a multiple of in each call (ir/Alignment.h).
+inline constexpr llvm::StringLiteral alignment = "weft.alignment";
 /// Of a function: "eager" or "fast". docs/numerics.md lists the deviations that "fast" allows.
 inline constexpr llvm::StringLiteral numerics = "weft.numerics";
 /// Of a fusion under fast numerics: its kernel may round a * b + c once.

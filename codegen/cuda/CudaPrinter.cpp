@@ -333,15 +333,23 @@ Status CudaPrinter::operation(Operation *op) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The type of the accesses for so many bytes: as wide as possible, and all equally wide. Only accesses to
-/// global memory have 32 bytes.
-static std::string accessUnit(int64_t bytes, const std::string &element, bool isGlobal) {
-  return bytes % 32 == 0 && isGlobal ? "weft_wide"
-         : bytes % 16 == 0           ? "uint4"
-         : bytes % 8 == 0            ? "uint2"
-         : bytes % 4 == 0            ? "unsigned"
-         : bytes % 2 == 0            ? "unsigned short"
-                                     : element;
+namespace {
+/// The type of accesses, and its alignment; 0 for single elements.
+struct AccessUnit {
+  std::string type;
+  int64_t bytes;
+};
+} // namespace
+
+/// The accesses for so many bytes: as wide as possible, and all equally wide. Only accesses to global memory
+/// have 32 bytes.
+static AccessUnit accessUnit(int64_t bytes, const std::string &element, bool isGlobal) {
+  return bytes % 32 == 0 && isGlobal ? AccessUnit{"weft_wide", 32}
+         : bytes % 16 == 0           ? AccessUnit{"uint4", 16}
+         : bytes % 8 == 0            ? AccessUnit{"uint2", 8}
+         : bytes % 4 == 0            ? AccessUnit{"unsigned", 4}
+         : bytes % 2 == 0            ? AccessUnit{"unsigned short", 2}
+                                     : AccessUnit{element, 0};
 }
 
 /// Whether it is memory that the threads of a block share.
@@ -351,13 +359,18 @@ static bool isWorkgroup(MemRefType type) {
 }
 
 Status CudaPrinter::access(Operation *op) {
-  auto unitOf = [&](VectorType type, Value base) {
+  struct Unit {
+    std::string type, suffix; ///< "_any" if the address may be unaligned to the type
+  };
+  auto unitOf = [&](VectorType type, Value base, Value index) -> Unit {
     // A helper's pointers come from a table, and NVRTC does not know where they point to.
     const bool isGlobal =
         !isHelper && isa<BlockArgument>(base) && !isWorkgroup(cast<MemRefType>(base.getType()));
     Type element = type.getElementType();
-    const int64_t bytes = element.isIndex() ? 8 : (element.getIntOrFloatBitWidth() + 7) / 8;
-    return accessUnit(bytes * type.getNumElements(), typeOf(element), isGlobal);
+    const int64_t item = element.isIndex() ? 8 : (element.getIntOrFloatBitWidth() + 7) / 8;
+    const AccessUnit unit = accessUnit(item * type.getNumElements(), typeOf(element), isGlobal);
+    const bool isAligned = unit.bytes == 0 || alignments.isAligned(base, index, item, unit.bytes);
+    return {unit.type, isAligned ? "" : "_any"};
   };
   auto at = [&](Value buffer, Value index) { return read(buffer) + " + " + bare(read(index)); };
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
@@ -370,7 +383,8 @@ Status CudaPrinter::access(Operation *op) {
     line(memory(store.getMemref(), store.getIndices()[0]) + " = " + bare(read(store.getValue())) + ";");
   } else if (auto load = dyn_cast<vector::LoadOp>(op)) {
     line(declare(load, /*isConst=*/false) + ";");
-    line("weft_load<" + unitOf(load.getVectorType(), load.getBase()) + ">(" + forms[load].name + ", " +
+    const Unit unit = unitOf(load.getVectorType(), load.getBase(), load.getIndices()[0]);
+    line("weft_load" + unit.suffix + "<" + unit.type + ">(" + forms[load].name + ", " +
          at(load.getBase(), load.getIndices()[0]) + ");");
   } else if (auto store = dyn_cast<vector::StoreOp>(op)) {
     Form form = forms.find(store.getValueToStore())->second;
@@ -381,11 +395,11 @@ Status CudaPrinter::access(Operation *op) {
       assign(copy.name, store.getValueToStore());
       form = copy;
     }
-    const std::string unit = unitOf(store.getVectorType(), store.getBase());
+    const Unit unit = unitOf(store.getVectorType(), store.getBase(), store.getIndices()[0]);
     // Neither are vectors of a helper's table stored whole unless the text says that they are global.
     const bool isKnown = !isHelper || isWorkgroup(cast<MemRefType>(store.getBase().getType())) ||
-                         !isa<BlockArgument>(store.getBase()) || !StringRef(unit).starts_with("uint");
-    line((isKnown ? "weft_store<" : "weft_store_global<") + unit + ">(" +
+                         !isa<BlockArgument>(store.getBase()) || !StringRef(unit.type).starts_with("uint");
+    line((isKnown ? "weft_store" : "weft_store_global") + unit.suffix + "<" + unit.type + ">(" +
          at(store.getBase(), store.getIndices()[0]) + ", " + form.name + ");");
   } else if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
     MemRefType type = alloca.getType();
@@ -471,44 +485,14 @@ Status CudaPrinter::exchange(gpu::ShuffleOp op) {
 // Control
 //===----------------------------------------------------------------------===//
 
-/// The end X of a loop [low, min(low + step, X)), which has at most one iteration; `low + step` itself if the
-/// loop has exactly one; null for other loops.
-static Value endOfOnly(scf::ForOp op) {
-  auto isNext = [&](Value value) {
-    auto sum = value.getDefiningOp<arith::AddIOp>();
-    return sum && ((sum.getLhs() == op.getLowerBound() && sum.getRhs() == op.getStep()) ||
-                   (sum.getRhs() == op.getLowerBound() && sum.getLhs() == op.getStep()));
-  };
-  if (isNext(op.getUpperBound()))
-    return op.getUpperBound();
-  auto least = op.getUpperBound().getDefiningOp<arith::MinSIOp>();
-  if (!least)
-    return {};
-  return isNext(least.getLhs()) ? least.getRhs() : isNext(least.getRhs()) ? least.getLhs() : Value();
-}
-
 Status CudaPrinter::loop(scf::ForOp op) {
   Value at = op.getInductionVar();
-  Value last = op.getNumResults() == 0 ? endOfOnly(op) : Value();
-  if (last) {
-    if (last == op.getUpperBound()) {
-      line("{");
-      indent += 2;
-    } else {
-      open("if (" + bare(read(op.getLowerBound())) + " < " + bare(read(last)) + ")");
-    }
-    const std::string low = bare(read(op.getLowerBound()));
-    if (!at.use_empty())
-      line(declare(at, /*isConst=*/true) + " = " + low + ";");
-    if (Status status = block(*op.getBody()); !status)
-      return status;
-    close();
-    return {};
-  }
   declareAll(op.getRegionIterArgs(), op.getInitArgs());
   const std::string low = bare(read(op.getLowerBound())), high = bare(read(op.getUpperBound()));
   const std::string step = bare(read(op.getStep())), first = declare(at, /*isConst=*/false);
   const std::string &name = forms[at].name;
+  if (op->hasAttr(rolledAttribute))
+    line("#pragma unroll 1");
   open("for (" + Twine(first) + " = " + low + "; " + name + " < " + high + "; " +
        (step == "1" || step == "1ll" ? "++" + name : name + " += " + step) + ")");
   if (Status status = block(*op.getBody()); !status)

@@ -14,6 +14,7 @@
 #ifndef WEFT_CODEGEN_CUDA_CUDAPRINTER_H
 #define WEFT_CODEGEN_CUDA_CUDAPRINTER_H
 
+#include "codegen/cuda/Alignment.h"
 #include "weft/status.hpp"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -108,6 +109,7 @@ private:
   bool isWritten(mlir::Value buffer) const;
 
   bool wideIndex;
+  Alignments alignments;
   size_t indent = 0;
   llvm::DenseMap<mlir::Value, Form> forms;
   std::map<std::string, int> counts;

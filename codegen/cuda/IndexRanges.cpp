@@ -6,48 +6,16 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/IndexRanges.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
-
-#include <optional>
 
 using namespace mlir;
 
 namespace weft::codegen {
 
-namespace {
-
-/// The values from `low` to `high`. Both are far from the limits of 64 bits, so that their sums do not
-/// overflow; products are computed in 128 bits.
-struct Range {
-  int64_t low, high;
-};
-
-class IndexRanges {
-public:
-  /// The range of a value, or none if it is not known.
-  std::optional<Range> of(Value value);
-
-private:
-  using Known = std::optional<Range>;
-  static Known make(__int128 low, __int128 high);
-  static Known merge(Known a, Known b);
-  Known compute(Value value);
-  Known ofConstant(arith::ConstantOp op);
-  Known ofSelect(arith::SelectOp op);
-  Known ofBinary(Operation *op);
-  Known ofQuotient(Operation *op, bool isRemainder);
-  Known ofLoopVariable(scf::ForOp loop);
-
-  llvm::DenseMap<Value, Known> known;
-};
-
-} // namespace
+using Range = IndexRange;
 
 std::optional<Range> IndexRanges::make(__int128 low, __int128 high) {
   constexpr __int128 limit = __int128(1) << 61;

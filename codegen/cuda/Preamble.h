@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Text that stands before a kernel, each part only if the kernel uses it.
+// Text that stands before a kernel, each part only if the kernel, or a later part that is used, uses it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CUDA_PREAMBLE_H
@@ -31,16 +31,22 @@ typedef uint4 weft_wide;
 #endif
 )"},
     {"weft_load",
-     R"(// The elements from p on: in accesses of the type Unit where p is aligned to it, else one by one.
+     R"(// The elements from p on, which is aligned to the type Unit of the accesses.
 template <typename Unit, typename T, int N>
 __device__ __forceinline__ void weft_load(T (&v)[N], const T *p) {
-  constexpr int step = sizeof(Unit) / sizeof(T);
-  if ((size_t)p % sizeof(Unit) == 0) {
 #pragma unroll
-    for (int l = 0; l < N; l += step) {
-      const Unit unit = *(const Unit *)(p + l);
-      memcpy(v + l, &unit, sizeof(Unit));
-    }
+  for (int l = 0; l < N; l += sizeof(Unit) / sizeof(T)) {
+    const Unit unit = *(const Unit *)(p + l);
+    memcpy(v + l, &unit, sizeof(Unit));
+  }
+}
+)"},
+    {"weft_load_any",
+     R"(// The same where p may be unaligned: one by one then.
+template <typename Unit, typename T, int N>
+__device__ __forceinline__ void weft_load_any(T (&v)[N], const T *p) {
+  if ((size_t)p % sizeof(Unit) == 0) {
+    weft_load<Unit>(v, p);
   } else {
 #pragma unroll
     for (int l = 0; l < N; ++l)
@@ -49,16 +55,23 @@ __device__ __forceinline__ void weft_load(T (&v)[N], const T *p) {
 }
 )"},
     {"weft_store",
-     R"(template <typename Unit, typename T, int N>
+     R"(// The elements from p on, which is aligned to the type Unit of the accesses.
+template <typename Unit, typename T, int N>
 __device__ __forceinline__ void weft_store(T *p, const T (&v)[N]) {
-  constexpr int step = sizeof(Unit) / sizeof(T);
-  if ((size_t)p % sizeof(Unit) == 0) {
 #pragma unroll
-    for (int l = 0; l < N; l += step) {
-      Unit unit;
-      memcpy(&unit, v + l, sizeof(Unit));
-      *(Unit *)(p + l) = unit;
-    }
+  for (int l = 0; l < N; l += sizeof(Unit) / sizeof(T)) {
+    Unit unit;
+    memcpy(&unit, v + l, sizeof(Unit));
+    *(Unit *)(p + l) = unit;
+  }
+}
+)"},
+    {"weft_store_any",
+     R"(// The same where p may be unaligned: one by one then.
+template <typename Unit, typename T, int N>
+__device__ __forceinline__ void weft_store_any(T *p, const T (&v)[N]) {
+  if ((size_t)p % sizeof(Unit) == 0) {
+    weft_store<Unit>(p, v);
   } else {
 #pragma unroll
     for (int l = 0; l < N; ++l)
@@ -70,14 +83,20 @@ __device__ __forceinline__ void weft_store(T *p, const T (&v)[N]) {
      R"(// The same for pointers of which NVRTC does not know that they are global: it would divide the accesses.
 template <typename Unit, typename T, int N>
 __device__ __forceinline__ void weft_store_global(T *p, const T (&v)[N]) {
-  constexpr int step = sizeof(Unit) / sizeof(T);
-  if ((size_t)p % sizeof(Unit) == 0) {
 #pragma unroll
-    for (int l = 0; l < N; l += step) {
-      Unit unit;
-      memcpy(&unit, v + l, sizeof(Unit));
-      __stwb((Unit *)(p + l), unit);
-    }
+  for (int l = 0; l < N; l += sizeof(Unit) / sizeof(T)) {
+    Unit unit;
+    memcpy(&unit, v + l, sizeof(Unit));
+    __stwb((Unit *)(p + l), unit);
+  }
+}
+)"},
+    {"weft_store_global_any",
+     R"(// The same where p may be unaligned: one by one then.
+template <typename Unit, typename T, int N>
+__device__ __forceinline__ void weft_store_global_any(T *p, const T (&v)[N]) {
+  if ((size_t)p % sizeof(Unit) == 0) {
+    weft_store_global<Unit>(p, v);
   } else {
 #pragma unroll
     for (int l = 0; l < N; ++l)

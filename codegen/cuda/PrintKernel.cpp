@@ -9,6 +9,7 @@
 #include "codegen/cuda/CudaPrinter.h"
 #include "codegen/cuda/IndexRanges.h"
 #include "codegen/cuda/Preamble.h"
+#include "codegen/cuda/SingleIterations.h"
 #include "codegen/kernel/KernelIR.h"
 #include "codegen/math/ExpandMath.h"
 
@@ -146,6 +147,7 @@ Expected<CudaText> printCuda(ModuleOp module) {
     return status;
   if (Status status = simplify(module, /*expandFunctions=*/false); !status)
     return status;
+  replaceSingleIterations(module);
 
   CudaPrinter printer(/*wideIndex=*/!fitsIndex32(module));
   for (auto function : module.getOps<func::FuncOp>())
@@ -160,12 +162,11 @@ Expected<CudaText> printCuda(ModuleOp module) {
   for (const auto &[name, op] : printer.elementary)
     if (Status status = printElementary(name, op, functions); !status)
       return status;
-  const std::string body = functions.text + printer.text;
   CudaText made;
-  for (const PreamblePart &part : preamble)
-    if (uses(body, part.name))
-      made.text += part.text;
-  made.text += body;
+  made.text = functions.text + printer.text;
+  for (const PreamblePart &part : llvm::reverse(preamble))
+    if (uses(made.text, part.name))
+      made.text.insert(0, part.text);
   made.threads = threads.getInt();
   made.usesTable = printer.usesTable;
   made.usesChecks = printer.usesChecks;

@@ -95,6 +95,8 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
                          "': it computes with a product of sizes that cannot be expressed; give its tensors "
                          "fewer symbols in one dimension, or smaller sizes");
   kernel.finish();
+  if (maker.knowsAlignment)
+    kernel.recordAlignments();
   if (const ir::Schedule chosen = schedule->toSchedule(); chosen.has(ir::ScheduleField::resident))
     kernel.function->setAttr(residentAttribute,
                              kernel.builder.getI64IntegerAttr(chosen[ir::ScheduleField::resident]));

@@ -7,6 +7,8 @@
 #include "codegen/emit/KernelBuilder.h"
 
 #include "codegen/emit/StepGroups.h"
+#include "codegen/kernel/KernelIR.h"
+#include "ir/Alignment.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -69,6 +71,26 @@ Value KernelBuilder::resultAsVectors(unsigned i, int64_t width) {
 void KernelBuilder::finish() {
   create<func::ReturnOp>();
   function->setAttr("weft.buffers", builder.getDenseI64ArrayAttr(slots));
+}
+
+void KernelBuilder::recordAlignments() {
+  auto bytesAttr = [&](int64_t bytes) { return builder.getI64IntegerAttr(bytes); };
+  if (fusion.getKind() == ir::FusionKind::multi_tensor) {
+    int64_t least = ir::widestAccess;
+    for (Value value : fusion.getOperands())
+      least = std::min(least, ir::alignmentOf(value));
+    for (Value value : fusion.getResults())
+      least = std::min(least, ir::alignmentOf(value));
+    for (auto each : module->getOps<func::FuncOp>())
+      if (each.getName().starts_with(bufferPrefix))
+        each.setResultAttr(0, alignmentAttribute, bytesAttr(least));
+    return;
+  }
+  for (auto [i, slot] : llvm::enumerate(slots)) {
+    const auto position = static_cast<unsigned>(slot), operands = fusion.getNumOperands();
+    Value value = position < operands ? fusion.getOperand(position) : fusion.getResult(position - operands);
+    function.setArgAttr(static_cast<unsigned>(i), alignmentAttribute, bytesAttr(ir::alignmentOf(value)));
+  }
 }
 
 int64_t KernelBuilder::checkOf(Operation *gather) const {

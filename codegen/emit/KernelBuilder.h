@@ -107,6 +107,9 @@ public:
 
   /// Ends the function: adds the return and the attribute `weft.buffers`.
   void finish();
+  /// Writes what is known of the addresses of the launch's buffers, for a GPU: to the function's arguments,
+  /// and to the functions that return a buffer of the table, which may be any.
+  void recordAlignments();
 
   /// The plan's number of the first check of this kernel; gathers are numbered in op order.
   int64_t firstCheck = 1;

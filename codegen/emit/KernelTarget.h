@@ -49,6 +49,8 @@ struct KernelTarget {
   /// Makes the kernels of fallback schedules (`threads = 1`), in which each thread has its own tasks; null if
   /// the target has no such schedules.
   const KernelTarget *fallback = nullptr;
+  /// Whether kernels have the alignment of their buffers (`llvm.align`).
+  bool knowsAlignment = false;
 };
 
 } // namespace weft::codegen

@@ -30,6 +30,12 @@
 //
 //   func.func private @weft.fail(i64, i64, i64)
 //
+// An argument of such a kernel may have the attribute `llvm.align`: a power of two, in bytes, of which the
+// buffer's address is a multiple; a result of a declaration `weft.buffer.f32` may have it for all buffers
+// that it returns. Without it, the address is that of any element.
+//
+// A loop with the attribute `weft.rolled` is not unrolled.
+//
 // Elementary functions are ops of the math dialect. codegen/math/ expands them to arithmetic, and those of
 // f64 to calls of
 //
@@ -59,6 +65,10 @@ inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction
 /// with the number of blocks which a multiprocessor holds, if the schedule says it.
 inline constexpr llvm::StringLiteral failFunction = "weft.fail", threadsAttribute = "weft.threads",
                                      residentAttribute = "weft.resident";
+/// The attribute of a loop of such a kernel which is not to be unrolled.
+inline constexpr llvm::StringLiteral rolledAttribute = "weft.rolled";
+/// The attribute with the alignment of a buffer.
+inline constexpr llvm::StringLiteral alignmentAttribute = "llvm.align";
 
 /// The dialects of kernel IR, for a CPU and for blocks of threads.
 void registerKernelDialects(mlir::DialectRegistry &registry);

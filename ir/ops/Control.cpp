@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/Alignment.h"
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/LaunchAttributes.h"
@@ -228,6 +229,8 @@ LogicalResult FuncOp::verify() {
   for (unsigned i = 0; i < getNumArguments(); ++i)
     if (failed(verifyStrides(*this, i)))
       return failure();
+  if (failed(verifyAlignments(*this)))
+    return failure();
   if (auto numerics = (*this)->getAttr(attr::numerics)) {
     auto mode = dyn_cast<StringAttr>(numerics);
     if (!mode || (mode.getValue() != "eager" && mode.getValue() != "fast"))

@@ -42,8 +42,8 @@ weft.func @heads(%x: tensor<8x100x96xf16, #gpu>) -> tensor<8x100x32xf16, #gpu> {
 
 // Blocks that own keys come before those that own rows; a mask of numbers is added, and one mask is for all matrices.
 // CHECK:      // derivative.attention.0, 1 launch
-// Arguments and what is returned may begin anywhere: their elements are copied one by one.
-// CHECK:      // fma, 4 warps, {{.*}} accesses 1 async 1 async 1 async 1 1 1 async 1 1 1 1
+// An argument that may begin anywhere is copied element by element; the others, and results, are aligned.
+// CHECK:      // fma, 4 warps, {{.*}} accesses 1 async 1 async 1 async 1 1 4 async 4 4 4 1
 // CHECK:      constexpr index mask_row = 64, mask_column = 1;
 // CHECK:      return score + mask[row * mask_row + key * mask_column];
 // CHECK:      weft_keys(int block,
@@ -53,7 +53,7 @@ weft.func @heads(%x: tensor<8x100x96xf16, #gpu>) -> tensor<8x100x32xf16, #gpu> {
 // CHECK:      weft_rows(int block,
 // CHECK:      weft_statistics(own, own0, out, grad, lse, shifts, inner);
 // CHECK:      if (block < key_blocks)
-weft.func @derivative(%q: tensor<6x64x32xf32, #gpu>, %m: tensor<1x64x64xf32, #gpu>, %o: tensor<6x64x32xf32, #gpu>, %l: tensor<6x64xf32, #gpu>)
+weft.func @derivative(%q: tensor<6x64x32xf32, #gpu> {weft.alignment = 4 : i64}, %m: tensor<1x64x64xf32, #gpu>, %o: tensor<6x64x32xf32, #gpu>, %l: tensor<6x64xf32, #gpu>)
     -> (tensor<6x64x32xf32, #gpu>, tensor<6x64x32xf32, #gpu>, tensor<6x64x32xf32, #gpu>) {
   %0:3 = weft.sdpa_backward %q, %q, %q, %o, %l, %o mask %m, scale = 0.5
       : tensor<6x64x32xf32, #gpu>, tensor<6x64x32xf32, #gpu>, tensor<6x64x32xf32, #gpu>, tensor<6x64x32xf32, #gpu>, tensor<6x64xf32, #gpu>, tensor<6x64x32xf32, #gpu> mask tensor<1x64x64xf32, #gpu>

@@ -247,3 +247,36 @@ weft.func @names(%a: tensor<f32, #cpu> {weft.name = "x"}, %b: tensor<f32, #cpu> 
                  %e: tensor<f32, #cpu> {weft.name = "", weft.role = "scalar"}, %f: tensor<f32, #cpu> {weft.name = "x", weft.role = "state"}) {
   weft.return
 }
+
+// -----
+
+// A power of two, at least the bytes of an element, at most those of the widest access.
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 1 the attribute weft.alignment = 12 : i64, expected a power of two from 4, the bytes of an element, to 32}}
+weft.func @twelve(%a: tensor<8xf32, #cpu> {weft.alignment = 32 : i64}, %b: tensor<8xf32, #cpu> {weft.alignment = 12 : i64}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 the attribute weft.alignment = 4 : i64, expected a power of two from 8}}
+weft.func @less_than_an_element(%a: tensor<8xf64, #cpu> {weft.alignment = 4 : i64}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 the attribute weft.alignment = 64 : i64, expected a power of two from 1, the bytes of an element, to 32}}
+weft.func @more_than_an_access(%a: tensor<8xi1, #cpu> {weft.alignment = 64 : i64}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 the attribute weft.alignment = "all"}}
+weft.func @no_number(%a: tensor<8xi1, #cpu> {weft.alignment = "all"}) {
+  weft.return
+}

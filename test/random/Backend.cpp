@@ -98,7 +98,8 @@ Expected<SmallVector<ir::Literal>> runCompiledFor(const std::string &target, Mod
 }
 
 Expected<SmallVector<ir::Literal>> callOnce(std::shared_ptr<runtime::Executable> executable,
-                                            ArrayRef<ir::Literal> inputs, uint64_t seed, size_t resultCount) {
+                                            ArrayRef<ir::Literal> inputs, uint64_t seed, size_t resultCount,
+                                            ArrayRef<size_t> shifts) {
   if (!executable->signature().symbols.empty()) {
     std::vector<std::vector<int64_t>> shapes(executable->signature().arguments.size());
     for (auto [i, input] : llvm::enumerate(inputs))
@@ -115,9 +116,12 @@ Expected<SmallVector<ir::Literal>> callOnce(std::shared_ptr<runtime::Executable>
   ir::GeneratorState state = makeGenerators(seed).generators[kGenerator];
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, results(signature.results.size());
   for (auto [i, info] : llvm::enumerate(signature.arguments)) {
-    auto buffer = runtime::Buffer::allocate(info.type.bytes, 0, executable->argument_device(i));
+    const size_t shift = i < shifts.size() ? shifts[i] : 0;
+    auto buffer = runtime::Buffer::allocate(info.type.bytes + shift, 0, executable->argument_device(i));
     if (!buffer)
       return buffer.status();
+    if (shift)
+      *buffer = runtime::Buffer::part(std::move(*buffer), shift, info.type.bytes);
     if (i < inputs.size()) {
       toMemory(inputs[i], info.type, (*buffer)->data());
     } else { // an argument that a pass added for the state of the generator

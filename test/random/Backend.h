@@ -23,10 +23,11 @@ Expected<llvm::SmallVector<ir::Literal>> runCompiledFor(const std::string &targe
                                                         llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
 
 /// Calls a loaded function of a program once, as runCompiled() does. The host can read the memory of all its
-/// devices; how much memory the call takes is compared with the plan where all of it is the host's own.
+/// devices; how much memory the call takes is compared with the plan where all of it is the host's own. An
+/// argument begins so many bytes of `shifts` behind an aligned address, if that has a number for it.
 Expected<llvm::SmallVector<ir::Literal>> callOnce(std::shared_ptr<runtime::Executable> executable,
                                                   llvm::ArrayRef<ir::Literal> inputs, uint64_t seed,
-                                                  size_t resultCount);
+                                                  size_t resultCount, llvm::ArrayRef<size_t> shifts = {});
 
 } // namespace weft::randomtest
 

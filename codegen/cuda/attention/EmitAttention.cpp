@@ -7,35 +7,15 @@
 #include "codegen/cuda/attention/EmitAttention.h"
 
 #include "codegen/cuda/attention/PrintAttention.h"
+#include "ir/Alignment.h"
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
-#include "ir/Updates.h"
 
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
 namespace weft::codegen {
-
-/// Whether a value, or a view of its memory, is a result of the function.
-static bool isReturned(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<ir::ReturnOp>(user) || (ir::isStorageView(user) && isReturned(user->getResult(0)));
-  });
-}
-
-/// Whether the plan places a value, so that it begins at an aligned address. Arguments, and what is written
-/// in place of them or returned, begin where a tensor of the caller does.
-static bool isPlaced(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!ir::isStorageView(op)) {
-      auto fusion = dyn_cast<ir::FusionOp>(op);
-      return !(fusion && fusion.getKind() == ir::FusionKind::update) && !isReturned(value);
-    }
-    value = op->getOperand(0);
-  }
-  return false;
-}
 
 CudaAttention describeAttention(ir::AttentionOp op) {
   CudaAttention made{ir::AttentionExtents(op.getShape())};
@@ -48,7 +28,7 @@ CudaAttention describeAttention(ir::AttentionOp op) {
   made.roundsScores = ir::hasFastNumerics(op);
   for (const ir::AttentionPart &part : ir::partsOf(op)) {
     const DType dtype = ir::dtypeOf(part.value.getType());
-    const int64_t alignment = isPlaced(part.value) ? 16 : static_cast<int64_t>(itemsize(dtype));
+    const int64_t alignment = ir::alignmentOf(part.value);
     made.operands.push_back(
         {part.name.str(), dtype, part.view, part.rows, part.columns, part.isWritten, alignment});
   }

@@ -26,17 +26,10 @@ static constexpr int64_t manySums = 64;
 static int64_t bytesOf(DType dtype) { return static_cast<int64_t>(itemsize(dtype)); }
 static int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-/// 90 for "sm_90".
-static int64_t architectureOf(const ir::TargetDescription &device) {
-  int64_t number = 0;
-  llvm::StringRef(device.name).drop_front(3).getAsInteger(10, number);
-  return number;
-}
-
 /// m16n8k16 of halves and m16n8k32 of bytes are from sm_80 on.
 static bool hasMatrixUnits(DType dtype, const ir::TargetDescription &device) {
   const bool type = isHalf(dtype) || dtype == DType::i8 || dtype == DType::ui8;
-  return type && architectureOf(device) >= 80;
+  return type && device.architecture() >= 80;
 }
 
 std::string ContractionSchedule::str() const {
@@ -63,21 +56,32 @@ std::string ContractionSchedule::str() const {
 // Facts about a contraction
 //===----------------------------------------------------------------------===//
 
+/// Where the elements of an operand or the result are.
+namespace {
+struct Matrix {
+  const std::array<Extent, 3> *strides;
+  int64_t alignment;
+};
+} // namespace
+
+static Matrix matrixA(const CudaContraction &c) { return {&c.aStrides, c.aAlignment}; }
+static Matrix matrixB(const CudaContraction &c) { return {&c.bStrides, c.bAlignment}; }
+static Matrix matrixC(const CudaContraction &c) { return {&c.cStrides, c.cAlignment}; }
+
 /// Whether accesses of `vector` elements along the dimension `along` of `strides` are aligned.
-static bool allowsVector(const CudaContraction &c, const std::array<Extent, 3> &strides, size_t along,
-                         int64_t vector) {
+static bool allowsVector(const CudaContraction &c, const Matrix &matrix, size_t along, int64_t vector) {
+  const std::array<Extent, 3> &strides = *matrix.strides;
   if (vector == 1)
     return true;
-  if (!strides[along].is(1) || c.alignment % (vector * bytesOf(c.dtype)) != 0)
+  if (!strides[along].is(1) || matrix.alignment % (vector * bytesOf(c.dtype)) != 0)
     return false;
   const size_t across = along == 1 ? 2 : 1;
   return strides[across].isMultipleOf(vector) && (c.batch.is(1) || strides[0].isMultipleOf(vector));
 }
 
-static int64_t widestVector(const CudaContraction &c, const std::array<Extent, 3> &strides, size_t along,
-                            int64_t most) {
+static int64_t widestVector(const CudaContraction &c, const Matrix &matrix, size_t along, int64_t most) {
   int64_t vector = most;
-  while (vector > 1 && !allowsVector(c, strides, along, vector))
+  while (vector > 1 && !allowsVector(c, matrix, along, vector))
     vector /= 2;
   return vector;
 }
@@ -144,9 +148,9 @@ public:
       return status;
     if (Status status = verifyTiles(); !status)
       return status;
-    if (Status status = verifyCopy("a", s.a, c.aStrides, 1, s.blockM, s.pitchA()); !status)
+    if (Status status = verifyCopy("a", s.a, matrixA(c), 1, s.blockM, s.pitchA()); !status)
       return status;
-    if (Status status = verifyCopy("b", s.b, c.bStrides, 2, s.blockN, s.pitchB()); !status)
+    if (Status status = verifyCopy("b", s.b, matrixB(c), 2, s.blockN, s.pitchB()); !status)
       return status;
     return verifyLimits();
   }
@@ -167,9 +171,10 @@ private:
           &c.bStrides[1], &c.bStrides[2], &c.cStrides[0], &c.cStrides[1], &c.cStrides[2]})
       if (extent->value < 0 || extent->divisor < 1)
         return Status::error("contraction with a negative extent or stride " + std::to_string(extent->value));
-    if (c.alignment < bytesOf(c.dtype) || c.alignment % bytesOf(c.dtype) != 0)
-      return Status::error("contraction of " + std::string(name(c.dtype)) + " aligned to " +
-                           std::to_string(c.alignment) + " bytes");
+    for (int64_t alignment : {c.aAlignment, c.bAlignment, c.cAlignment})
+      if (alignment < bytesOf(c.dtype) || alignment % bytesOf(c.dtype) != 0)
+        return Status::error("contraction of " + std::string(name(c.dtype)) + " aligned to " +
+                             std::to_string(alignment) + " bytes");
     return {};
   }
 
@@ -226,20 +231,20 @@ private:
     return group;
   }
 
-  Status verifyCopy(const char *operand, const TileCopy &copy, const std::array<Extent, 3> &strides,
-                    size_t freeDim, int64_t freeTile, int64_t pitch) const {
+  Status verifyCopy(const char *operand, const TileCopy &copy, const Matrix &matrix, size_t freeDim,
+                    int64_t freeTile, int64_t pitch) const {
     const std::string who = std::string(operand) + ": ";
     const int64_t bytes = bytesOf(c.dtype), piece = copy.vector * bytes;
     if (copy.vector < 1 || (copy.vector & (copy.vector - 1)) != 0 || piece > accessBytes)
       return wrong(who + "an access has 1, 2, 4, 8 or 16 bytes");
     const bool memoryAlongK = copy.alongK != copy.turned;
     const size_t along = memoryAlongK ? (freeDim == 1 ? 2 : 1) : freeDim;
-    if (!allowsVector(c, strides, along, copy.vector))
+    if (!allowsVector(c, matrix, along, copy.vector))
       return wrong(who + "strides or alignment do not allow accesses of " + std::to_string(copy.vector) +
                    " elements");
     if ((memoryAlongK ? s.blockK : freeTile) % copy.vector != 0)
       return wrong(who + "a row of a tile is not made of whole accesses");
-    if (copy.async && (architectureOf(device) < 80 || piece < 4 || copy.turned))
+    if (copy.async && (device.architecture() < 80 || piece < 4 || copy.turned))
       return wrong(who + "cp.async copies 4, 8 or 16 bytes as they are, from sm_80 on");
     if (copy.async && copy.early)
       return wrong(who + "cp.async leaves nothing in registers");
@@ -256,7 +261,7 @@ private:
 
   Status verifyLimits() const {
     if (s.vectorC < 1 || (s.vectorC & (s.vectorC - 1)) != 0 || s.vectorC * bytesOf(c.dtype) > accessBytes ||
-        (s.vectorC > 1 && (!allowsVector(c, c.cStrides, 2, s.vectorC) || !c.n.isMultipleOf(s.vectorC))))
+        (s.vectorC > 1 && (!allowsVector(c, matrixC(c), 2, s.vectorC) || !c.n.isMultipleOf(s.vectorC))))
       return wrong("the result cannot be written by accesses of " + std::to_string(s.vectorC) + " elements");
     if (s.sharedBytes(c.dtype) > device.blockSharedBytes)
       return wrong("a block needs " + std::to_string(s.sharedBytes(c.dtype)) +
@@ -335,8 +340,9 @@ static Tiles chooseTiles(const CudaContraction &c, llvm::ArrayRef<Tiles> known, 
 }
 
 /// How an operand comes to shared memory whose free dimension is `freeDim` of its strides.
-static TileCopy chooseCopy(const CudaContraction &c, const std::array<Extent, 3> &strides, size_t freeDim,
-                           bool alwaysAlongK, const ir::TargetDescription &device) {
+static TileCopy chooseCopy(const CudaContraction &c, const Matrix &matrix, size_t freeDim, bool alwaysAlongK,
+                           const ir::TargetDescription &device) {
+  const std::array<Extent, 3> &strides = *matrix.strides;
   const size_t k = freeDim == 1 ? 2 : 1;
   const int64_t bytes = bytesOf(c.dtype), most = accessBytes / bytes;
   const bool memoryAlongK = strides[k].is(1) || !strides[freeDim].is(1);
@@ -345,8 +351,8 @@ static TileCopy chooseCopy(const CudaContraction &c, const std::array<Extent, 3>
   copy.turned = copy.alongK != memoryAlongK;
   // A turned tile is stored element by element, for which wide loads take registers and give little.
   copy.vector =
-      widestVector(c, strides, memoryAlongK ? k : freeDim, copy.turned ? std::min<int64_t>(most, 4) : most);
-  copy.async = architectureOf(device) >= 80 && !copy.turned && copy.vector * bytes >= 4;
+      widestVector(c, matrix, memoryAlongK ? k : freeDim, copy.turned ? std::min<int64_t>(most, 4) : most);
+  copy.async = device.architecture() >= 80 && !copy.turned && copy.vector * bytes >= 4;
   return copy;
 }
 
@@ -407,8 +413,8 @@ Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c
   ContractionSchedule s;
   s.matrixUnits = hasMatrixUnits(c.dtype, device);
   const bool alwaysAlongK = s.matrixUnits && bytes == 1;
-  s.a = chooseCopy(c, c.aStrides, 1, alwaysAlongK, device);
-  s.b = chooseCopy(c, c.bStrides, 2, alwaysAlongK, device);
+  s.a = chooseCopy(c, matrixA(c), 1, alwaysAlongK, device);
+  s.b = chooseCopy(c, matrixB(c), 2, alwaysAlongK, device);
   // Sums of 64 bits take two registers; single elements on their way to shared memory take one each.
   const bool staged = !s.a.async || !s.b.async;
   const int64_t largest = bytes == 8 ? 64 * 64 : staged ? 128 * 64 : 128 * 128;
@@ -427,7 +433,7 @@ Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c
   fit(s.b, s.blockN);
   // Wider accesses than a thread's neighbouring columns, or with columns left over, are not possible.
   int64_t columns = s.matrixUnits ? 2 : s.b.alongK ? 1 : std::min(accessBytes / bytes, s.warpN / 8);
-  while (columns > 1 && (!allowsVector(c, c.cStrides, 2, columns) || !c.n.isMultipleOf(columns)))
+  while (columns > 1 && (!allowsVector(c, matrixC(c), 2, columns) || !c.n.isMultipleOf(columns)))
     columns /= 2;
   s.vectorC = columns;
   chooseResidence(s, c, staged, device);

@@ -50,7 +50,8 @@ struct CudaContraction {
   std::array<Extent, 3> bStrides; ///< batch, k, n
   std::array<Extent, 3> cStrides; ///< batch, m, n: of the result and of the residual
   bool bias = false, residual = false, relu = false;
-  int64_t alignment = 16; ///< bytes: the address of each tensor is a multiple of it
+  /// Bytes: the addresses of a, b, and both of c and the residual are multiples of it.
+  int64_t aAlignment = 16, bAlignment = 16, cAlignment = 16;
 
   /// The extents of a matrix and all strides. Those that are parameters of a launch follow its pointers,
   /// which are a, b, the bias, the residual and c; both in this order.

@@ -7,6 +7,7 @@
 #include "codegen/cuda/contractions/EmitContractions.h"
 
 #include "codegen/cuda/contractions/PrintContraction.h"
+#include "ir/Alignment.h"
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
 
@@ -40,13 +41,22 @@ Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op) 
     product.bStrides[i] = extentOf(shape->bStrides[i], ranges);
     product.cStrides[i] = extentOf(shape->cStrides[i], ranges);
   }
+  product.aAlignment = ir::alignmentOf(op.getA());
+  product.bAlignment = ir::alignmentOf(op.getB());
+  product.cAlignment = ir::alignmentOf(op.getResult());
+  if (op.getResidual())
+    product.cAlignment = std::min(product.cAlignment, ir::alignmentOf(op.getResidual()));
   product.bias = op.getBias() != nullptr;
   product.residual = op.getResidual() != nullptr;
   product.relu = op.getRelu();
   std::vector<CudaContraction> products = {product};
   product.bias = product.relu = false;
   product.residual = true;
-  products.resize(1 + op.getMore().size() / 2, product);
+  for (size_t i = 0; i + 1 < op.getMore().size(); i += 2) {
+    product.aAlignment = ir::alignmentOf(op.getMore()[i]);
+    product.bAlignment = ir::alignmentOf(op.getMore()[i + 1]);
+    products.push_back(product);
+  }
   return products;
 }
 

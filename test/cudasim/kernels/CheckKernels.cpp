@@ -41,6 +41,23 @@ void nameArguments(ModuleOp module, bool special) {
   }
 }
 
+/// Lets half of the arguments of one program in three begin at any multiple of an element. Returns how many
+/// bytes behind an aligned address each begins.
+static SmallVector<size_t> shiftArguments(ModuleOp module, uint64_t seed) {
+  auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
+  SmallVector<size_t> shifts;
+  for (unsigned i = 0; i < function.getNumArguments() && seed % 3 == 0; ++i) {
+    const size_t bytes = itemsize(ir::dtypeOf(function.getArgumentTypes()[i]));
+    const bool isShifted = (seed + i) % 2 == 0 && ir::roleOf(function, i) == ir::ArgumentRole::argument;
+    shifts.push_back(isShifted ? bytes : 0);
+    if (isShifted)
+      function.setArgAttr(
+          i, ir::attr::alignment,
+          IntegerAttr::get(IntegerType::get(module.getContext(), 64), static_cast<int64_t>(bytes)));
+  }
+  return shifts;
+}
+
 /// Whether two failed calls say the same; an empty text if they do.
 static std::string differenceOf(const FailureInfo &found, const FailureInfo &expected) {
   const bool sameValue = !found.value_known || !expected.value_known || found.value == expected.value;
@@ -71,6 +88,7 @@ Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<
                                                       uint64_t seed) {
   const size_t resultCount = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry).getNumResults();
   OwningOpRef<ModuleOp> copy(module.clone());
+  const SmallVector<size_t> shifts = shiftArguments(module, seed);
   CudaOptions cuda = options.cuda;
   cuda.memoryLimit = seed % 2 ? 0 : -1;
   auto program = compileForCuda(module, cuda);
@@ -90,7 +108,7 @@ Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<
                                               {{"cuda:0", &device}});
   if (!executable)
     return executable.status().context("loading for the engine: ");
-  auto found = randomtest::callOnce(*executable, inputs, seed, resultCount);
+  auto found = randomtest::callOnce(*executable, inputs, seed, resultCount, shifts);
   if (!found && found.status().info()->check == FailedCheck::none)
     return found.status().context("on the engine: ");
   auto expected = randomtest::runCompiled(*copy, inputs, seed);

@@ -432,7 +432,7 @@ TEST_P(ContractionKernels, SmallIntegersAreExact) {
 /// Tensors at odd addresses, of which the description says so.
 TEST_P(ContractionKernels, AddressesMayBeMultiplesOfOneElementOnly) {
   Product p = denseProduct(GetParam(), 1, 40, 48, 64);
-  p.c.alignment = int64_t(itemsize(GetParam()));
+  p.c.aAlignment = p.c.bAlignment = p.c.cAlignment = int64_t(itemsize(GetParam()));
   p.c.residual = true;
   Modes modes;
   modes.shift = 1;
@@ -638,7 +638,7 @@ const WrongSchedule wrongSchedules[] = {
      "no shared memory for 4 blocks"},
     {"vector", [](auto &s, auto &) { s.a.vector = 8; }, "an access has"},
     {"strides", [](auto &, auto &c) { c.aStrides[1].value = 1025; }, "do not allow accesses of 4 elements"},
-    {"alignment", [](auto &, auto &c) { c.alignment = 8; }, "do not allow accesses of 4 elements"},
+    {"alignment", [](auto &, auto &c) { c.aAlignment = 8; }, "do not allow accesses of 4 elements"},
     {"conflicts", [](auto &s, auto &) { s.a.pad = 0; }, "bank conflicts"},
     {"pitch", [](auto &s, auto &) { s.a.pad = 1; }, "not aligned to 16 bytes"},
     {"async",
