@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/Nvrtc.h"
 
+#include "runtime/cuda/Libraries.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -29,52 +31,21 @@
 
 namespace weft::codegen {
 
-namespace {
-
-std::string textOf(const char *value) { return value ? value : ""; }
-
-/// The only folder in which CUDA is searched for; empty if there are several.
-std::string onlyFolder() { return textOf(std::getenv("WEFT_CUDA_PATH")); }
-
-/// The folders in which a CUDA toolkit, or what takes the place of one, has its folders `lib` and `bin`.
-std::vector<std::string> cudaFolders() {
-  if (const std::string only = onlyFolder(); !only.empty())
-    return {only};
-  std::vector<std::string> folders{"/usr/local/cuda"};
-  // Wheels are at lib/python3.11/site-packages/nvidia/cu13 of a Python environment.
-  for (const char *value : {std::getenv("VIRTUAL_ENV"), std::getenv("CONDA_PREFIX")}) {
-    const std::string root = textOf(value);
-    std::error_code error;
-    for (llvm::sys::fs::directory_iterator python(root + "/lib", error), end;
-         !root.empty() && !error && python != end; python.increment(error)) {
-      std::error_code inner;
-      for (llvm::sys::fs::directory_iterator package(python->path() + "/site-packages/nvidia", inner);
-           !inner && package != end; package.increment(inner))
-        folders.push_back(package->path());
-    }
-  }
-#ifdef WEFT_CUDA_FOLDER
-  folders.emplace_back(WEFT_CUDA_FOLDER);
-#endif
-  return folders;
-}
-
-} // namespace
-
 Expected<std::vector<std::string>> findCudaTools(const std::string &name) {
-  std::vector<std::string> folders = cudaFolders(), found;
+  std::vector<std::string> folders = runtime::cuda_folders(), found;
   for (const std::string &folder : llvm::reverse(folders))
     for (const char *part : {"/bin/", "/"})
       if (llvm::sys::fs::can_execute(folder + part + name))
         found.push_back(folder + part + name);
-  if (onlyFolder().empty())
+  if (runtime::only_cuda_folder().empty())
     if (auto inPath = llvm::sys::findProgramByName(name); inPath && !llvm::is_contained(found, *inPath))
       found.push_back(*inPath);
   if (!found.empty())
     return found;
   return Status::error("'" + name + "' was not found in " + llvm::join(folders, ", ") +
-                       (onlyFolder().empty() ? std::string(" or PATH")
-                                             : std::string(", where WEFT_CUDA_PATH says that CUDA is")) +
+                       (runtime::only_cuda_folder().empty()
+                            ? std::string(" or PATH")
+                            : std::string(", where WEFT_CUDA_PATH says that CUDA is")) +
                        ": install a CUDA toolkit, or run scripts/install-deps, which brings it");
 }
 
@@ -111,9 +82,6 @@ struct NvrtcTable {
   }
 };
 
-/// The file of the version whose header Weft was built with.
-const std::string libraryName = "libnvrtc.so." + std::to_string(CUDA_VERSION / 1000);
-
 class LoadedNvrtc : public Nvrtc {
 public:
   static Expected<const Nvrtc *> load();
@@ -125,8 +93,6 @@ public:
                                llvm::ArrayRef<std::string> options) const override;
 
 private:
-  static void *open(const std::string &file, std::string &problem);
-
   NvrtcTable table;
   std::string file, buildId;
   int major = 0, minor = 0;
@@ -170,7 +136,7 @@ std::string buildIdOf(void *library) {
 
 /// NVRTC opens its library of built-in functions by its name, and the wheel has no run path. So open that
 /// library first, where it lies beside.
-void *LoadedNvrtc::open(const std::string &file, std::string &problem) {
+void openBuiltins(const std::string &file) {
   std::error_code error;
   const llvm::StringRef folder = llvm::sys::path::parent_path(file);
   for (llvm::sys::fs::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -179,48 +145,22 @@ void *LoadedNvrtc::open(const std::string &file, std::string &problem) {
     if (name.starts_with("libnvrtc-builtins.so.") && !name.contains(".alt."))
       ::dlopen(entry->path().c_str(), RTLD_NOW | RTLD_GLOBAL);
   }
-  void *library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *message = ::dlerror();
-    problem = message ? message : "the loader gives no reason";
-  }
-  return library;
 }
 
 Expected<const Nvrtc *> LoadedNvrtc::load() {
+  // The version is that of the header that Weft was built with.
+  const runtime::OpenedCudaLibrary library =
+      runtime::open_cuda_library(runtime::CudaLibrary::nvrtc, CUDA_VERSION / 1000, openBuiltins);
+  if (!library.handle)
+    return Status::error("CUDA kernels are compiled by NVRTC, and " + library.problem);
   auto made = std::make_unique<LoadedNvrtc>();
-  void *library = nullptr;
-  std::vector<std::string> tried;
-  std::string problem;
-  if (onlyFolder().empty()) {
-    tried.emplace_back("the loader's path");
-    made->file = libraryName;
-    library = open(libraryName, problem);
-    problem.clear();
-  }
-  for (const std::string &folder : cudaFolders()) {
-    if (library)
-      break;
-    tried.push_back(folder);
-    for (const char *part : {"/lib64/", "/lib/", "/"}) {
-      made->file = folder + part + libraryName;
-      if (!library && llvm::sys::fs::exists(made->file))
-        library = open(made->file, problem);
-      if (library)
-        break;
-    }
-  }
-  if (!library)
-    return Status::error("CUDA kernels are compiled by NVRTC, and " + libraryName + " was not found in " +
-                         llvm::join(tried, ", ") + (problem.empty() ? "" : " (" + problem + ")") +
-                         ": install a CUDA toolkit or the wheel nvidia-cuda-nvrtc of this version, or name "
-                         "the folder that has it in WEFT_CUDA_PATH");
-  if (const std::string missing = made->table.fill(library); !missing.empty())
+  made->file = library.file;
+  if (const std::string missing = made->table.fill(library.handle); !missing.empty())
     return Status::error("'" + made->file + "' has no function " + missing + ": it is no NVRTC of version " +
                          std::to_string(CUDA_VERSION / 1000) + "; install that version");
   if (made->table.nvrtcVersion(&made->major, &made->minor) != NVRTC_SUCCESS)
     return Status::error("'" + made->file + "' does not say its version: reinstall it");
-  made->buildId = buildIdOf(library);
+  made->buildId = buildIdOf(library.handle);
   return made.release(); // for the rest of the process
 }
 

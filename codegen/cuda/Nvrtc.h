@@ -6,11 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // NVRTC is not linked. Its functions are in a table that is filled by `dlopen` at first use, so one build of
-// Weft runs with the library and without it. NVRTC needs no GPU and no driver.
-//
-// The library is searched for in the folder WEFT_CUDA_PATH, and only there if this is set; otherwise in the
-// loader's path, in the folder of a CUDA toolkit, in the Python environment in use (the wheel
-// nvidia-cuda-nvrtc), and in the folder that Weft was built with.
+// Weft runs with the library and without it. NVRTC needs no GPU and no driver. Where it is searched for is in
+// runtime/cuda/Libraries.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CUDA_NVRTC_H
@@ -51,9 +48,9 @@ public:
                                        llvm::ArrayRef<std::string> options) const = 0;
 };
 
-/// The files that a tool of the CUDA toolkit, as "nvdisasm", has in the folders of programs that belong to
-/// the folders above, and in PATH; those of Weft's own folder come first, because they are of NVRTC's
-/// version. An error if there are none, which says how to get one.
+/// The files that a tool of the CUDA toolkit, as "nvdisasm", has in CUDA's folders and in PATH; those of
+/// Weft's own folder come first, because they are of NVRTC's version. An error if there are none, which says
+/// how to get one.
 Expected<std::vector<std::string>> findCudaTools(const std::string &name);
 
 } // namespace weft::codegen

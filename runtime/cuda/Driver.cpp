@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/Driver.h"
 
+#include "runtime/cuda/Libraries.h"
+
 #if WEFT_CUDA
 #include "runtime/cuda/DriverTable.h"
 
@@ -24,7 +26,7 @@ std::string Driver::text() const {
   case DriverState::ready:
     return "version " + found + ", " + std::to_string(devices) + (devices == 1 ? " device" : " devices");
   case DriverState::built_without_cuda:
-    return "this Weft is built without CUDA (-DWEFT_CUDA=OFF): configure it with -DWEFT_CUDA=ON";
+    return built_without_cuda_text;
   case DriverState::no_library:
     return "there is no driver for CUDA devices (" + problem + "): install one of CUDA " + least +
            " or newer";

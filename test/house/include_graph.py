@@ -33,7 +33,7 @@ RULES = {
     # The rooms of the runtime, from the lowest up.
     **{f"runtime/{room}": [rf"runtime/({'|'.join([room, *lower])})/.+", RUNTIME_HEADERS, *more] for room, lower, more in (
         ("support", (), ()),
-        # The one room that includes the header of the driver, whose library it loads.
+        # The one room that includes a header of CUDA: it loads the driver, and searches for other libraries.
         ("cuda", (), (r"cuda\.h",)),
         ("memory", ("support",), (SANITIZERS,)),
         ("threads", ("support",), ()),
@@ -61,7 +61,8 @@ RULES = {
     # The skeletons of a target's kernels are made with the builder that all share.
     "codegen/cpu/skeletons": [r"codegen/(emit|cpu/skeletons)/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     # CUDA's headers declare what is loaded at run time, in the one file that loads it.
-    "codegen/cuda": [r"codegen/(cuda|kernel|math)/\w+\.h", r"weft/status\.hpp", r"cuda\.h|nvrtc\.h", COMPILER_LIBRARIES],
+    "codegen/cuda": [r"codegen/(cuda|kernel|math)/\w+\.h", r"runtime/cuda/Libraries\.h", r"weft/status\.hpp",
+                     r"cuda\.h|nvrtc\.h", COMPILER_LIBRARIES],
     # A thread that has a task for itself runs the skeletons of a CPU.
     "codegen/cuda/skeletons": [r"codegen/(emit|cuda/skeletons)/.+", r"codegen/kernel/KernelIR\.h", r"codegen/cpu/skeletons/CpuMapping\.h", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     # Contractions and attention are text that is made of a description; kernel IR has no part in it, but attention calls
@@ -205,7 +206,10 @@ SELF_TEST = [
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/kernel/KernelIR.h"', True),
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/cpu/skeletons/CpuMapping.h"', False),
     ("codegen/cuda/Nvrtc.cpp", '#include <nvrtc.h>', True),
+    ("codegen/cuda/Nvrtc.cpp", '#include "runtime/cuda/Libraries.h"', True),
+    ("codegen/cuda/Nvrtc.cpp", '#include "runtime/cuda/Driver.h"', False),
     ("runtime/cuda/DriverTable.h", '#include <cuda.h>', True),
+    ("runtime/cuda/CublasLtTable.h", '#include <cublasLt.h>', False),
     ("runtime/device/Device.cpp", '#include <cuda.h>', False),
     ("codegen/cuda/PrintOps.cpp", '#include "codegen/emit/Mapping.h"', False),
     ("codegen/cuda/skeletons/CudaMapping.cpp", '#include "codegen/emit/KernelBuilder.h"', True),
