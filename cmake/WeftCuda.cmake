@@ -28,4 +28,7 @@ if(WEFT_CUDA)
     list(APPEND WEFT_CUDA_INCLUDES ${WEFT_CUDA_${name}})
   endforeach()
   list(REMOVE_DUPLICATES WEFT_CUDA_INCLUDES)
+  # Weft declares what it uses of cuBLASLt itself. Where the header is, here or in a folder that -DWEFT_CUBLASLT_INCLUDE
+  # names, a test compares the two.
+  find_path(WEFT_CUBLASLT_INCLUDE cublasLt.h PATHS ${folders} NO_DEFAULT_PATH NO_CACHE)
 endif()

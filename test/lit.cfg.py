@@ -20,7 +20,8 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "LD_LIBRAR
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%weft_source", config.weft_source_dir))
 config.substitutions.append(("%python", config.python))
-config.substitutions.append(("%fake_driver", os.path.join(config.weft_build_test_dir, "driver")))
+for library in ("driver", "cublaslt"):
+    config.substitutions.append((f"%fake_{library}", os.path.join(config.weft_build_test_dir, "fakes", library)))
 # Where programs run that a tool is not told a device for.
 device = os.environ.get("WEFT_TEST_DEVICE", "cpu")
 if device != "cpu":

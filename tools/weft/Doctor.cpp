@@ -12,6 +12,7 @@
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Parse.h"
 #include "ir/TargetDescription.h"
+#include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
@@ -232,6 +233,10 @@ example: weft doctor
                              "': `weft kernels` shows code for CUDA devices");
   else
     report.note("nvrtc", nvrtc.status().message());
+  if (const runtime::CublasLt cublasLt = runtime::cublas_lt(); cublasLt.table)
+    report.good("cublaslt", cublasLt.text());
+  else
+    report.note("cublaslt", cublasLt.text());
   checkEnvironment(report);
   char time[32];
   if (auto milliseconds = tryProgram(); !milliseconds) {
