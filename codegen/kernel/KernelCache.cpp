@@ -9,6 +9,7 @@
 #include "runtime/package/Kernel.h"
 #include "runtime/support/TemporaryFile.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/xxhash.h"
@@ -21,6 +22,7 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <numeric>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -536,12 +538,19 @@ KernelCache::compileRequests(std::vector<Request> all, const KernelCompiler &com
     if (fresh)
       requests.push_back(std::move(wanted));
   }
+  // Long texts take longest, so that no thread begins one when the others end.
+  std::vector<size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::pair(requests[b].text.size(), a) < std::pair(requests[a].text.size(), b);
+  });
   std::vector<KernelObject> objects(requests.size());
   std::vector<Status> statuses(requests.size());
   std::atomic<size_t> next{0};
   std::atomic<bool> failed{false};
   auto work = [&]() noexcept {
-    for (size_t i = next++; i < requests.size() && !failed; i = next++)
+    for (size_t turn = next++; turn < requests.size() && !failed; turn = next++) {
+      const size_t i = order[turn];
       try {
         Expected<KernelObject> object = serve(requests[i], compiler, nullptr);
         if (object)
@@ -551,6 +560,7 @@ KernelCache::compileRequests(std::vector<Request> all, const KernelCompiler &com
       } catch (...) {
         failed = true, statuses[i] = statusOfException();
       }
+    }
   };
   {
     Team team;

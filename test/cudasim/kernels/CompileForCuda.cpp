@@ -98,10 +98,8 @@ Expected<DeviceKernel> readFusion(const EmittedKernel &emitted, const std::vecto
 /// resident as the schedule says.
 Status checkRegisters(const DeviceKernel &kernel, ir::FusionOp fusion, const ir::TargetDescription &device) {
   const codegen::CudaResources &used = kernel.resources;
-  if (used.spillStoreBytes || used.spillLoadBytes)
-    return Status::error("kernel '" + kernel.symbol + "' stores " + std::to_string(used.spillStoreBytes) +
-                         " and loads " + std::to_string(used.spillLoadBytes) +
-                         " bytes of spilled registers on " + device.fullName());
+  if (Status status = checkSpills(kernel, device.fullName()); !status)
+    return status;
   const ir::Schedule schedule = fusion.getSchedule()->toSchedule();
   const int64_t least = schedule.has(ir::ScheduleField::resident) ? schedule[ir::ScheduleField::resident] : 1;
   const int64_t blocks = ir::residentBlocks(device, kernel.threads, used.registers,

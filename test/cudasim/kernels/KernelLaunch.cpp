@@ -315,6 +315,15 @@ Status Run::twice(LaunchNotes &notes) {
 
 } // namespace
 
+Status checkSpills(const DeviceKernel &kernel, const std::string &target) {
+  const codegen::CudaResources &used = kernel.resources;
+  if (!used.spillStoreBytes && !used.spillLoadBytes)
+    return {};
+  return Status::error("kernel '" + kernel.symbol + "' stores " + std::to_string(used.spillStoreBytes) +
+                       " and loads " + std::to_string(used.spillLoadBytes) +
+                       " bytes of spilled registers on " + target);
+}
+
 Expected<DeviceKernel> readKernel(const std::string &symbol, const std::vector<char> &object) {
   auto compiled = codegen::CudaKernel::deserialize(object);
   if (!compiled)

@@ -46,6 +46,9 @@ struct DeviceKernel {
 /// A kernel as the cache of kernels has it. Its parameters are the caller's to fill in.
 Expected<DeviceKernel> readKernel(const std::string &symbol, const std::vector<char> &object);
 
+/// An error if the kernel keeps registers in local memory.
+Status checkSpills(const DeviceKernel &kernel, const std::string &target);
+
 struct Operand {
   std::byte *data = nullptr; ///< memory of the host that stands for the device's
   uint64_t bytes = 0;

@@ -90,6 +90,8 @@ Expected<DeviceKernel> compile(const Emitted &emitted, size_t pointers, size_t s
   Expected<DeviceKernel> kernel = readKernel(emitted.symbol, **object);
   if (!kernel)
     return kernel.status();
+  if (Status status = checkSpills(*kernel, compiler.target()); !status)
+    return status;
   kernel->text = emitted.text;
   kernel->dynamicShared = static_cast<uint32_t>(emitted.sharedBytes);
   for (size_t i = 0; i < pointers; ++i)

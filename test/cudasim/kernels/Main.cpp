@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CheckKernels.h"
+#include "CompileForCuda.h"
 #include "EngineDevice.h"
 #include "StaticSpeed.h"
 
@@ -44,13 +45,15 @@ interpreter and with the CPU.
   --spoil=FORM,N    negative control: change launch N of each call, a bit of what it wrote (bit), or the end of its
                     largest buffer (bound); every program with so many launches has to fail then
   --max-failures=N  stop after N failures (10)
+  --compile-only    compile the files, whatever their size; a kernel that spills registers, or has more than its schedule
+                    allows, is a failure
   --static-speed    print what the kernels of the files move, and what ptxas says of them, instead
   --verbose         print a line for each program
 )";
 
 struct Arguments {
   uint64_t count = 50, seed = 1, maxFailures = 10, mostElements = uint64_t(1) << 20;
-  bool verbose = false, staticSpeed = false;
+  bool verbose = false, staticSpeed = false, compileOnly = false;
   CheckOptions check;
   std::vector<std::string> files;
 };
@@ -89,6 +92,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.check.cuda.target = value.str();
     else if (name == "--spoil" && parseSpoil(value, arguments.check))
       continue;
+    else if (text == "--compile-only")
+      arguments.compileOnly = true;
     else if (text == "--static-speed")
       arguments.staticSpeed = true;
     else if (text == "--verbose")
@@ -108,6 +113,7 @@ public:
   int files();
   int random();
   int speed();
+  int compile();
 
 private:
   void check(ModuleOp module, uint64_t seed, const std::string &name);
@@ -206,6 +212,23 @@ int Run::files() {
   return finish();
 }
 
+int Run::compile() {
+  size_t kernels = 0;
+  for (const std::string &path : arguments.files) {
+    OwningOpRef<ModuleOp> module = read(path);
+    auto program = module ? compileForCuda(*module, arguments.check.cuda)
+                          : Expected<std::unique_ptr<CudaProgram>>(Status::error("it is no program"));
+    if (program)
+      kernels += (*program)->kernels.size();
+    else
+      llvm::outs() << path << ": " << program.status().message() << "\n";
+    ++(program ? passed : failed);
+  }
+  llvm::outs() << kernels << " kernels compiled for " << arguments.check.cuda.target << "\n"
+               << passed << " passed, " << failed << " failed\n";
+  return failed ? 1 : 0;
+}
+
 int Run::speed() {
   for (const std::string &path : arguments.files) {
     OwningOpRef<ModuleOp> module = read(path);
@@ -293,5 +316,7 @@ int main(int argc, char **argv) {
   Run run(context, arguments);
   if (arguments.staticSpeed)
     return run.speed();
+  if (arguments.compileOnly)
+    return run.compile();
   return arguments.files.empty() ? run.random() : run.files();
 }

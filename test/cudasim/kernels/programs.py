@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the kernels of our own C++ programs on the engine (docs/cudasim.md): every program that the tests of the interface,
-the examples and the benchmark's training steps compile is kept by WEFT_TRACE_DIR, and weft-cuda-kernels checks each once.
+the examples and the benchmark's training steps compile is kept by WEFT_TRACE_DIR, and weft-cuda-kernels checks each once. Then
+it compiles them for other devices, where no kernel may spill registers either.
 
 usage: programs.py --build DIR [--part ci|full]
 
@@ -23,6 +24,9 @@ TESTS = {"ci": "DimOps*:Math*:Reduce*:Shapes*:*Indexing*:Gradient*:Optimizer*:At
 OTHERS = [["lstm"], ["lazy_tensors"], ["linear_regression"], ["weft-bench", "--first-step", "mlp_step"],
           ["weft-bench", "--first-step", "lstm_step"], ["weft-bench", "--first-step", "gpt_step"],
           ["weft-bench", "--first-step", "adam_300"]]
+
+
+COMPILED_FOR = ["cuda:sm_80", "cuda:sm_100"]
 
 
 def trace(command, folder, environment):
@@ -50,6 +54,10 @@ def programs(binaries, part, folder):
     return list(found.values())
 
 
+def run(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
@@ -62,12 +70,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         paths = programs(binaries, arguments.part, folder)
         processors = os.cpu_count() or 1
-        commands = [[checker, "--threads=1", *paths[i::processors]] for i in range(processors) if paths[i::processors]]
-        runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                for command in commands]
+        parts = [paths[i::processors] for i in range(processors) if paths[i::processors]]
+        commands = [[checker, "--threads=1", *part] for part in parts]
+        for target in COMPILED_FOR:
+            commands += [[checker, "--threads=1", "--compile-only", f"--target={target}", *part] for part in parts]
+        with concurrent.futures.ThreadPoolExecutor(max_workers=processors) as pool:
+            outputs = list(pool.map(run, commands))
         passed = failed = 0
-        for each in runs:
-            output = each.communicate()[0]
+        for output in outputs:
             sys.stdout.write(output)
             counts = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.MULTILINE)
             passed += int(counts[-1][0]) if counts else 0
