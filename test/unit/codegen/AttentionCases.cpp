@@ -323,7 +323,9 @@ std::string differences(const CudaAttention &a, const AttentionSchedule &schedul
           written[name][size_t(at)] = true;
           const auto [value, error] = result[row][column];
           const double found = tensors.at(name).real(at);
-          const bool fits = std::isinf(value) ? found == value : std::abs(found - value) <= error;
+          const bool fits = std::isnan(value)   ? std::isnan(found)
+                            : std::isinf(value) ? found == value
+                                                : std::abs(found - value) <= error;
           if (!fits && ++count <= 3)
             wrong << name << " of matrix " << matrix << ", row " << row << ", column " << column << ": "
                   << found << " instead of " << value << " within " << error << "\n";
