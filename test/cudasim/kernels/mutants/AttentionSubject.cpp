@@ -10,31 +10,58 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace weft::cudasim {
 
 using codegen::AttentionOperand;
+using testing::placeOf;
+
+void AttentionSubject::prepare() {
+  const AttentionOperand *mask = attention.find("mask");
+  // The last key raises the maximum of each row that sees it.
+  if (mask && mask->dtype == DType::f32)
+    for (int64_t row = 0; row < mask->rows; ++row)
+      tensors.at("mask").put(placeOf(attention, *mask, 0, row, mask->columns - 1), 6.0f);
+  if (!attention.backward)
+    return;
+  // In one row the number that is subtracted is infinite, and 0 times that is NaN. The row sees all keys, and
+  // the sums of one feature are infinite there.
+  const int64_t matrix = attention.extents.batchCount() - 1;
+  const AttentionOperand &out = *attention.find("out"), &k = *attention.find("k");
+  const int64_t row = out.rows - 1;
+  for (int64_t key = 0; key < k.rows; ++key) {
+    tensors.at("k").putReal(placeOf(attention, k, matrix, key, 0), 0.5);
+    if (mask && mask->dtype == DType::i1)
+      tensors.at("mask").bytes[static_cast<size_t>(placeOf(attention, *mask, matrix, row, key))] =
+          std::byte(1);
+  }
+  testing::fillForward(attention, schedule, tensors);
+  tensors.at("out").putReal(placeOf(attention, out, matrix, row, 0), std::numeric_limits<double>::infinity());
+}
 
 Expected<std::unique_ptr<Subject>> AttentionSubject::make(DType dtype,
-                                                          const testing::AttentionCase &described) {
+                                                          const testing::AttentionCase &described,
+                                                          const std::optional<AttentionTiles> &tiles) {
   const ir::TargetDescription device = *ir::findDescription("cuda:sm_90");
   auto made = std::make_unique<AttentionSubject>(testing::makeAttention(dtype, described));
   const codegen::CudaAttention &attention = made->attention;
   auto schedule = codegen::chooseAttentionSchedule(attention, device);
   if (!schedule)
     return schedule.status();
+  if (tiles) {
+    schedule->warps = tiles->warps;
+    schedule->others = tiles->others;
+    schedule->stages = tiles->stages;
+    schedule->resident = 1;
+  }
   auto text = codegen::printAttention(attention, *schedule, device);
   if (!text)
     return text.status();
   made->schedule = *schedule;
   std::mt19937 random(1);
   made->tensors = testing::randomTensors(attention, random);
-  // The last key raises the maximum of each row that sees it.
-  if (const AttentionOperand *mask = attention.find("mask"); mask && mask->dtype == DType::f32)
-    for (int64_t row = 0; row < mask->rows; ++row)
-      made->tensors.at("mask").put(testing::placeOf(attention, *mask, 0, row, mask->columns - 1), 6.0f);
-  if (attention.backward)
-    testing::fillForward(attention, *schedule, made->tensors);
+  made->prepare();
   made->kernel.symbol = symbol;
   made->kernel.text = *text;
   for (size_t i = 0; i < attention.operands.size(); ++i)

@@ -13,9 +13,16 @@
 
 namespace weft::cudasim {
 
+/// Numbers of a schedule that make a small case have all that a large one has.
+struct AttentionTiles {
+  int64_t warps = 0, others = 0, stages = 0;
+};
+
 class AttentionSubject final : public Subject {
 public:
-  static Expected<std::unique_ptr<Subject>> make(DType dtype, const testing::AttentionCase &described);
+  /// Its schedule is the one that is chosen for sm_90, or that with the given numbers.
+  static Expected<std::unique_ptr<Subject>> make(DType dtype, const testing::AttentionCase &described,
+                                                 const std::optional<AttentionTiles> &tiles = {});
 
   std::vector<std::pair<std::string, std::string>> kernels() const override {
     return {{symbol, kernel.text}};
@@ -26,6 +33,9 @@ public:
   explicit AttentionSubject(codegen::CudaAttention attention) : attention(std::move(attention)) {}
 
 private:
+  /// Chooses some elements of the operands, which are random, and gives a derivative the forward results.
+  void prepare();
+
   static constexpr const char *symbol = "attention";
 
   codegen::CudaAttention attention;

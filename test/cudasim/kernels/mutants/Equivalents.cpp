@@ -7,7 +7,6 @@
 #include "Equivalents.h"
 
 #include <regex>
-#include <vector>
 
 namespace weft::cudasim {
 
@@ -60,6 +59,13 @@ static const std::vector<Equivalent> list = {
      "no block begins behind its end"},
     {"contiguous loop", "for (int i# = i# + (i# * 4); i# < i#; i# += 512) {",
      "for (int i# = i# + (i# * 4); i# + 1 < i#; i# += 512) {", 1,
+     "index and end are multiples of the vector"},
+    {"contiguous loop by 32 bytes", "const int i# = max((i# - i#), 0);",
+     "const int i# = max((i# - i#), 0 + 1);", 1, "no block begins behind its end"},
+    {"contiguous loop by 32 bytes", "const int i# = max((i# - i#), 0);",
+     "const int i# = max((i# - i#), 0 - 1);", 1, "no block begins behind its end"},
+    {"contiguous loop by 32 bytes", "for (int i# = i# + (i# * 8); i# < i#; i# += 1024) {",
+     "for (int i# = i# + (i# * 8); i# + 1 < i#; i# += 1024) {", 1,
      "index and end are multiples of the vector"},
     {"row of a warp", "const int i# = min(i#, 212);", "const int i# = min(i#, 212 + 1);", 1,
      "threads behind the last vector of a row do not use what they read, and it is within the row"},
@@ -192,117 +198,22 @@ static const std::vector<Equivalent> list = {
      "the row behind the last one of a task has none of its elements"},
     {"fallback", "for (int i# = i#; i# < i#; i# += 4) {", "for (int i# = i#; i# + 1 < i#; i# += 4) {", 1,
      "index and end are multiples of the vector"},
-    {"product", "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);",
-     "const int count = valid < 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);", 1,
-     "no elements are no bytes"},
-    {"product", "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);",
-     "const int count = valid <= 0 ? 0 : valid > N ? bytes : (int)valid * (int)sizeof(float);", 1,
-     "all elements are all bytes"},
-    {"product", "for (index step = 0; step < steps; ++step) {",
-     "for (index step = 0; step <= steps; ++step) {", 1, "no steps of k are left for a turn more"},
-    {"product", "for (int p = 0; p < (int)steps; ++p) {", "for (int p = 0; p <= (int)steps; ++p) {", 1,
-     "a product of zeros more changes only -0, and a bias is added to that"},
-    {"product", "for (int p = 0; p < blockK; p += depth) {", "for (int p = 0; p + 1 < blockK; p += depth) {",
-     1, "index and end are multiples of the vector"},
-    {"product", "if (ahead < steps) {", "if (ahead <= steps) {", 1,
-     "tiles behind the last step are zeros, and nobody reads them"},
-    {"product", "if (ahead < steps) {", "if (true) {", 1,
-     "tiles behind the last step are zeros, and nobody reads them"},
-    {"product", "if (j % groupB == 0)", "if (true)", 1,
-     "what is read too early is read again in its own turn"},
-    {"product", "if (steps >= blockK) {", "if (steps + 1 >= blockK) {", 1,
-     "products of zeros more change only -0, and a bias is added to that"},
-    {"product", "if (steps >= blockK) {", "if (steps > blockK) {", 1,
-     "a whole tile step by step: the same chain"},
-    {"product", "if (steps >= blockK) {", "if (true) {", 1,
-     "products of zeros more change only -0, and a bias is added to that"},
-    {"odd product",
-     "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);",
-     "const int count = valid < 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);", 1,
-     "no elements are no bytes"},
-    {"odd product",
-     "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);",
-     "const int count = valid <= 0 ? 0 : valid + 1 >= N ? bytes : (int)valid * (int)sizeof(float);", 1,
-     "a vector has one element"},
-    {"odd product",
-     "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);",
-     "const int count = valid <= 0 ? 0 : valid > N ? bytes : (int)valid * (int)sizeof(float);", 1,
-     "all elements are all bytes"},
-    {"odd product", "for (index step = 0; step < steps; ++step) {",
-     "for (index step = 0; step <= steps; ++step) {", 1, "no steps of k are left for a turn more"},
-    {"odd product", "for (int p = 0; p < blockK; p += depth) {",
-     "for (int p = 0; p + 1 < blockK; p += depth) {", 1, "index and end are multiples of the vector"},
-    {"odd product", "if (ahead < steps) {", "if (ahead <= steps) {", 1,
-     "tiles behind the last step are zeros, and nobody reads them"},
-    {"odd product", "if (ahead < steps) {", "if (true) {", 1,
-     "tiles behind the last step are zeros, and nobody reads them"},
-    {"odd product", "if (steps >= blockK) {", "if (steps > blockK) {", 1,
-     "a whole tile step by step: the same chain"},
-    {"mma product",
-     "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(unsigned short);",
-     "const int count = valid < 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(unsigned short);", 1,
-     "no elements are no bytes"},
-    {"mma product",
-     "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(unsigned short);",
-     "const int count = valid <= 0 ? 0 : valid > N ? bytes : (int)valid * (int)sizeof(unsigned short);", 1,
-     "all elements are all bytes"},
-    {"mma product", "if (ahead < steps) {", "if (ahead <= steps) {", 1,
-     "tiles behind the last step are zeros, and nobody reads them"},
-    {"mma product", "if (ahead < steps) {", "if (true) {", 1,
-     "tiles behind the last step are zeros, and nobody reads them"},
-    {"attention", "__syncwarp();", "", 1,
-     "the barrier of the turn is between; the derivative has two products a turn"},
-    {"attention", "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);",
-     "const int count = valid < 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);", 1,
-     "no elements are no bytes"},
-    {"attention", "const int count = valid <= 0 ? 0 : valid >= N ? bytes : (int)valid * (int)sizeof(float);",
-     "const int count = valid <= 0 ? 0 : valid > N ? bytes : (int)valid * (int)sizeof(float);", 1,
-     "all elements are all bytes"},
-    {"attention", "for (int p = 0; p < others; p += 4) {", "for (int p = 0; p + 1 < others; p += 4) {", 1,
-     "index and end are multiples of the vector"},
-    {"attention", "for (int p = 0; p < width; p += depth) {", "for (int p = 0; p + 1 < width; p += depth) {",
-     1, "index and end are multiples of the vector"},
-    {"attention", "highest = s > highest ? s : highest;", "highest = s - 1 > highest ? s : highest;", 1,
-     "any number near the largest keeps exponentials in range"},
-    {"attention", "highest = s > highest ? s : highest;", "highest = s >= highest ? s : highest;", 1,
-     "equal numbers"},
-    {"attention", "x = y > x ? y : x;", "x = y >= x ? y : x;", 1, "equal numbers"},
-    {"attention", "if (at + others < end)", "if (at + others <= end)", 1,
-     "a tile behind the last is zeros, and nobody reads it"},
-    {"attention", "if (at + others < end)", "if (true)", 1,
-     "a tile behind the last is zeros, and nobody reads it"},
-    {"attention", "if (at >= begin) {", "if (at + 1 >= begin) {", 1,
-     "the turn before the first begins a whole tile before"},
-    {"attention",
-     "const float *const at = valid > 0 ? from + (first + row) * row_stride + column * column_stride : from;",
-     "const float *const at = valid >= 0 ? from + (first + row) * row_stride + column * column_stride : "
-     "from;",
-     1, "nothing is read from an address that is aligned"},
-    {"mma attention", "if (at + others < end)", "if (at + others <= end)", 2,
-     "a tile behind the last is zeros, and nobody reads it"},
-    {"mma attention", "if (at + others < end)", "if (true)", 2,
-     "a tile behind the last is zeros, and nobody reads it"},
-    {"mma attention", "if (at >= begin) {", "if (at + 1 >= begin) {", 2,
-     "the turn before the first begins a whole tile before"},
-    {"mma attention", "for (int at = begin - others; at < end; at += others) {",
-     "for (int at = begin - others; at <= end; at += others) {", 2, "the end is no multiple of a tile"},
-    {"mma attention", "d = key < keys ? p * (d - inner[place]) : 0;",
-     "d = key <= keys ? p * (d - inner[place]) : 0;", 1,
-     "the probability of a key that is not there is 0, and so is its product with a number"},
-    {"mma attention", "float *const inner = shifts + (own > stages * others ? own : stages * others);",
-     "float *const inner = shifts + 1 + (own > stages * others ? own : stages * others);", 1,
-     "blocks that own rows use fewer places than those that own keys"},
-    {"mma attention", "if (valid >= N)", "if (false)", 1, "a vector has one element"},
-    {"mma attention", "if (valid >= N)", "if (valid > N)", 1, "a vector has one element"},
-    {"mma attention", "read.at[l] = l < valid ? from[l] : (unsigned short)0;",
-     "read.at[l] = l + 1 < valid ? from[l] : (unsigned short)0;", 1, "a vector has one element"},
 };
 
-std::span<const Equivalent> equivalents() { return list; }
+std::span<const Equivalent> equivalents() {
+  static const std::vector<Equivalent> all = [] {
+    std::vector<Equivalent> both = list;
+    for (const TextEquivalent &each : textEquivalents())
+      for (const auto &[subject, count] : each.counts)
+        both.push_back({subject, each.before, each.after, count, each.reason});
+    return both;
+  }();
+  return all;
+}
 
-std::string withoutNumbers(const std::string &line) {
-  static const std::regex name(R"(\b([abistv])\d+)");
-  return std::regex_replace(line, name, "$1#");
+std::string keyOf(const std::string &line) {
+  static const std::regex name(R"(\b([abistv])\d+)"), type(R"(\b(float|unsigned short|signed char)\b)");
+  return std::regex_replace(std::regex_replace(line, name, "$1#"), type, "T");
 }
 
 } // namespace weft::cudasim

@@ -56,7 +56,7 @@ std::vector<Rule> makeRules() {
   compare("<=", {"$1 < ", "$1 - 1 <= "});
   compare(">", {"$1 >= ", "$1 - 1 > "});
   compare(">=", {"$1 > ", "$1 + 1 >= "});
-  add(bound, R"((\bm(?:in|ax)\(.*, (?:\(long long\))?)(-?\d+)((?:u|ull|ll)?\)))",
+  add(bound, R"((\bm(?:in|ax)\(.*, (?:\((?:long long|index)\))?)(-?\d+)((?:u|ull|ll)?\)))",
       {"$1$2 + 1$3", "$1$2 - 1$3"});
 
   add(offset, R"((\b(?:s\d+|tiles_?[ABkvab]|tileOf[AB]|tile|scores|own_[qab]|shifts|inner)) \+ )",

@@ -47,6 +47,7 @@ TEST(KernelMutants, OfBounds) {
             (Lines{"bound: const bool v1 = i3 <= 217;", "bound: const bool v1 = i3 + 1 < 217;"}));
   EXPECT_EQ(mutantsOfLine("const int i3 = min(i2, 212);"),
             (Lines{"bound: const int i3 = min(i2, 212 + 1);", "bound: const int i3 = min(i2, 212 - 1);"}));
+  EXPECT_EQ(mutantsOfLine("const index height = min(tilesM, (index)8);").size(), 2u);
   EXPECT_EQ(mutantsOfLine("for (int i6 = i1; i6 < i2; i6 += 8) {").size(), 2u);
   // A loop over registers may only end early, and values are no indices.
   EXPECT_EQ(mutantsOfLine("for (int l = 0; l < 4; ++l)", "#pragma unroll\n"),
@@ -80,8 +81,7 @@ TEST(KernelMutants, FunctionsAreChangedOnDemand) {
 }
 
 TEST(KernelMutants, EquivalentOnesHaveReasons) {
-  EXPECT_EQ(withoutNumbers("const float v12 = i3 < 217 ? s0[i1] : v2[l];"),
-            "const float v# = i# < 217 ? s#[i#] : v#[l];");
+  EXPECT_EQ(keyOf("const float v12 = i3 < 217 ? s0[i1] : v2[l];"), "const T v# = i# < 217 ? s#[i#] : v#[l];");
   std::set<std::pair<std::string, std::string>> known;
   for (const Equivalent &each : equivalents()) {
     EXPECT_TRUE(known.emplace(std::string(each.subject) + each.before, each.after).second) << each.before;

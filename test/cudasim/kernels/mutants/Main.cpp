@@ -88,11 +88,9 @@ struct Counts {
   std::map<std::string, uint64_t> found;
 };
 
-/// A line and what became of it, without the numbers of names.
+/// A line and what became of it.
 using Change = std::pair<std::string, std::string>;
-Change changeOf(const KernelMutant &mutant) {
-  return {withoutNumbers(mutant.before), withoutNumbers(mutant.after)};
-}
+Change changeOf(const KernelMutant &mutant) { return {keyOf(mutant.before), keyOf(mutant.after)}; }
 
 /// A mutant that no test told from the kernel.
 struct Unfound {
@@ -113,7 +111,7 @@ private:
   /// Separates what is known to be equivalent.
   void judge(const SubjectCase &each);
   void print(const SubjectCase &each, double seconds);
-  Expected<std::string> compile(const std::string &text) const;
+  Expected<std::string> compile(const SubjectCase &each, const std::string &text) const;
 
   const Arguments &arguments;
   const codegen::Nvrtc &nvrtc;
@@ -126,9 +124,10 @@ private:
 };
 
 /// PTX alone: ptxas has no part in what the engine runs.
-Expected<std::string> Run::compile(const std::string &text) const {
+Expected<std::string> Run::compile(const SubjectCase &each, const std::string &text) const {
+  const std::string architecture = "compute_" + std::string(each.target).substr(3);
   auto binary =
-      nvrtc.compile(text, "mutant", {"--gpu-architecture=compute_90", "--std=c++17", "-fmad=false"});
+      nvrtc.compile(text, "mutant", {"--gpu-architecture=" + architecture, "--std=c++17", "-fmad=false"});
   if (!binary)
     return binary.status();
   return std::move(binary->ptx);
@@ -143,7 +142,7 @@ Expected<std::shared_ptr<Module>> read(const std::string &ptx) {
 
 Status Run::kernel(const SubjectCase &each, Subject &subject, const std::string &symbol,
                    const std::string &text) {
-  auto original = compile(text);
+  auto original = compile(each, text);
   if (!original)
     return original.status();
   auto module = read(*original);
@@ -157,7 +156,7 @@ Status Run::kernel(const SubjectCase &each, Subject &subject, const std::string 
       continue;
     Counts &count = counts[mutant.kind];
     ++count.mutants;
-    auto ptx = compile(mutant.text);
+    auto ptx = compile(each, mutant.text);
     if (!ptx)
       return ptx.status().context(mutant.after + ": ");
     std::string how = "the same PTX";
@@ -241,7 +240,7 @@ Status Run::subject(const SubjectCase &each) {
   // The first runs measure how many steps the kernels take.
   const auto kernels = (*made)->kernels();
   for (const auto &[symbol, text] : kernels) {
-    auto ptx = compile(text);
+    auto ptx = compile(each, text);
     if (!ptx)
       return ptx.status();
     auto module = read(*ptx);

@@ -32,21 +32,32 @@ int64_t place(const std::array<Extent, 3> &strides, int64_t batch, int64_t row, 
   return batch * strides[0].value + row * strides[1].value + column * strides[2].value;
 }
 
+/// Integers wrap.
 std::vector<std::byte> bytesOf(DType dtype, const std::vector<float> &values) {
-  std::vector<std::byte> bytes(values.size() * itemsize(dtype));
+  const size_t size = itemsize(dtype);
+  std::vector<std::byte> bytes(values.size() * size);
   for (size_t i = 0; i < values.size(); ++i) {
     const auto half = static_cast<_Float16>(values[i]);
-    std::memcpy(bytes.data() + i * itemsize(dtype),
-                dtype == DType::f32 ? static_cast<const void *>(&values[i]) : &half, itemsize(dtype));
+    const auto integer = static_cast<int64_t>(values[i]);
+    const void *const from = dtype == DType::f32   ? static_cast<const void *>(&values[i])
+                             : dtype == DType::f16 ? static_cast<const void *>(&half)
+                                                   : &integer;
+    std::memcpy(bytes.data() + i * size, from, size);
   }
   return bytes;
 }
 
+float withRelu(DType dtype, float sum) {
+  return (dtype == DType::i8 ? static_cast<float>(static_cast<int8_t>(static_cast<int>(sum))) : sum) < 0
+             ? 0
+             : sum;
+}
+
 } // namespace
 
-void ProductSubject::fill() {
-  const CudaContraction &c = contraction;
+ProductSubject::Call ProductSubject::makeCall(const CudaContraction &c) {
   const int64_t batch = c.batch.value, m = c.m.value, n = c.n.value, k = c.k.value;
+  Call call;
   std::mt19937 random(1);
   auto whole = [&](size_t count) {
     std::vector<float> values(count);
@@ -61,7 +72,7 @@ void ProductSubject::fill() {
     b[static_cast<size_t>(place(c.bStrides, 0, p, 1))] = 0x1p-100f;
   }
   const auto bias = whole(static_cast<size_t>(n)), residual = whole(reach({batch, m, n}, c.cStrides));
-  expected.assign(residual.size() * itemsize(c.dtype), std::byte(0xFF));
+  call.expected.assign(residual.size() * itemsize(c.dtype), std::byte(0xFF));
   for (int64_t i = 0; i < batch; ++i)
     for (int64_t row = 0; row < m; ++row)
       for (int64_t column = 0; column < n; ++column) {
@@ -74,59 +85,73 @@ void ProductSubject::fill() {
           sum += bias[static_cast<size_t>(column)];
         if (c.residual)
           sum += residual[at];
-        const auto bytes = bytesOf(c.dtype, {c.relu ? std::max(sum, 0.0f) : sum});
+        const auto bytes = bytesOf(c.dtype, {c.relu ? withRelu(c.dtype, sum) : sum});
         std::copy(bytes.begin(), bytes.end(),
-                  expected.begin() + static_cast<ptrdiff_t>(at * itemsize(c.dtype)));
+                  call.expected.begin() + static_cast<ptrdiff_t>(at * itemsize(c.dtype)));
       }
-  operands = {bytesOf(c.dtype, a), bytesOf(c.dtype, b)};
+  call.operands = {bytesOf(c.dtype, a), bytesOf(c.dtype, b)};
   if (c.bias)
-    operands.push_back(bytesOf(c.dtype, bias));
+    call.operands.push_back(bytesOf(c.dtype, bias));
   if (c.residual)
-    operands.push_back(bytesOf(c.dtype, residual));
-  operands.push_back(expected);
+    call.operands.push_back(bytesOf(c.dtype, residual));
+  call.operands.push_back(call.expected);
   for (const Extent *extent : c.sizes())
     if (extent->isParameter)
-      sizes.push_back(extent->value);
+      call.sizes.push_back(extent->value);
+  return call;
 }
 
-Expected<std::unique_ptr<Subject>> ProductSubject::make(const CudaContraction &contraction) {
+Expected<std::unique_ptr<Subject>> ProductSubject::make(const std::vector<CudaContraction> &contractions,
+                                                        const ChangeSchedule &change) {
   const ir::TargetDescription device = *ir::findDescription("cuda:sm_90");
-  auto schedule = codegen::chooseContractionSchedule(contraction, device);
+  const CudaContraction &first = contractions.front();
+  auto schedule = codegen::chooseContractionSchedule(first, device);
   if (!schedule)
     return schedule.status();
-  auto text = codegen::printContraction(contraction, *schedule, device);
-  auto blocks = codegen::contractionBlocks(*schedule, contraction.batch.value, contraction.m.value,
-                                           contraction.n.value);
-  if (!text || !blocks)
-    return text ? blocks.status() : text.status();
+  if (change)
+    change(*schedule);
+  auto text = codegen::printContraction(first, *schedule, device);
+  if (!text)
+    return text.status();
   auto made = std::make_unique<ProductSubject>();
-  made->contraction = contraction;
-  made->blocks = *blocks;
-  made->fill();
+  for (const CudaContraction &each : contractions) {
+    auto blocks = codegen::contractionBlocks(*schedule, each.batch.value, each.m.value, each.n.value);
+    if (!blocks)
+      return blocks.status();
+    made->calls.push_back(makeCall(each));
+    made->calls.back().blocks = *blocks;
+  }
   made->kernel.symbol = symbol;
   made->kernel.text = *text;
-  for (size_t i = 0; i < made->operands.size(); ++i)
+  for (size_t i = 0; i < made->calls.front().operands.size(); ++i)
     made->kernel.slots.push_back(static_cast<int64_t>(i));
-  made->kernel.sizeCount = static_cast<uint32_t>(made->sizes.size());
+  made->kernel.sizeCount = static_cast<uint32_t>(made->calls.front().sizes.size());
   made->kernel.threads = static_cast<uint32_t>(schedule->threads());
-  made->kernel.dynamicShared = static_cast<uint32_t>(schedule->sharedBytes(contraction.dtype));
+  made->kernel.dynamicShared = static_cast<uint32_t>(schedule->sharedBytes(first.dtype));
   return std::unique_ptr<Subject>(std::move(made));
 }
 
 Status ProductSubject::run(const std::string &, std::shared_ptr<Module> module) {
   kernel.module = std::move(module);
+  for (const Call &call : calls)
+    if (Status status = runCall(call); !status)
+      return status;
+  return {};
+}
+
+Status ProductSubject::runCall(const Call &described) {
   // Memory of the host whose addresses are as aligned as those of a device.
   std::vector<std::vector<std::byte>> memory;
   KernelCall call;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    std::vector<std::byte> &each = memory.emplace_back(operands[i].size() + Memory::granule);
+  for (const std::vector<std::byte> &bytes : described.operands) {
+    std::vector<std::byte> &each = memory.emplace_back(bytes.size() + Memory::granule);
     std::byte *data =
         each.data() + (Memory::granule - reinterpret_cast<uintptr_t>(each.data())) % Memory::granule;
-    std::memcpy(data, operands[i].data(), operands[i].size());
-    call.operands.push_back({data, operands[i].size(), i + 1 == operands.size()});
+    std::memcpy(data, bytes.data(), bytes.size());
+    call.operands.push_back({data, bytes.size(), &bytes == &described.operands.back()});
   }
-  call.sizes = sizes;
-  call.tasks = blocks;
+  call.sizes = described.sizes;
+  call.tasks = described.blocks;
   RunStyle style;
   style.race = true;
   style.seed = 3;
@@ -136,6 +161,7 @@ Status ProductSubject::run(const std::string &, std::shared_ptr<Module> module) 
   mostSteps = std::max(mostSteps, notes.steps);
   if (!status)
     return status;
+  const std::vector<std::byte> &expected = described.expected;
   const auto differs =
       std::mismatch(expected.begin(), expected.end(), call.operands.back().data).first - expected.begin();
   return static_cast<size_t>(differs) == expected.size()

@@ -23,18 +23,19 @@ namespace weft::cudasim {
 
 static constexpr const char *aliases = "#cpu = #weft.device<cpu>\n#n = #weft.device<cpu, [n]>\n";
 
-Expected<std::unique_ptr<Subject>> ProgramSubject::make(MLIRContext &context, const char *text,
+Expected<std::unique_ptr<Subject>> ProgramSubject::make(MLIRContext &context, const SubjectCase &each,
                                                         bool fallbacks) {
   auto made = std::make_unique<ProgramSubject>();
   for (uint64_t seed : {3, 4, 5, 6}) {
     const bool special = seed % 2 == 0;
-    auto module = ir::parseModule(context, std::string(aliases) + text, "mutants");
+    auto module = ir::parseModule(context, std::string(aliases) + each.program, "mutants");
     if (!module)
       return module.status();
     nameArguments(**module, special);
     if (!made->program) {
       OwningOpRef<ModuleOp> copy((*module)->clone());
-      auto program = compileForCuda(*copy, {.texts = true, .fallbacks = fallbacks});
+      auto program = compileForCuda(
+          *copy, {.target = std::string("cuda:") + each.target, .texts = true, .fallbacks = fallbacks});
       if (!program)
         return program.status();
       made->program = std::move(*program);

@@ -18,7 +18,7 @@ class ProgramSubject final : public Subject {
 public:
   /// A program with symbols is called with several sizes. With `fallbacks`, its kernels are those of one
   /// thread a task.
-  static Expected<std::unique_ptr<Subject>> make(mlir::MLIRContext &context, const char *text,
+  static Expected<std::unique_ptr<Subject>> make(mlir::MLIRContext &context, const SubjectCase &each,
                                                  bool fallbacks);
 
   std::vector<std::pair<std::string, std::string>> kernels() const override;

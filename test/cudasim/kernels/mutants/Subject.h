@@ -39,6 +39,7 @@ struct SubjectCase {
   const char *program = nullptr; ///< MLIR; null for a product or attention
   /// Whether functions that the kernel calls are changed, too. Those of programs are the same in all kernels.
   bool functions = false;
+  const char *target = "sm_90";
 };
 
 /// One of each skeleton.

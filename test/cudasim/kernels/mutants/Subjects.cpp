@@ -21,10 +21,10 @@ using codegen::CudaContraction;
 using codegen::Extent;
 
 Expected<std::unique_ptr<Subject>> makeProgram(MLIRContext &context, const SubjectCase &each) {
-  return ProgramSubject::make(context, each.program, /*fallbacks=*/false);
+  return ProgramSubject::make(context, each, /*fallbacks=*/false);
 }
 Expected<std::unique_ptr<Subject>> makeFallback(MLIRContext &context, const SubjectCase &each) {
-  return ProgramSubject::make(context, each.program, /*fallbacks=*/true);
+  return ProgramSubject::make(context, each, /*fallbacks=*/true);
 }
 
 CudaContraction dense(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, bool turned) {
@@ -53,17 +53,42 @@ Expected<std::unique_ptr<Subject>> makeProduct(MLIRContext &, const SubjectCase 
   CudaContraction c = dense(DType::f32, 2, 70, 99, 161, false);
   addRoom(c, 164, 100);
   c.bias = c.residual = c.relu = true;
-  return ProductSubject::make(c);
+  return ProductSubject::make({c});
 }
 /// By cp.async, one element at a time; the result in vectors.
 Expected<std::unique_ptr<Subject>> makeOddProduct(MLIRContext &, const SubjectCase &) {
-  return ProductSubject::make(dense(DType::f32, 1, 67, 38, 63, true));
+  return ProductSubject::make({dense(DType::f32, 1, 67, 38, 63, true)});
 }
 Expected<std::unique_ptr<Subject>> makeMatrixProduct(MLIRContext &, const SubjectCase &) {
   CudaContraction c = dense(DType::f16, 2, 100, 71, 97, false);
   addRoom(c, 104, 72);
   c.bias = c.relu = true;
-  return ProductSubject::make(c);
+  return ProductSubject::make({c});
+}
+
+/// Through registers, one element at a time, before the products of a step; sizes are parameters. One of the
+/// calls has more than eight tiles below each other.
+Expected<std::unique_ptr<Subject>> makeDynamicProduct(MLIRContext &, const SubjectCase &) {
+  using Sizes = std::array<int64_t, 3>; // m, n, k
+  std::vector<CudaContraction> calls;
+  for (const auto &[m, n, k] :
+       {Sizes{37, 19, 69}, Sizes{145, 70, 5}, Sizes{1, 1, 1}, Sizes{16, 64, 32}, Sizes{3, 5, 0}}) {
+    CudaContraction c = dense(DType::f16, 2, m, n, k, false);
+    for (Extent *extent : {&c.m, &c.n, &c.k, &c.aStrides[0], &c.aStrides[1], &c.bStrides[0], &c.bStrides[1],
+                           &c.cStrides[0], &c.cStrides[1]})
+      extent->isParameter = true;
+    c.bias = c.residual = true;
+    calls.push_back(c);
+  }
+  return ProductSubject::make(calls);
+}
+/// Of a, tiles come through registers before the products of a step; of b, which is turned, between the
+/// products of two steps.
+Expected<std::unique_ptr<Subject>> makeByteProduct(MLIRContext &, const SubjectCase &) {
+  CudaContraction c = dense(DType::i8, 1, 37, 70, 161, false);
+  addRoom(c, 161, 72);
+  c.bias = c.relu = true;
+  return ProductSubject::make({c}, [](codegen::ContractionSchedule &schedule) { schedule.b.early = false; });
 }
 
 /// Two tiles of rows and of keys, of which the last ones are not full; the mask is one of numbers.
@@ -81,21 +106,51 @@ Expected<std::unique_ptr<Subject>> makeAttention(MLIRContext &, const SubjectCas
   c.maskRepeats = true;
   return AttentionSubject::make(DType::f32, c);
 }
-/// The derivative on matrix units, with rows of an odd length.
+/// On matrix units, one tile at a time, with scores that are rounded to halves; so is the mask.
 Expected<std::unique_ptr<Subject>> makeMatrixAttention(MLIRContext &, const SubjectCase &) {
   testing::AttentionCase c;
   c.batch = {2};
-  c.rows = 65;
-  c.keys = 65;
-  c.features = 20;
+  c.rows = 37;
+  c.keys = 33;
+  c.features = 17;
+  c.values = 31;
+  c.layout = testing::Layout::padded;
+  c.denseResults = true;
+  c.roundsScores = true;
+  c.mask = DType::f16;
+  return AttentionSubject::make(DType::f16, c, AttentionTiles{2, 16, 1});
+}
+/// The derivative on plain units, one tile at a time. The columns of k lie behind each other.
+Expected<std::unique_ptr<Subject>> makeDerivative(MLIRContext &, const SubjectCase &) {
+  testing::AttentionCase c;
+  c.batch = {2};
+  c.rows = 25;
+  c.keys = 17;
+  c.features = 13;
+  c.values = 11;
+  c.backward = true;
+  c.layout = testing::Layout::padded;
+  c.turns = 3;
+  c.denseResults = true;
+  c.causal = true;
+  c.mask = DType::f32;
+  return AttentionSubject::make(DType::f32, c, AttentionTiles{4, 8, 1});
+}
+/// The derivative on matrix units. Operands lie in different ways, and their elements come one by one.
+Expected<std::unique_ptr<Subject>> makeMatrixDerivative(MLIRContext &, const SubjectCase &) {
+  testing::AttentionCase c;
+  c.batch = {2};
+  c.rows = 49;
+  c.keys = 33;
+  c.features = 13;
   c.values = 11;
   c.backward = true;
   c.mask = DType::i1;
   c.layout = testing::Layout::spread;
+  c.turns = 4;
   c.denseResults = true;
-  return AttentionSubject::make(DType::f16, c);
+  return AttentionSubject::make(DType::f16, c, AttentionTiles{2, 16, 2});
 }
-
 constexpr const char *plane = R"(
 weft.func @main(%x: tensor<3x100x13xf32, #cpu>, %y: tensor<3x13x100xf32, #cpu>, %a: tensor<70x131xf32, #cpu>,
                 %b: tensor<131xf32, #cpu>) -> (tensor<3x13x100xf32, #cpu>, tensor<70x131xf32, #cpu>) {
@@ -239,6 +294,7 @@ const SubjectCase cases[] = {
     {"transposition", makeProgram, transposition},
     {"dynamic transposition", makeProgram, dynamicTransposition},
     {"contiguous loop", makeProgram, loop},
+    {"contiguous loop by 32 bytes", makeProgram, loop, /*functions=*/false, "sm_100"},
     {"row of a warp", makeProgram, warpRow, /*functions=*/true},
     {"row of a block", makeProgram, blockRow},
     {"row in shared memory", makeProgram, heldRow},
@@ -251,8 +307,12 @@ const SubjectCase cases[] = {
     {"product", makeProduct, nullptr, /*functions=*/true},
     {"odd product", makeOddProduct, nullptr, /*functions=*/true},
     {"mma product", makeMatrixProduct, nullptr, /*functions=*/true},
+    {"dynamic product", makeDynamicProduct, nullptr, /*functions=*/true},
+    {"product of bytes", makeByteProduct, nullptr, /*functions=*/true},
     {"attention", makeAttention, nullptr, /*functions=*/true},
     {"mma attention", makeMatrixAttention, nullptr, /*functions=*/true},
+    {"derivative of attention", makeDerivative, nullptr, /*functions=*/true},
+    {"mma derivative", makeMatrixDerivative, nullptr, /*functions=*/true},
 };
 
 } // namespace
