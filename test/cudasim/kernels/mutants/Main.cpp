@@ -29,7 +29,7 @@ constexpr const char *usage = R"(usage: weft-cuda-mutants [options]
 
 Makes one mistake at a time in a kernel of each skeleton (test/cudasim/kernels/mutants/KernelMutants.h) and runs it on the
 engine of docs/cudasim.md, as the tests of kernels do. Each mutant has to be found, unless NVRTC makes the same PTX of it
-or Equivalents.cpp says why no input shows it.
+or the lists of Equivalents.h say why no input shows it.
 
   --only=NAME    the mutants of one skeleton
   --every=N      one of N mutants (1)

@@ -16,8 +16,8 @@ namespace weft::cudasim {
 
 class ProgramSubject final : public Subject {
 public:
-  /// A program with symbols is called with several sizes. With `fallbacks`, its kernels are those of one
-  /// thread a task.
+  /// A program with a symbol is called with several sizes, and has to give the bits that kernels give which
+  /// are made for these. With `fallbacks`, its kernels are those of one thread a task.
   static Expected<std::unique_ptr<Subject>> make(mlir::MLIRContext &context, const SubjectCase &each,
                                                  bool fallbacks);
 
@@ -30,11 +30,15 @@ private:
   struct Call {
     mlir::OwningOpRef<mlir::ModuleOp> module; ///< with numbers as sizes
     uint64_t seed = 0;
-    llvm::SmallVector<ir::Literal> expected; ///< of the CPU
+    llvm::SmallVector<ir::Literal> expected; ///< of the CPU, or of kernels for these numbers
+    std::vector<bool> isExact;               ///< by result: whether it has to have these bits
   };
   Status add(mlir::ModuleOp module, uint64_t seed);
+  /// Expects of the last call what the kernels give that are made for its sizes.
+  Status expectBitsOf(mlir::ModuleOp twin, const SubjectCase &each);
   Status check(const Call &call);
-  Expected<llvm::SmallVector<ir::Literal>> runOnEngine(const Call &call, llvm::ArrayRef<ir::Literal> inputs);
+  Expected<llvm::SmallVector<ir::Literal>> runOnEngine(CudaProgram &made, const Call &call,
+                                                       llvm::ArrayRef<ir::Literal> inputs);
 
   std::unique_ptr<CudaProgram> program;
   std::vector<Call> calls;

@@ -40,6 +40,8 @@ struct SubjectCase {
   /// Whether functions that the kernel calls are changed, too. Those of programs are the same in all kernels.
   bool functions = false;
   const char *target = "sm_90";
+  /// Of the symbol n: a program that has it is called with each of them.
+  std::vector<int64_t> sizes = {0, 1, 7, 33, 63};
 };
 
 /// One of each skeleton.

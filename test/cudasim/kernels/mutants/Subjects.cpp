@@ -220,6 +220,14 @@ weft.func @main(%x: tensor<3x2047xi32, #cpu> {weft.name = "index:0:1000"}) -> te
   weft.return %7 : tensor<3x2047xi32, #cpu>
 })";
 
+constexpr const char *dynamicRow = R"(
+weft.func @main(%x: tensor<9x?xf32, #n>) -> tensor<9x?xf32, #n> attributes {weft.symbols = [#weft.symbol<"n", 0, 4000>]} {
+  %1 = weft.sum %x, dims = [1] : tensor<9x?xf32, #n>
+  %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<9xf32, #cpu> -> tensor<9x?xf32, #n>
+  %3 = weft.sub %x, %2 : tensor<9x?xf32, #n>
+  weft.return %3 : tensor<9x?xf32, #n>
+})";
+
 constexpr const char *heldRow = R"(
 weft.func @main(%x: tensor<8x16395xi32, #cpu> {weft.name = "index:0:1000"}) -> tensor<8x16395xi32, #cpu> {
   %1 = weft.sum %x, dims = [1] : tensor<8x16395xi32, #cpu>
@@ -236,6 +244,24 @@ weft.func @main(%x: tensor<3x29x205xi32, #cpu> {weft.name = "index:0:1000"}) -> 
   %4 = weft.mul %3, %3 : tensor<3x29x205xi32, #cpu>
   %5 = weft.sum %4, dims = [1] : tensor<3x29x205xi32, #cpu>
   weft.return %3, %5 : tensor<3x29x205xi32, #cpu>, tensor<3x205xi32, #cpu>
+})";
+
+constexpr const char *dynamicColumn = R"(
+weft.func @main(%x: tensor<?x205xf32, #n>) -> tensor<205xf32, #cpu> attributes {weft.symbols = [#weft.symbol<"n", 0, 4000>]} {
+  %1 = weft.sum %x, dims = [0] : tensor<?x205xf32, #n>
+  %2 = weft.broadcast_in_dim %1, dims = [1] : tensor<205xf32, #cpu> -> tensor<?x205xf32, #n>
+  %3 = weft.sub %x, %2 : tensor<?x205xf32, #n>
+  %4 = weft.mul %3, %3 : tensor<?x205xf32, #n>
+  %5 = weft.sum %4, dims = [0] : tensor<?x205xf32, #n>
+  weft.return %5 : tensor<205xf32, #cpu>
+})";
+
+constexpr const char *dynamicScan = R"(
+weft.func @main(%x: tensor<9x?xf32, #n>, %y: tensor<3x?x9xf32, #n>) -> (tensor<9x?xf32, #n>, tensor<3x?x9xf32, #n>)
+    attributes {weft.symbols = [#weft.symbol<"n", 0, 4000>]} {
+  %1 = weft.cumsum %x, dim = 1 : tensor<9x?xf32, #n>
+  %2 = weft.cumprod %y, dim = 1 reverse : tensor<3x?x9xf32, #n>
+  weft.return %1, %2 : tensor<9x?xf32, #n>, tensor<3x?x9xf32, #n>
 })";
 
 constexpr const char *scan = R"(
@@ -297,8 +323,11 @@ const SubjectCase cases[] = {
     {"contiguous loop by 32 bytes", makeProgram, loop, /*functions=*/false, "sm_100"},
     {"row of a warp", makeProgram, warpRow, /*functions=*/true},
     {"row of a block", makeProgram, blockRow},
+    {"dynamic row", makeProgram, dynamicRow, false, "sm_90", {0, 1, 16, 17, 32, 33, 64, 65, 1024, 1025}},
     {"row in shared memory", makeProgram, heldRow},
     {"column", makeProgram, column},
+    {"dynamic column", makeProgram, dynamicColumn, false, "sm_90", {0, 1, 15, 16, 127, 128}},
+    {"dynamic scan", makeProgram, dynamicScan, false, "sm_90", {0, 1, 36, 327, 1024, 1025, 1284}},
     {"scan", makeProgram, scan, /*functions=*/true},
     {"update", makeProgram, update},
     {"window", makeProgram, window},
