@@ -62,6 +62,8 @@ private:
   Reducer::State withCount(Reducer &reducer, Reducer::State state, int64_t count);
   /// Whether all threads have as many rows.
   bool isEven() const { return !isDynamic && rows % shares == 0; }
+  int64_t pieceOf(Type memory) const;
+  Value placeOf(Value thread, int64_t lane, int64_t piece);
   /// A value of a state in shared memory, which has one for each thread.
   void storeShared(Value buffer, Value thread, Value value);
   Value loadShared(Value buffer, Value thread, Type type);
@@ -104,24 +106,54 @@ Status BlockColumnEmitter::prepare() {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
+/// The elements of a vector that are accessed together: 16 bytes at most, so that neighbouring threads have
+/// neighbouring accesses, and no two of them the same banks.
+int64_t BlockColumnEmitter::pieceOf(Type memory) const {
+  return std::min<int64_t>(lanes, 128 / memory.getIntOrFloatBitWidth());
+}
+
+/// Where the vector's piece that begins at `lane` lies: the pieces of all threads beside each other.
+Value BlockColumnEmitter::placeOf(Value thread, int64_t lane, int64_t piece) {
+  return kernel.addIndex(kernel.mul(thread, piece), lane * threads);
+}
+
 void BlockColumnEmitter::storeShared(Value buffer, Value thread, Value value) {
   if (getElementTypeOrSelf(value.getType()).isInteger(1))
     value =
         kernel.create<arith::ExtUIOp>(ir::withElement(value.getType(), kernel.builder.getI8Type()), value);
-  if (isa<VectorType>(value.getType()))
-    kernel.create<vector::StoreOp>(value, buffer, ValueRange{kernel.mul(thread, lanes)});
-  else
+  if (!isa<VectorType>(value.getType())) {
     kernel.create<memref::StoreOp>(value, buffer, ValueRange{thread});
+    return;
+  }
+  const int64_t piece = pieceOf(getElementTypeOrSelf(value.getType()));
+  for (int64_t lane = 0; lane < lanes; lane += piece) {
+    Value part = piece == lanes ? value
+                                : kernel.create<vector::ExtractStridedSliceOp>(value, ArrayRef<int64_t>{lane},
+                                                                               ArrayRef<int64_t>{piece},
+                                                                               ArrayRef<int64_t>{1});
+    kernel.create<vector::StoreOp>(part, buffer, ValueRange{placeOf(thread, lane, piece)});
+  }
 }
 
 Value BlockColumnEmitter::loadShared(Value buffer, Value thread, Type type) {
   Type memory = KernelBuilder::memoryType(getElementTypeOrSelf(type));
   Value value;
-  if (isa<VectorType>(type))
-    value = kernel.create<vector::LoadOp>(VectorType::get({lanes}, memory), buffer,
-                                          ValueRange{kernel.mul(thread, lanes)});
-  else
+  if (isa<VectorType>(type)) {
+    const int64_t piece = pieceOf(memory);
+    SmallVector<Value> parts;
+    for (int64_t lane = 0; lane < lanes; lane += piece)
+      parts.push_back(kernel.create<vector::LoadOp>(VectorType::get({piece}, memory), buffer,
+                                                    ValueRange{placeOf(thread, lane, piece)}));
+    for (int64_t width = 2 * piece; parts.size() > 1; width *= 2) {
+      const auto mask = llvm::to_vector(llvm::seq<int64_t>(0, width));
+      for (size_t i = 0; i < parts.size() / 2; ++i)
+        parts[i] = kernel.create<vector::ShuffleOp>(parts[2 * i], parts[2 * i + 1], mask);
+      parts.truncate(parts.size() / 2);
+    }
+    value = parts.front();
+  } else {
     value = kernel.create<memref::LoadOp>(buffer, ValueRange{thread});
+  }
   return getElementTypeOrSelf(type).isInteger(1) ? kernel.create<arith::TruncIOp>(type, value).getResult()
                                                  : value;
 }
