@@ -8,8 +8,8 @@
 // A GPU reads and writes 8, 16 or 32 bytes at a time only where the address is a multiple of as many. Kernels
 // are compiled for what is known of the addresses of their operands: a value that the plan places, and a
 // result, begin at a multiple of the widest access. So does an argument, unless `weft.alignment` says
-// otherwise: a call with memory at another address, as `x[1:]`, is one of another variant, which is part of
-// its signature. Each kernel reads such an argument in narrower accesses, and the rest as before.
+// otherwise: a function whose calls pass memory at other addresses, as `x[1:]`, is compiled with the
+// attribute. Each kernel reads such an argument in narrower accesses, and the rest as before.
 //
 // Kernels of a CPU do not depend on alignment.
 //
