@@ -79,6 +79,7 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
   Kernels kernels;
   llvm::StringMap<size_t> byText;
   for (auto function : module.getOps<FuncOp>()) {
+    const Alignments alignments(function);
     int64_t check = 1;
     unsigned number = 0;
     for (auto fusion : function.getOps<FusionOp>()) {
@@ -91,7 +92,7 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
       const std::string where = "at " + ir::locationText(fusion.getLoc()) + ": ";
       if (Status status = checkShared(fusion, symbol, *device); !status)
         return status.context(where);
-      auto kernel = emitKernel(fusion, symbol, *skeletons, check);
+      auto kernel = emitKernel(fusion, symbol, *skeletons, check, alignments);
       if (!kernel)
         return kernel.status().context(where);
       check += static_cast<int64_t>(checksOf(fusion).size());

@@ -21,41 +21,55 @@ static Attribute givenAlignment(FuncOp function, unsigned argument) {
   return all ? cast<DictionaryAttr>((*all)[argument]).get(attr::alignment) : Attribute();
 }
 
-int64_t alignmentOfArgument(FuncOp function, unsigned argument) {
-  auto given = dyn_cast_or_null<IntegerAttr>(givenAlignment(function, argument));
-  return given ? given.getInt() : widestAccess;
-}
-
 /// Whether `op` leaves its first operand's memory in place, as a view or an update of it.
 static bool keepsStorage(Operation *op) { return isStorageView(op) || updateIn(op); }
 
-/// The least alignment of the arguments whose memory results with this storage are written to.
-static int64_t alignmentOfResults(Value storage, FuncOp function) {
-  int64_t least = widestAccess;
-  for (OpOperand &use : storage.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<ReturnOp>(user)) {
-      const int64_t tied = function.getTiedArgument(use.getOperandNumber());
-      if (tied >= 0)
-        least = std::min(least, alignmentOfArgument(function, static_cast<unsigned>(tied)));
-    } else if (use.getOperandNumber() == 0 && keepsStorage(user)) {
-      least = std::min(least, alignmentOfResults(user->getResult(0), function));
-    }
-  }
-  return least;
+Value Alignments::headOf(Value value) const {
+  const auto found = heads.find(value);
+  return found == heads.end() ? value : found->second;
 }
 
-int64_t alignmentOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!keepsStorage(op))
-      break;
-    value = op->getOperand(0);
+Alignments::Alignments(FuncOp function) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto given = dyn_cast_or_null<IntegerAttr>(givenAlignment(function, i)))
+      if (given.getInt() < widestAccess)
+        least[function.getArgument(i)] = given.getInt();
+  if (least.empty())
+    return;
+  Block &body = function.getBody().front();
+  for (Operation &op : body)
+    if (keepsStorage(&op))
+      heads[op.getResult(0)] = headOf(op.getOperand(0));
+  // What is returned in place of an argument lies in that.
+  for (auto [i, returned] : llvm::enumerate(body.getTerminator()->getOperands())) {
+    const int64_t tied = function.getTiedArgument(static_cast<unsigned>(i));
+    if (tied < 0)
+      continue;
+    const auto bytes = least.find(function.getArgument(static_cast<unsigned>(tied)));
+    if (bytes == least.end())
+      continue;
+    const int64_t number = bytes->second;
+    int64_t &known = least.try_emplace(headOf(returned), number).first->second;
+    known = std::min(known, number);
   }
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function = dyn_cast<FuncOp>(argument.getOwner()->getParentOp());
-    return function ? alignmentOfArgument(function, argument.getArgNumber()) : 1;
+}
+
+int64_t Alignments::of(Value value) const {
+  const auto found = least.find(headOf(value));
+  return found == least.end() ? widestAccess : found->second;
+}
+
+int64_t leastAlignment(FuncOp function, unsigned argument) {
+  SmallVector<Value> views{function.getArgument(argument)};
+  size_t bytes = 1;
+  while (!views.empty()) {
+    Value view = views.pop_back_val();
+    bytes = std::max(bytes, itemsize(dtypeOf(view.getType())));
+    for (Operation *user : view.getUsers())
+      if (isStorageView(user))
+        views.push_back(user->getResult(0));
   }
-  return alignmentOfResults(value, value.getDefiningOp()->getParentOfType<FuncOp>());
+  return static_cast<int64_t>(bytes);
 }
 
 LogicalResult verifyAlignments(FuncOp function) {
@@ -63,13 +77,14 @@ LogicalResult verifyAlignments(FuncOp function) {
     const Attribute given = givenAlignment(function, i);
     if (!given)
       continue;
-    const auto bytes = static_cast<int64_t>(itemsize(dtypeOf(function.getArgumentTypes()[i])));
+    const int64_t bytes = leastAlignment(function, i);
     auto number = dyn_cast<IntegerAttr>(given);
     if (!number || !number.getType().isSignlessInteger(64) || number.getInt() < bytes ||
         number.getInt() > widestAccess || !llvm::isPowerOf2_64(static_cast<uint64_t>(number.getInt())))
       return function.emitOpError() << "gives argument " << i << " the attribute " << attr::alignment << " = "
                                     << given << ", expected a power of two from " << bytes
-                                    << ", the bytes of an element, to " << widestAccess;
+                                    << ", the bytes of the widest elements that it is read as, to "
+                                    << widestAccess;
   }
   return success();
 }

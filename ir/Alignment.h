@@ -9,7 +9,8 @@
 // are compiled for what is known of the addresses of their operands: a value that the plan places, and a
 // result, begin at a multiple of the widest access. So does an argument, unless `weft.alignment` says
 // otherwise: a function whose calls pass memory at other addresses, as `x[1:]`, is compiled with the
-// attribute. Each kernel reads such an argument in narrower accesses, and the rest as before.
+// attribute. Products and attention copy such an argument in narrower accesses, other kernels look at each of
+// its addresses, and all access the rest as before.
 //
 // Kernels of a CPU do not depend on alignment.
 //
@@ -19,16 +20,33 @@
 
 #include "ir/Dialect.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 namespace weft::ir {
 
 /// Bytes of the widest access of any GPU (sm_100).
 inline constexpr int64_t widestAccess = 32;
 
-/// A power of two, in bytes, of which the address of an argument is a multiple in each call.
-int64_t alignmentOfArgument(FuncOp function, unsigned argument);
+/// The alignments of a function's values, as powers of two, in bytes.
+class Alignments {
+public:
+  /// Takes time that is linear in the function, and nearly none if no argument has the attribute.
+  explicit Alignments(FuncOp function);
+  /// The address of the value is a multiple of it in each call. Its memory may be that of an argument, or of
+  /// a result.
+  int64_t of(mlir::Value value) const;
 
-/// The same for any value of a function: its memory may be that of an argument, or of a result.
-int64_t alignmentOf(mlir::Value value);
+private:
+  /// The first value with the memory of this one.
+  mlir::Value headOf(mlir::Value value) const;
+
+  llvm::DenseMap<mlir::Value, mlir::Value> heads; ///< of views and updates
+  llvm::DenseMap<mlir::Value, int64_t> least;     ///< of heads that are no multiple of the widest access
+};
+
+/// The bytes of an element of an argument, or of the widest elements that its memory is viewed as: the least
+/// alignment that it may have.
+int64_t leastAlignment(FuncOp function, unsigned argument);
 
 /// Verifies the attributes `weft.alignment` of a function's arguments.
 mlir::LogicalResult verifyAlignments(FuncOp function);

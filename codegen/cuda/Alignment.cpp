@@ -53,7 +53,7 @@ int64_t Alignments::ofHelperArgument(BlockArgument argument, bool isBuffer) {
 int64_t Alignments::ofBuffer(Value buffer) {
   auto number = [](Attribute given) {
     auto integer = dyn_cast_or_null<IntegerAttr>(given);
-    return integer ? powerIn(integer.getValue()) : 1;
+    return integer && integer.getInt() > 0 ? powerIn(integer.getValue()) : 1;
   };
   if (auto argument = dyn_cast<BlockArgument>(buffer)) {
     auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());

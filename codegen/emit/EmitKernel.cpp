@@ -70,6 +70,12 @@ static bool isEmpty(ir::FusionOp fusion) {
 
 Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol, const KernelTarget &target,
                                            int64_t firstCheck) {
+  return emitKernel(fusion, symbol, target, firstCheck,
+                    ir::Alignments(fusion->getParentOfType<ir::FuncOp>()));
+}
+
+Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol, const KernelTarget &target,
+                                           int64_t firstCheck, const ir::Alignments &alignments) {
   auto schedule = fusion.getSchedule();
   if (!schedule)
     return Status::error("a fusion has no schedule; run --weft-choose-schedules before its kernel is made");
@@ -96,7 +102,7 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
                          "fewer symbols in one dimension, or smaller sizes");
   kernel.finish();
   if (maker.knowsAlignment)
-    kernel.recordAlignments();
+    kernel.recordAlignments(alignments);
   if (const ir::Schedule chosen = schedule->toSchedule(); chosen.has(ir::ScheduleField::resident))
     kernel.function->setAttr(residentAttribute,
                              kernel.builder.getI64IntegerAttr(chosen[ir::ScheduleField::resident]));

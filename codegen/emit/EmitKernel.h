@@ -8,6 +8,7 @@
 #define WEFT_CODEGEN_EMIT_EMITKERNEL_H
 
 #include "codegen/emit/KernelTarget.h"
+#include "ir/Alignment.h"
 #include "ir/Dialect.h"
 #include "weft/status.hpp"
 
@@ -18,7 +19,11 @@ namespace weft::codegen {
 
 /// The kernel of a fusion that has a schedule, in the form that codegen/kernel/KernelIR.h describes. The
 /// gathers of the body report failures under the numbers `firstCheck`, `firstCheck + 1`, .. in op order. A
-/// target without a skeleton for it is an error (WEFT-E005).
+/// target without a skeleton for it is an error (WEFT-E005). `alignments` are those of the fusion's function.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> emitKernel(ir::FusionOp fusion, llvm::StringRef symbol,
+                                                       const KernelTarget &target, int64_t firstCheck,
+                                                       const ir::Alignments &alignments);
+/// The same of a single fusion.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> emitKernel(ir::FusionOp fusion, llvm::StringRef symbol,
                                                        const KernelTarget &target, int64_t firstCheck = 1);
 

@@ -8,7 +8,6 @@
 
 #include "codegen/emit/StepGroups.h"
 #include "codegen/kernel/KernelIR.h"
-#include "ir/Alignment.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -73,14 +72,14 @@ void KernelBuilder::finish() {
   function->setAttr("weft.buffers", builder.getDenseI64ArrayAttr(slots));
 }
 
-void KernelBuilder::recordAlignments() {
+void KernelBuilder::recordAlignments(const ir::Alignments &alignments) {
   auto bytesAttr = [&](int64_t bytes) { return builder.getI64IntegerAttr(bytes); };
   if (fusion.getKind() == ir::FusionKind::multi_tensor) {
     int64_t least = ir::widestAccess;
     for (Value value : fusion.getOperands())
-      least = std::min(least, ir::alignmentOf(value));
+      least = std::min(least, alignments.of(value));
     for (Value value : fusion.getResults())
-      least = std::min(least, ir::alignmentOf(value));
+      least = std::min(least, alignments.of(value));
     for (auto each : module->getOps<func::FuncOp>())
       if (each.getName().starts_with(bufferPrefix))
         each.setResultAttr(0, alignmentAttribute, bytesAttr(least));
@@ -89,7 +88,7 @@ void KernelBuilder::recordAlignments() {
   for (auto [i, slot] : llvm::enumerate(slots)) {
     const auto position = static_cast<unsigned>(slot), operands = fusion.getNumOperands();
     Value value = position < operands ? fusion.getOperand(position) : fusion.getResult(position - operands);
-    function.setArgAttr(static_cast<unsigned>(i), alignmentAttribute, bytesAttr(ir::alignmentOf(value)));
+    function.setArgAttr(static_cast<unsigned>(i), alignmentAttribute, bytesAttr(alignments.of(value)));
   }
 }
 

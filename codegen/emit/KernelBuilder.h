@@ -14,6 +14,7 @@
 
 #include "codegen/emit/BodyGraph.h"
 #include "codegen/emit/Mapping.h"
+#include "ir/Alignment.h"
 #include "ir/ScalarEmitter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -109,7 +110,7 @@ public:
   void finish();
   /// Writes what is known of the addresses of the launch's buffers, for a GPU: to the function's arguments,
   /// and to the functions that return a buffer of the table, which may be any.
-  void recordAlignments();
+  void recordAlignments(const ir::Alignments &alignments);
 
   /// The plan's number of the first check of this kernel; gathers are numbered in op order.
   int64_t firstCheck = 1;

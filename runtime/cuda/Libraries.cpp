@@ -106,9 +106,12 @@ OpenedCudaLibrary open_cuda_library(CudaLibrary library, int major,
     opened.handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (opened.handle) {
       opened.file = file_of(opened.handle, file);
-    } else if (file != name) { // that the loader's path has none is no problem of a file
+    } else {
       const char *message = ::dlerror();
-      reason = message ? message : "the loader gives no reason";
+      const std::string said = message ? message : "the loader gives no reason";
+      // That the loader's path has no such file is no problem of a file.
+      if (file != name || !said.starts_with(name + ": cannot open shared object file"))
+        reason = said;
     }
     return opened.handle != nullptr;
   };

@@ -252,7 +252,7 @@ weft.func @names(%a: tensor<f32, #cpu> {weft.name = "x"}, %b: tensor<f32, #cpu> 
 
 // A power of two, at least the bytes of an element, at most those of the widest access.
 #cpu = #weft.device<cpu>
-// expected-error@+1 {{'weft.func' op gives argument 1 the attribute weft.alignment = 12 : i64, expected a power of two from 4, the bytes of an element, to 32}}
+// expected-error@+1 {{'weft.func' op gives argument 1 the attribute weft.alignment = 12 : i64, expected a power of two from 4, the bytes of the widest elements that it is read as, to 32}}
 weft.func @twelve(%a: tensor<8xf32, #cpu> {weft.alignment = 32 : i64}, %b: tensor<8xf32, #cpu> {weft.alignment = 12 : i64}) {
   weft.return
 }
@@ -268,7 +268,7 @@ weft.func @less_than_an_element(%a: tensor<8xf64, #cpu> {weft.alignment = 4 : i6
 // -----
 
 #cpu = #weft.device<cpu>
-// expected-error@+1 {{'weft.func' op gives argument 0 the attribute weft.alignment = 64 : i64, expected a power of two from 1, the bytes of an element, to 32}}
+// expected-error@+1 {{'weft.func' op gives argument 0 the attribute weft.alignment = 64 : i64, expected a power of two from 1, the bytes of the widest elements that it is read as, to 32}}
 weft.func @more_than_an_access(%a: tensor<8xi1, #cpu> {weft.alignment = 64 : i64}) {
   weft.return
 }
@@ -279,4 +279,13 @@ weft.func @more_than_an_access(%a: tensor<8xi1, #cpu> {weft.alignment = 64 : i64
 // expected-error@+1 {{'weft.func' op gives argument 0 the attribute weft.alignment = "all"}}
 weft.func @no_number(%a: tensor<8xi1, #cpu> {weft.alignment = "all"}) {
   weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 the attribute weft.alignment = 1 : i64, expected a power of two from 4, the bytes of the widest elements that it is read as, to 32}}
+weft.func @viewed_as_wider_elements(%a: tensor<16xui8, #cpu> {weft.alignment = 1 : i64}) -> tensor<4xf32, #cpu> {
+  %0 = weft.bitcast %a to f32 : tensor<16xui8, #cpu>
+  weft.return %0 : tensor<4xf32, #cpu>
 }

@@ -7,7 +7,6 @@
 #include "codegen/cuda/attention/EmitAttention.h"
 
 #include "codegen/cuda/attention/PrintAttention.h"
-#include "ir/Alignment.h"
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
 
@@ -17,7 +16,7 @@ using namespace mlir;
 
 namespace weft::codegen {
 
-CudaAttention describeAttention(ir::AttentionOp op) {
+CudaAttention describeAttention(ir::AttentionOp op, const ir::Alignments &alignments) {
   CudaAttention made{ir::AttentionExtents(op.getShape())};
   made.dtype = ir::dtypeOf(op.getQ().getType());
   if (op.getMask())
@@ -28,7 +27,7 @@ CudaAttention describeAttention(ir::AttentionOp op) {
   made.roundsScores = ir::hasFastNumerics(op);
   for (const ir::AttentionPart &part : ir::partsOf(op)) {
     const DType dtype = ir::dtypeOf(part.value.getType());
-    const int64_t alignment = ir::alignmentOf(part.value);
+    const int64_t alignment = alignments.of(part.value);
     made.operands.push_back(
         {part.name.str(), dtype, part.view, part.rows, part.columns, part.isWritten, alignment});
   }
@@ -39,6 +38,7 @@ Expected<std::vector<EmittedAttention>> emitAttention(ModuleOp module, const ir:
   std::vector<EmittedAttention> emitted;
   llvm::StringMap<size_t> byText;
   for (auto function : module.getOps<ir::FuncOp>()) {
+    const ir::Alignments alignments(function);
     unsigned number = 0;
     for (auto op : function.getOps<ir::AttentionOp>()) {
       const ir::TargetDescription *device = target.find(ir::deviceOf(op.getQ().getType()));
@@ -46,7 +46,7 @@ Expected<std::vector<EmittedAttention>> emitAttention(ModuleOp module, const ir:
         continue;
       const std::string line = ir::locationText(op.getLoc());
       auto fail = [&](const Status &status) { return status.context("at " + line + ": "); };
-      const CudaAttention attention = describeAttention(op);
+      const CudaAttention attention = describeAttention(op, alignments);
       Expected<AttentionSchedule> schedule = chooseAttentionSchedule(attention, *device);
       if (!schedule)
         return fail(schedule.status());

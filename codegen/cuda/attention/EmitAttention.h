@@ -8,6 +8,7 @@
 #define WEFT_CODEGEN_CUDA_ATTENTION_EMITATTENTION_H
 
 #include "codegen/cuda/attention/AttentionSchedule.h"
+#include "ir/Alignment.h"
 #include "ir/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -17,7 +18,7 @@
 
 namespace weft::codegen {
 
-CudaAttention describeAttention(ir::AttentionOp op);
+CudaAttention describeAttention(ir::AttentionOp op, const ir::Alignments &alignments);
 
 /// A kernel that a program launches for attention, or its derivative.
 struct EmittedAttention {

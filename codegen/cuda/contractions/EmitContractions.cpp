@@ -7,7 +7,6 @@
 #include "codegen/cuda/contractions/EmitContractions.h"
 
 #include "codegen/cuda/contractions/PrintContraction.h"
-#include "ir/Alignment.h"
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
 
@@ -24,7 +23,8 @@ static Extent extentOf(ir::Size size, const ir::SymbolRanges &ranges) {
   return Extent::parameter(ranges.largest(size), std::max<int64_t>(ir::contentOf(size), 1));
 }
 
-Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op) {
+Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op,
+                                                           const ir::Alignments &alignments) {
   const std::optional<ir::ContractionShape> shape = ir::getContractionShape(op);
   if (!shape)
     return Status::error("an operand must be transposed before it can be multiplied; run "
@@ -41,11 +41,11 @@ Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op) 
     product.bStrides[i] = extentOf(shape->bStrides[i], ranges);
     product.cStrides[i] = extentOf(shape->cStrides[i], ranges);
   }
-  product.aAlignment = ir::alignmentOf(op.getA());
-  product.bAlignment = ir::alignmentOf(op.getB());
-  product.cAlignment = ir::alignmentOf(op.getResult());
+  product.aAlignment = alignments.of(op.getA());
+  product.bAlignment = alignments.of(op.getB());
+  product.cAlignment = alignments.of(op.getResult());
   if (op.getResidual())
-    product.cAlignment = std::min(product.cAlignment, ir::alignmentOf(op.getResidual()));
+    product.cAlignment = std::min(product.cAlignment, alignments.of(op.getResidual()));
   product.bias = op.getBias() != nullptr;
   product.residual = op.getResidual() != nullptr;
   product.relu = op.getRelu();
@@ -53,8 +53,8 @@ Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op) 
   product.bias = product.relu = false;
   product.residual = true;
   for (size_t i = 0; i + 1 < op.getMore().size(); i += 2) {
-    product.aAlignment = ir::alignmentOf(op.getMore()[i]);
-    product.bAlignment = ir::alignmentOf(op.getMore()[i + 1]);
+    product.aAlignment = alignments.of(op.getMore()[i]);
+    product.bAlignment = alignments.of(op.getMore()[i + 1]);
     products.push_back(product);
   }
   return products;
@@ -64,6 +64,7 @@ Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, cons
   std::vector<EmittedContraction> emitted;
   llvm::StringMap<size_t> byText;
   for (auto function : module.getOps<ir::FuncOp>()) {
+    const ir::Alignments alignments(function);
     unsigned number = 0;
     for (auto op : function.getOps<ir::DotGeneralOp>()) {
       const ir::TargetDescription *device = target.find(ir::deviceOf(op.getType()));
@@ -72,7 +73,7 @@ Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, cons
       auto fail = [&](const Status &status) {
         return status.context("at " + ir::locationText(op.getLoc()) + ": ");
       };
-      Expected<std::vector<CudaContraction>> products = describeContraction(op);
+      Expected<std::vector<CudaContraction>> products = describeContraction(op, alignments);
       if (!products)
         return fail(products.status());
       for (auto [i, product] : llvm::enumerate(*products)) {

@@ -8,6 +8,7 @@
 #define WEFT_CODEGEN_CUDA_CONTRACTIONS_EMITCONTRACTIONS_H
 
 #include "codegen/cuda/contractions/ContractionSchedule.h"
+#include "ir/Alignment.h"
 #include "ir/Dialect.h"
 #include "ir/Target.h"
 
@@ -20,12 +21,13 @@ namespace weft::codegen {
 
 /// The products of an op, in the order of their launches: the one of a and b, then those of `plus`, each of
 /// which has the result so far as its residual. An error if an operand must be transposed first.
-Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op);
+Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op,
+                                                           const ir::Alignments &alignments);
 
 /// A launch of a contraction's kernel.
 struct ContractionUse {
   ir::DotGeneralOp op;
-  unsigned product = 0; ///< of describeContraction(op)
+  unsigned product = 0; ///< of describeContraction()
 };
 
 /// A kernel that a program launches for contractions.

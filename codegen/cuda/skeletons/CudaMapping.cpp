@@ -127,7 +127,7 @@ Mapping::State ElementMapping::once(KernelBuilder &kernel, Compute compute) cons
   Value bytes;
   if (!known.empty()) {
     bytes = *known.begin();
-    barrier(kernel); // all have read what is there from the call before
+    barrier(kernel); // a block that has two groups of steps: all have read the numbers of the first
   } else {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPointToStart(&entry);

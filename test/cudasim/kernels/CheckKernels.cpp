@@ -8,6 +8,7 @@
 
 #include "EngineDevice.h"
 
+#include "ir/Alignment.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/Specialize.h"
 #include "runtime/execution/Executable.h"
@@ -47,8 +48,10 @@ static SmallVector<size_t> shiftArguments(ModuleOp module, uint64_t seed) {
   auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
   SmallVector<size_t> shifts;
   for (unsigned i = 0; i < function.getNumArguments() && seed % 3 == 0; ++i) {
-    const size_t bytes = itemsize(ir::dtypeOf(function.getArgumentTypes()[i]));
-    const bool isShifted = (seed + i) % 2 == 0 && ir::roleOf(function, i) == ir::ArgumentRole::argument;
+    const auto bytes = static_cast<size_t>(ir::leastAlignment(function, i));
+    const auto role = ir::roleOf(function, i);
+    const bool isShifted =
+        (seed + i) % 2 == 0 && (role == ir::ArgumentRole::argument || role == ir::ArgumentRole::state);
     shifts.push_back(isShifted ? bytes : 0);
     if (isShifted)
       function.setArgAttr(

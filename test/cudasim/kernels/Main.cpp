@@ -202,7 +202,7 @@ int Run::files() {
           op->erase();
       });
       nameArguments(*module, (passed + failed) % 2);
-      check(*module, arguments.seed, path);
+      check(*module, arguments.seed + passed + failed, path);
     } else {
       ++failed;
     }
@@ -213,6 +213,10 @@ int Run::files() {
 }
 
 int Run::compile() {
+  if (arguments.files.empty()) {
+    llvm::errs() << "weft-cuda-kernels: --compile-only needs files\n\n" << kUsage;
+    return 2;
+  }
   size_t kernels = 0;
   for (const std::string &path : arguments.files) {
     OwningOpRef<ModuleOp> module = read(path);

@@ -69,6 +69,18 @@ TEST_P(Kernels, AgreeWithTheCpu) {
   }
 }
 
+TEST(KernelReports, SpilledRegistersAreAnError) {
+  DeviceKernel kernel;
+  kernel.symbol = "main.row.3";
+  EXPECT_TRUE(checkSpills(kernel, "cuda:sm_80").ok());
+  kernel.resources.spillLoadBytes = 12;
+  EXPECT_EQ(checkSpills(kernel, "cuda:sm_80").message(),
+            "kernel 'main.row.3' stores 0 and loads 12 bytes of spilled registers on cuda:sm_80");
+  kernel.resources = {};
+  kernel.resources.spillStoreBytes = 4;
+  EXPECT_FALSE(checkSpills(kernel, "cuda:sm_80").ok());
+}
+
 TEST_P(Kernels, SpoiltLaunchesAreFound) {
   for (Spoil spoil : {Spoil::bit, Spoil::bound}) {
     OwningOpRef<ModuleOp> module = parse(GetParam().text);
