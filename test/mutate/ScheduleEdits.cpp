@@ -299,6 +299,9 @@ EditOutcome checkScheduleEdit(const Mutator &mutator, uint64_t seed,
       const llvm::StringRef text = found.message;
       return {text.contains("error of Weft") ? "an internal error: " + found.message : "", true};
     }
+    // The call of a large program may be just within this process's limit, and the edit needs some scratch.
+    if (llvm::StringRef(found.message).contains("out of memory. Tried to allocate"))
+      return {"", true};
     if (found.message != expected.message)
       return {"fails with '" + found.message + "', expected '" + expected.message + "'", false};
     for (size_t i = 0; i < expected.results.size(); ++i)
