@@ -26,11 +26,13 @@ using namespace mlir;
 namespace weft::ir {
 
 void chooseCudaSteps(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
-  // Each thread computes the numbers of its step (powers in f64) once. So a chunk is as long as leaves every
-  // multiprocessor two turns of blocks, up to 16 vectors a thread, whose memory traffic takes longer than
-  // them.
-  constexpr int64_t threads = 256, mostVectors = 16;
-  const int64_t vector = std::max<int64_t>(target.vectorBytes / 4, 1); // of f32; of f64 half as many
+  // A block waits until its first thread has computed the numbers of the step (powers in f64). So a chunk is
+  // as long as leaves every multiprocessor two turns of blocks, up to 16 vectors a thread, whose memory
+  // traffic takes longer than that. What a pointer of a table points to is accessed by 16 bytes at most, also
+  // where other accesses are wider.
+  constexpr int64_t threads = 256, mostVectors = 16, mostBytes = 16;
+  const int64_t vector = // of f32; of f64 half as many
+      std::max<int64_t>(std::min(target.vectorBytes, mostBytes) / 4, 1);
   const SymbolRanges ranges = rangesOf(fusion);
   int64_t elements = 0;
   for (Operation &op : fusion.getBody().front().without_terminator())
