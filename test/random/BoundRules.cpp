@@ -171,11 +171,20 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
       for (int64_t column : freeB) {
         Sum sum;
         double value = 0, unbiased = 0, alone = 0;
+        // A fused multiply-add does not round its product: one beyond the range of f64 may be finite in the
+        // sum.
+        bool overflows = false;
+        auto multiply = [&](double left, double right) {
+          const double product = left * right;
+          overflows |= std::isinf(product) && std::isfinite(left) && std::isfinite(right);
+          return product;
+        };
         for (size_t k = 0; k < sumA.size(); ++k) {
           int64_t x = batchA[n] + row + sumA[k], y = batchB[n] + column + sumB[k];
           double left = real ? a.value.real[x] : 1, right = real ? b.value.real[y] : 1;
-          value += left * right;
-          sum.add(left * right, productError(left, a.error[x], right, b.error[y]));
+          const double term = multiply(left, right);
+          value += term;
+          sum.add(term, productError(left, a.error[x], right, b.error[y]));
         }
         if (bias) {
           unbiased = value;
@@ -192,7 +201,7 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
           double product = 0;
           for (size_t k = 0; k < sumA.size(); ++k) {
             int64_t x = batchA[n] + row + sumA[k], y = batchB[n] + column + sumB[k];
-            double term = left.value.real[x] * right.value.real[y];
+            const double term = multiply(left.value.real[x], right.value.real[y]);
             product += term;
             sum.add(term,
                     productError(left.value.real[x], left.error[x], right.value.real[y], right.error[y]));
@@ -212,7 +221,7 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
             sum.errors += ulp(result.value.dtype, alone);
           // The bound is that of the sum before relu: relu returns NaN for NaN, and 0 for -inf.
           double error = sum.bound(result.value.dtype, ir::roundTo(result.value.dtype, value), 1);
-          result.error[i] = error;
+          result.error[i] = overflows ? kUnknown : error;
         } else {
           result.error[i] = sum.errors == 0 ? 0 : kUnknown;
         }
