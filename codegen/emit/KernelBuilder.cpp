@@ -179,6 +179,10 @@ void KernelBuilder::forLoop(Value from, Value to, Value step, llvm::function_ref
   });
 }
 
+void KernelBuilder::rollLoop() {
+  std::prev(builder.getInsertionPoint())->setAttr(rolledAttribute, builder.getUnitAttr());
+}
+
 void KernelBuilder::ifThen(Value condition, llvm::function_ref<void()> body,
                            llvm::function_ref<void()> otherwise) {
   auto branch = create<scf::IfOp>(condition, static_cast<bool>(otherwise));

@@ -78,6 +78,8 @@ public:
                llvm::function_ref<void(mlir::Value)> body);
   /// The loop over the tasks.
   void forTasks(llvm::function_ref<void(mlir::Value task)> body) { forLoop(begin, end, 1, body); }
+  /// Says that the loop that was emitted last is not to be unrolled.
+  void rollLoop();
   /// Emits a loop over vectors, then one over single elements; the mapping divides them among workers.
   void parallelFor(mlir::Value low, mlir::Value high, int64_t lanes, bool exact, Mapping::ParallelBody body) {
     mapping.parallelFor(*this, low, high, lanes, exact, body);

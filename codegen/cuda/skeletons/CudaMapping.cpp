@@ -99,9 +99,6 @@ Mapping::Tasks ElementMapping::tasks(KernelBuilder &kernel, Tasks) const {
 void ElementMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, int64_t lanes, bool exact,
                                  ParallelBody body) const {
   // A thread has one place or few, so that loops over them are not unrolled.
-  auto roll = [&] {
-    std::prev(kernel.builder.getInsertionPoint())->setAttr(rolledAttribute, kernel.builder.getUnitAttr());
-  };
   Value thread = threadOf(kernel, ownThreads), middle = low;
   if (lanes > 1) {
     middle = high;
@@ -112,12 +109,12 @@ void ElementMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, i
     }
     kernel.forLoop(kernel.add(low, kernel.mul(thread, lanes)), middle, ownThreads * lanes,
                    [&](Value at) { body(at, true); });
-    roll();
+    kernel.rollLoop();
     if (exact)
       return;
   }
   kernel.forLoop(kernel.add(middle, thread), high, ownThreads, [&](Value at) { body(at, false); });
-  roll();
+  kernel.rollLoop();
 }
 
 Mapping::State ElementMapping::once(KernelBuilder &kernel, Compute compute) const {

@@ -189,11 +189,14 @@ void TeamScanEmitter::emitLine() {
   Value identity = body.identity(kernel, 1);
   if (isDynamic) {
     kernel.forLoop(kernel.index(0), kernel.index(shape.extent), kernel.mul(size, lanes), identity, emit);
+    kernel.rollLoop();
     return;
   }
   const int64_t chunk = largest * lanes;
   const auto end = static_cast<int64_t>(llvm::alignTo(shape.extent.asNumber(), chunk));
+  // Turns wait for each other at barriers, so that unrolling them gains nothing.
   kernel.forLoop(kernel.index(0), kernel.index(end), chunk, identity, emit);
+  kernel.rollLoop();
 }
 
 void TeamScanEmitter::emitTurns(Value task) {

@@ -219,6 +219,8 @@ static const std::vector<Equivalent> list = {
     {"dynamic column", "for (long long i# = (long long)blockIdx.x; i# < i#; i# += i#) {",
      "for (long long i# = (long long)blockIdx.x; i# <= i#; i# += i#) {", 1,
      "no columns are left for a turn more"},
+    {"scan", "for (int i# = 0; i# < 224; i# += 32) {", "for (int i# = 0; i# + 1 < 224; i# += 32) {", 1,
+     "index and end are multiples of the step"},
     {"scan", "const unsigned v# = v# ? v# : 0u;", "const unsigned v# = true ? v# : 0u;", 1,
      "elements behind the end come behind all others"},
     {"scan", "for (int i# = 0; i# < 224; i# += 32) {", "for (int i# = 0; i# <= 224; i# += 32) {", 1,
