@@ -30,6 +30,40 @@ static Value blockOf(KernelBuilder &kernel, ir::Size blocks) {
   return block;
 }
 
+Value declaredView(KernelBuilder &kernel, int64_t bytes, bool shared, int64_t offset, int64_t count,
+                   Type type) {
+  MLIRContext *context = kernel.builder.getContext();
+  const Attribute space =
+      shared ? gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup) : Attribute();
+  auto typeOf = [&](int64_t size, Type element) {
+    return MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
+  };
+  Block &entry = kernel.function.front();
+  auto known = entry.getOps<memref::AllocaOp>();
+  Value memory;
+  if (!known.empty()) {
+    memory = *known.begin();
+  } else {
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.builder.setInsertionPointToStart(&entry);
+    memory = kernel.create<memref::AllocaOp>(typeOf(bytes, kernel.builder.getI8Type()));
+  }
+  return kernel.create<memref::ViewOp>(typeOf(ShapedType::kDynamic, type), memory, kernel.index(offset),
+                                       ValueRange{kernel.index(count)});
+}
+
+void storeScalar(KernelBuilder &kernel, Value value, Value view, Value at) {
+  Value bits = value.getType().isInteger(1)
+                   ? kernel.create<arith::ExtUIOp>(kernel.builder.getI8Type(), value).getResult()
+                   : value;
+  kernel.create<memref::StoreOp>(bits, view, ValueRange{at});
+}
+
+Value loadScalar(KernelBuilder &kernel, Type type, Value view, Value at) {
+  Value loaded = kernel.create<memref::LoadOp>(view, ValueRange{at});
+  return type.isInteger(1) ? kernel.create<arith::TruncIOp>(type, loaded).getResult() : loaded;
+}
+
 static void setThreads(KernelBuilder &kernel, int64_t threads) {
   kernel.function->setAttr(threadsAttribute, kernel.builder.getI64IntegerAttr(threads));
 }
@@ -47,20 +81,8 @@ Mapping::Tasks ThreadMapping::tasks(KernelBuilder &kernel, Tasks) const {
 }
 
 Value ThreadMapping::scratch(KernelBuilder &kernel, int64_t offset, int64_t count, Type type) const {
-  // One allocation at the start of the kernel serves all views.
-  Block &entry = kernel.function.front();
-  auto known = entry.getOps<memref::AllocaOp>();
-  Value bytes;
-  if (!known.empty()) {
-    bytes = *known.begin();
-  } else {
-    OpBuilder::InsertionGuard guard(kernel.builder);
-    kernel.builder.setInsertionPointToStart(&entry);
-    const int64_t size = kernel.fusion.getSchedule()->getScratch();
-    bytes = kernel.create<memref::AllocaOp>(MemRefType::get({size}, kernel.builder.getI8Type()));
-  }
-  return kernel.create<memref::ViewOp>(MemRefType::get({ShapedType::kDynamic}, type), bytes,
-                                       kernel.index(offset), ValueRange{kernel.index(count)});
+  return declaredView(kernel, kernel.fusion.getSchedule()->getScratch(), /*shared=*/false, offset, count,
+                      type);
 }
 
 void ThreadMapping::fail(KernelBuilder &kernel, int64_t check, Value position, Value value) const {
@@ -119,27 +141,13 @@ void ElementMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, i
 
 Mapping::State ElementMapping::once(KernelBuilder &kernel, Compute compute) const {
   constexpr int64_t slot = 8, mostBytes = 128;
-  Block &entry = kernel.function.front();
-  auto known = entry.getOps<memref::AllocaOp>();
-  Value bytes;
-  if (!known.empty()) {
-    bytes = *known.begin();
+  if (!kernel.function.front().getOps<memref::AllocaOp>().empty())
     barrier(kernel); // a block that has two groups of steps: all have read the numbers of the first
-  } else {
-    OpBuilder::InsertionGuard guard(kernel.builder);
-    kernel.builder.setInsertionPointToStart(&entry);
-    auto space = gpu::AddressSpaceAttr::get(kernel.builder.getContext(), gpu::AddressSpace::Workgroup);
-    bytes = kernel.create<memref::AllocaOp>(
-        MemRefType::get({mostBytes}, kernel.builder.getI8Type(), MemRefLayoutAttrInterface(), space));
-  }
-  SmallVector<Type> types;
-  auto place = [&](size_t i) -> Value {
-    auto space = gpu::AddressSpaceAttr::get(kernel.builder.getContext(), gpu::AddressSpace::Workgroup);
-    auto type = MemRefType::get({ShapedType::kDynamic}, KernelBuilder::memoryType(types[i]),
-                                MemRefLayoutAttrInterface(), space);
-    return kernel.create<memref::ViewOp>(type, bytes, kernel.index(static_cast<int64_t>(i) * slot),
-                                         ValueRange{kernel.index(1)});
+  auto place = [&](size_t i, Type type) {
+    return declaredView(kernel, mostBytes, /*shared=*/true, static_cast<int64_t>(i) * slot, 1,
+                        KernelBuilder::memoryType(type));
   };
+  SmallVector<Type> types;
   Value isFirst =
       kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, threadOf(kernel, ownThreads), kernel.index(0));
   kernel.ifThen(isFirst, [&] {
@@ -147,18 +155,13 @@ Mapping::State ElementMapping::once(KernelBuilder &kernel, Compute compute) cons
     assert(made.size() * slot <= mostBytes);
     for (auto [i, value] : llvm::enumerate(made)) {
       types.push_back(value.getType());
-      Value bits = value.getType().isInteger(1)
-                       ? kernel.create<arith::ExtUIOp>(kernel.builder.getI8Type(), value).getResult()
-                       : value;
-      kernel.create<memref::StoreOp>(bits, place(i), ValueRange{kernel.index(0)});
+      storeScalar(kernel, value, place(i, value.getType()), kernel.index(0));
     }
   });
   barrier(kernel);
   State read;
-  for (auto [i, type] : llvm::enumerate(types)) {
-    Value value = kernel.create<memref::LoadOp>(place(i), ValueRange{kernel.index(0)});
-    read.push_back(type.isInteger(1) ? kernel.create<arith::TruncIOp>(type, value).getResult() : value);
-  }
+  for (auto [i, type] : llvm::enumerate(types))
+    read.push_back(loadScalar(kernel, type, place(i, type), kernel.index(0)));
   return read;
 }
 

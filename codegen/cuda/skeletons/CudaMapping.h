@@ -15,6 +15,14 @@ namespace weft::codegen {
 /// The number of the thread in its block of `threads`.
 mlir::Value threadOf(KernelBuilder &kernel, int64_t threads);
 
+/// A view of memory that the kernel declares, of its threads or, if `shared`, of its block: from byte
+/// `offset` on, as `count` elements of `type`. One declaration of so many bytes serves all views of a kernel.
+mlir::Value declaredView(KernelBuilder &kernel, int64_t bytes, bool shared, int64_t offset, int64_t count,
+                         mlir::Type type);
+/// Stores a scalar of any type at an index of such a view, an i1 as a byte, and loads it.
+void storeScalar(KernelBuilder &kernel, mlir::Value value, mlir::Value view, mlir::Value at);
+mlir::Value loadScalar(KernelBuilder &kernel, mlir::Type type, mlir::Value view, mlir::Value at);
+
 /// The mapping of fallback schedules: a task is one thread's, which runs all iterations of its loops as a
 /// thread of a CPU does. So the skeletons of a CPU are right for it.
 class ThreadMapping : public CpuMapping {

@@ -136,24 +136,16 @@ SmallVector<Value> TeamMapping::exchangeBuffers(KernelBuilder &kernel, const Sta
 }
 
 static void storeState(KernelBuilder &kernel, const Mapping::State &own, ArrayRef<Value> buffers, Value at) {
-  for (auto [value, buffer] : llvm::zip(own, buffers)) {
-    Value bits = value.getType().isInteger(1)
-                     ? kernel.create<arith::ExtUIOp>(kernel.builder.getI8Type(), value).getResult()
-                     : value;
-    kernel.create<memref::StoreOp>(bits, buffer, ValueRange{at});
-  }
+  for (auto [value, buffer] : llvm::zip(own, buffers))
+    storeScalar(kernel, value, buffer, at);
 }
 
 /// The state that was stored at `from`; `own` says what its values are.
 static Mapping::State loadState(KernelBuilder &kernel, const Mapping::State &own, ArrayRef<Value> buffers,
                                 Value from) {
   Mapping::State state;
-  for (auto [value, buffer] : llvm::zip(own, buffers)) {
-    Value loaded = kernel.create<memref::LoadOp>(buffer, ValueRange{from});
-    state.push_back(value.getType().isInteger(1)
-                        ? kernel.create<arith::TruncIOp>(value.getType(), loaded).getResult()
-                        : loaded);
-  }
+  for (auto [value, buffer] : llvm::zip(own, buffers))
+    state.push_back(loadScalar(kernel, value.getType(), buffer, from));
   // Numbers that all threads know need not come from memory.
   for (auto [loaded, value] : llvm::zip(state, own))
     if (matchPattern(value, m_Constant()))
@@ -232,21 +224,8 @@ Mapping::State TeamMapping::reduceBySize(KernelBuilder &kernel, State partial, V
 }
 
 Value TeamMapping::scratch(KernelBuilder &kernel, int64_t offset, int64_t count, Type type) const {
-  auto space = gpu::AddressSpaceAttr::get(kernel.builder.getContext(), gpu::AddressSpace::Workgroup);
-  Block &entry = kernel.function.front();
-  auto known = entry.getOps<memref::AllocaOp>();
-  Value bytes;
-  if (!known.empty()) {
-    bytes = *known.begin();
-  } else {
-    OpBuilder::InsertionGuard guard(kernel.builder);
-    kernel.builder.setInsertionPointToStart(&entry);
-    const int64_t size = kernel.fusion.getSchedule()->getScratch();
-    bytes = kernel.create<memref::AllocaOp>(
-        MemRefType::get({size}, kernel.builder.getI8Type(), MemRefLayoutAttrInterface(), space));
-  }
-  auto view = MemRefType::get({ShapedType::kDynamic}, type, MemRefLayoutAttrInterface(), space);
-  return kernel.create<memref::ViewOp>(view, bytes, kernel.index(offset), ValueRange{kernel.index(count)});
+  return declaredView(kernel, kernel.fusion.getSchedule()->getScratch(), /*shared=*/true, offset, count,
+                      type);
 }
 
 void TeamMapping::barrier(KernelBuilder &kernel) const { kernel.create<gpu::BarrierOp>(); }
