@@ -409,13 +409,13 @@ Status CudaPrinter::access(Operation *op) {
     forms[alloca] = {fresh(isShared ? "shared" : "scratch")};
     // What a text may declare, on every target.
     constexpr int64_t mostDeclared = 48 << 10;
+    const std::string aligned = "__align__(" + std::to_string(declaredAlignment) + ") ";
     if (isShared && type.getDimSize(0) > mostDeclared) {
       dynamicShared = type.getDimSize(0);
-      line("extern __shared__ __align__(16) " + typeOf(type.getElementType()) + " " + forms[alloca].name +
-           "[];");
+      line("extern __shared__ " + aligned + typeOf(type.getElementType()) + " " + forms[alloca].name + "[];");
       return {};
     }
-    line(Twine(isShared ? "__shared__ " : "") + "__align__(16) " + typeOf(type.getElementType()) + " " +
+    line(Twine(isShared ? "__shared__ " : "") + aligned + typeOf(type.getElementType()) + " " +
          forms[alloca].name + "[" + Twine(type.getDimSize(0)) + "];");
   } else if (auto view = dyn_cast<memref::ViewOp>(op)) {
     const std::string type = typeOf(view.getType().getElementType());

@@ -14,7 +14,7 @@
 #ifndef WEFT_CODEGEN_CUDA_CUDAPRINTER_H
 #define WEFT_CODEGEN_CUDA_CUDAPRINTER_H
 
-#include "codegen/cuda/Alignment.h"
+#include "codegen/cuda/AccessAlignments.h"
 #include "weft/status.hpp"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -109,7 +109,7 @@ private:
   bool isWritten(mlir::Value buffer) const;
 
   bool wideIndex;
-  Alignments alignments;
+  AccessAlignments alignments;
   size_t indent = 0;
   llvm::DenseMap<mlir::Value, Form> forms;
   std::map<std::string, int> counts;

@@ -1,10 +1,10 @@
-//===- Alignment.cpp - Which accesses are aligned -------------------------===//
+//===- AccessAlignments.cpp - Which accesses are aligned ------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cuda/Alignment.h"
+#include "codegen/cuda/AccessAlignments.h"
 
 #include "codegen/kernel/KernelIR.h"
 
@@ -21,8 +21,6 @@ using namespace mlir;
 
 namespace weft::codegen {
 
-/// Of memory that a kernel declares.
-static constexpr int64_t declaredAlignment = 16;
 /// No access is as wide, so a larger power of two says no more.
 static constexpr int64_t mostAsked = 4096;
 
@@ -31,12 +29,12 @@ static int64_t powerIn(const APInt &number) {
   return number.isZero() ? mostAsked : int64_t(1) << std::min(number.countTrailingZeros(), 12u);
 }
 
-bool Alignments::isAligned(Value buffer, Value index, int64_t itemBytes, int64_t bytes) {
+bool AccessAlignments::isAligned(Value buffer, Value index, int64_t itemBytes, int64_t bytes) {
   return ofBuffer(buffer) >= bytes && ofIndex(index) * itemBytes % bytes == 0;
 }
 
 /// Of an argument of a helper: the least of all calls.
-int64_t Alignments::ofHelperArgument(BlockArgument argument, bool isBuffer) {
+int64_t AccessAlignments::ofHelperArgument(BlockArgument argument, bool isBuffer) {
   auto helper = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   if (!helper || !helper.isPrivate())
     return 1;
@@ -50,7 +48,7 @@ int64_t Alignments::ofHelperArgument(BlockArgument argument, bool isBuffer) {
   return least;
 }
 
-int64_t Alignments::ofBuffer(Value buffer) {
+int64_t AccessAlignments::ofBuffer(Value buffer) {
   auto number = [](Attribute given) {
     auto integer = dyn_cast_or_null<IntegerAttr>(given);
     return integer && integer.getInt() > 0 ? powerIn(integer.getValue()) : 1;
@@ -73,7 +71,7 @@ int64_t Alignments::ofBuffer(Value buffer) {
       .Default([](Operation *) { return int64_t(1); });
 }
 
-int64_t Alignments::ofIndex(Value index) {
+int64_t AccessAlignments::ofIndex(Value index) {
   if (auto it = known.find(index); it != known.end())
     return it->second;
   known[index] = 1; // what depends on itself may be any number
@@ -82,7 +80,7 @@ int64_t Alignments::ofIndex(Value index) {
   return computed;
 }
 
-int64_t Alignments::computeIndex(Value index) {
+int64_t AccessAlignments::computeIndex(Value index) {
   if (auto argument = dyn_cast<BlockArgument>(index)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop)
