@@ -85,7 +85,7 @@ static FunctionReport reportFunction(FuncOp function) {
     llvm::SetVector<Value> operands;
     llvm::SetVector<unsigned> makers;
     for (Value operand : op.getOperands()) {
-      const Value root = passes::storageRoot(operand);
+      const Value root = storageRoot(operand);
       operands.insert(root);
       if (auto it = numbers.find(root.getDefiningOp()); it != numbers.end())
         makers.insert(it->second);

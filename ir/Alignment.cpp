@@ -21,14 +21,6 @@ static Attribute givenAlignment(FuncOp function, unsigned argument) {
   return all ? cast<DictionaryAttr>((*all)[argument]).get(attr::alignment) : Attribute();
 }
 
-/// Whether `op` leaves its first operand's memory in place, as a view or an update of it.
-static bool keepsStorage(Operation *op) { return isStorageView(op) || updateIn(op); }
-
-Value Alignments::headOf(Value value) const {
-  const auto found = heads.find(value);
-  return found == heads.end() ? value : found->second;
-}
-
 Alignments::Alignments(FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto given = dyn_cast_or_null<IntegerAttr>(givenAlignment(function, i)))
@@ -36,12 +28,9 @@ Alignments::Alignments(FuncOp function) {
         least[function.getArgument(i)] = given.getInt();
   if (least.empty())
     return;
-  Block &body = function.getBody().front();
-  for (Operation &op : body)
-    if (keepsStorage(&op))
-      heads[op.getResult(0)] = headOf(op.getOperand(0));
   // What is returned in place of an argument lies in that.
-  for (auto [i, returned] : llvm::enumerate(body.getTerminator()->getOperands())) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [i, returned] : llvm::enumerate(terminator->getOperands())) {
     const int64_t tied = function.getTiedArgument(static_cast<unsigned>(i));
     if (tied < 0)
       continue;
@@ -49,13 +38,15 @@ Alignments::Alignments(FuncOp function) {
     if (bytes == least.end())
       continue;
     const int64_t number = bytes->second;
-    int64_t &known = least.try_emplace(headOf(returned), number).first->second;
+    int64_t &known = least.try_emplace(heads.of(returned), number).first->second;
     known = std::min(known, number);
   }
 }
 
 int64_t Alignments::of(Value value) const {
-  const auto found = least.find(headOf(value));
+  if (least.empty())
+    return widestAccess;
+  const auto found = least.find(heads.of(value));
   return found == least.end() ? widestAccess : found->second;
 }
 

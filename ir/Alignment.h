@@ -18,9 +18,7 @@
 #ifndef WEFT_IR_ALIGNMENT_H
 #define WEFT_IR_ALIGNMENT_H
 
-#include "ir/Dialect.h"
-
-#include "llvm/ADT/DenseMap.h"
+#include "ir/StorageHeads.h"
 
 namespace weft::ir {
 
@@ -37,11 +35,8 @@ public:
   int64_t of(mlir::Value value) const;
 
 private:
-  /// The first value with the memory of this one.
-  mlir::Value headOf(mlir::Value value) const;
-
-  llvm::DenseMap<mlir::Value, mlir::Value> heads; ///< of views and updates
-  llvm::DenseMap<mlir::Value, int64_t> least;     ///< of heads that are no multiple of the widest access
+  mutable StorageHeads heads;
+  llvm::DenseMap<mlir::Value, int64_t> least; ///< of heads that are no multiple of the widest access
 };
 
 /// The bytes of an element of an argument, or of the widest elements that its memory is viewed as: the least

@@ -54,9 +54,9 @@ def Weft_FuncOp : Weft_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Autom
   let summary = "function with donated arguments and tied results";
   let description = [{
     Argument attributes: `weft.name` (string), `weft.role` ("argument", "state", "scalar", "random"), `weft.donated`,
-    `weft.strides`, `weft.alignment`. With `weft.strides = array<i64: 1, 64>`, calls pass memory with these strides, in elements, instead
-    of row-major memory. `--weft-normalize-layouts` changes the type of such an argument to that of the row-major memory
-    of which it is a view, and records the shape of the tensors that calls pass in `weft.shape`.
+    `weft.strides`, `weft.alignment`. With `weft.strides = array<i64: 1, 64>`, calls pass memory with these strides, in
+    elements, instead of row-major memory. `--weft-normalize-layouts` changes the type of such an argument to that of the
+    row-major memory of which it is a view, and records the shape of the tensors that calls pass in `weft.shape`.
     `weft.alignment = 4 : i64` says that a GPU's calls pass memory at any multiple of 4 bytes; it is 32 if left out.
 
     In files and packages, an argument whose role is not "argument" is identified by its name. So no two such arguments

@@ -13,36 +13,6 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-Value storageRoot(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isStorageView(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
-Value StorageHeads::of(Value value) {
-  SmallVector<Value> updates;
-  Value head = storageRoot(value);
-  for (;;) {
-    if (auto known = heads.find(head); known != heads.end()) {
-      head = known->second;
-      break;
-    }
-    Operation *op = head.getDefiningOp();
-    if (!op || !updateIn(op))
-      break;
-    updates.push_back(head);
-    head = storageRoot(op->getOperand(0));
-  }
-  for (Value update : updates)
-    heads[update] = head;
-  return head;
-}
-
-Value storageHead(Value value) { return StorageHeads().of(value); }
-
 llvm::DenseSet<Value> returnedHeads(FuncOp func) {
   llvm::DenseSet<Value> heads;
   for (Value value : func.getBody().front().getTerminator()->getOperands())

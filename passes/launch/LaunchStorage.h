@@ -7,36 +7,19 @@
 #ifndef WEFT_PASSES_LAUNCH_LAUNCHSTORAGE_H
 #define WEFT_PASSES_LAUNCH_LAUNCHSTORAGE_H
 
-#include "ir/Dialect.h"
+#include "ir/StorageHeads.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include <optional>
 
 namespace weft::passes {
-
-/// The value whose storage `value` is a view of: itself, unless it is a reshape or bitcast.
-mlir::Value storageRoot(mlir::Value value);
-
-/// The same, also through updates, which write in place: the first value that the storage holds.
-mlir::Value storageHead(mlir::Value value);
-
-/// storageHead() of many values of a function that does not change meanwhile: each update of a chain is
-/// followed once.
-class StorageHeads {
-public:
-  mlir::Value of(mlir::Value value);
-
-private:
-  llvm::DenseMap<mlir::Value, mlir::Value> heads; ///< by the result of an update
-};
 
 /// The storage heads of the values that the function returns.
 llvm::DenseSet<mlir::Value> returnedHeads(ir::FuncOp func);
 
 /// The bytes of the temporary that `result`, a result of a launch, begins, at the largest sizes; at most
 /// 2^47, so that sums do not overflow. None if the storage is that of another value or of one in `returned`.
-std::optional<int64_t> temporaryBytes(mlir::Value result, StorageHeads &heads,
+std::optional<int64_t> temporaryBytes(mlir::Value result, ir::StorageHeads &heads,
                                       const llvm::DenseSet<mlir::Value> &returned,
                                       const ir::SymbolRanges &ranges);
 
