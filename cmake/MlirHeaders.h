@@ -1,4 +1,4 @@
-//===- MLIRPch.h - The headers that nearly every compiler file includes --===//
+//===- MlirHeaders.h - The headers of MLIR that most files include ---------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
