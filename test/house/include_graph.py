@@ -87,7 +87,8 @@ RULES = {
     "examples": [PUBLIC, r"common/\w+\.h"],
     # The peers of a benchmark are whatever is installed; of Weft it sees what its users see.
     "bench": [r"bench/.+", PUBLIC, r"dnnl\.h|dnnl_\w+\.h"],
-    "cmake": [COMPILER_LIBRARIES],
+    # Headers that are compiled once, for the files that include them.
+    "cmake": [r"cmake/.+", r"ir/Dialect\.h", GTEST, COMPILER_LIBRARIES],
     "test": [r".+"],
     "test/fuzz": [r"(frontend|runtime|ir|passes|codegen|tools|test)/.+", PUBLIC, COMPILER_LIBRARIES],
 }
