@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/Compile.h"
 
+#include "codegen/CompileCudaKernels.h"
+#include "codegen/CudaImage.h"
 #include "codegen/HostLibrary.h"
 #include "codegen/KernelTargets.h"
 #include "codegen/PlanWriter.h"
@@ -47,15 +49,11 @@ struct Kernels {
   std::vector<unsigned> launches;
   DenseMap<Operation *, std::string> symbols; ///< of each fusion
   std::string text;                           ///< of all of them
-};
+  std::vector<bool> onDevice;                 ///< the kernels that are code of a GPU; empty if there are none
+  CudaImage device;                           ///< these, compiled
 
-Status noKernels(const Target &target) {
-  return Status::error("Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
-                       "are no kernels for '" +
-                           target.name() + "' (WEFT-E001); `weft explain --target=" + target.name() +
-                           "` shows the launch list, and --target=cpu runs the program on the host",
-                       "WEFT-E001");
-}
+  bool isOnHost(size_t kernel) const { return onDevice.empty() || !onDevice[kernel]; }
+};
 
 /// Whether a block of the device has the shared memory that a schedule needs, which may be in text and chosen
 /// for another device.
@@ -88,7 +86,8 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
       const auto *device = target.find(deviceOf(fusion.getResultTypes().front()));
       const KernelTarget *skeletons = device ? findKernels(*device) : nullptr;
       if (!skeletons)
-        return noKernels(target);
+        return Status::error("the target '" + target.name() + "' has no kernels for '" +
+                             deviceOf(fusion.getResultTypes().front()).str() + "'; this is an error of Weft");
       const std::string where = "at " + ir::locationText(fusion.getLoc()) + ": ";
       if (Status status = checkShared(fusion, symbol, *device); !status)
         return status.context(where);
@@ -110,6 +109,30 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
       kernels.symbols[fusion] = kernels.modules[it->second].first;
     }
   }
+  return kernels;
+}
+
+/// The kernels of a module for a target with a GPU, compiled for that.
+Expected<Kernels> collectCudaKernels(ModuleOp module, const Target &target, unsigned threads) {
+  auto compiled = compileCudaKernels(module, target, threads);
+  if (!compiled)
+    return compiled.status();
+  Kernels kernels;
+  if (Status status = kernels.device.add(module, target, *compiled, threads); !status)
+    return status;
+  for (auto [emitted, object] : llvm::zip_equal(compiled->kernels, compiled->objects)) {
+    auto text = canonicalKernelText(*emitted.module);
+    if (!text)
+      return text.status();
+    kernels.text += emitted.symbol + "\n" + *text + "\n";
+    for (Operation *fusion : emitted.fusions)
+      kernels.symbols[fusion] = emitted.symbol;
+    kernels.fusions.push_back(cast<FusionOp>(emitted.fusions.front()));
+    kernels.launches.push_back(emitted.launches);
+    kernels.onDevice.push_back(object != nullptr);
+    kernels.modules.emplace_back(emitted.symbol, std::move(emitted.module));
+  }
+  kernels.text += kernels.device.ownTexts();
   return kernels;
 }
 
@@ -136,14 +159,17 @@ std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std:
 Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, std::span<const std::byte> signatures,
                                            uint64_t binding, CpuTarget target, unsigned threads) {
   SmallVector<ModuleOp> modules;
-  for (const auto &[symbol, kernel] : kernels.modules)
-    modules.push_back(*kernel);
+  std::vector<LinkInput> inputs;
+  for (size_t i = 0; i < kernels.modules.size(); ++i)
+    if (kernels.isOnHost(i)) {
+      modules.push_back(*kernels.modules[i].second);
+      inputs.push_back({kernels.modules[i].first, {}});
+    }
   auto objects = compileKernels(modules, CpuCompiler(target), threads);
   if (!objects)
     return objects.status();
-  std::vector<LinkInput> inputs;
-  for (size_t i = 0; i < modules.size(); ++i)
-    inputs.push_back({kernels.modules[i].first, (*objects)[i]});
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i].object = (*objects)[i];
   auto linked = linkImage(inputs);
   if (!linked)
     return linked.status();
@@ -340,6 +366,8 @@ public:
   explicit PackageBuilder(const CompilerOptions &options) : options(options) {}
   /// Runs the pipeline on `module`, which it changes, and adds plans and kernels for the target.
   Status add(ModuleOp module, const Target &target, const AfterPhase &afterPhase);
+  /// The same for a module after the pipeline.
+  Status addPlanned(ModuleOp module, const Target &target);
   /// The report about the first target; its times and numbers of kernels are those of all targets.
   CompileReport report;
   Expected<std::vector<std::byte>> finish() { return writer.finish(); }
@@ -347,6 +375,9 @@ public:
 private:
   Status addSections(ModuleOp module, const Kernels &kernels, const Target &target,
                      ArrayRef<CpuTarget> levels);
+  unsigned threads() const {
+    return options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
+  }
 
   const CompilerOptions &options;
   runtime::PackageWriter writer;
@@ -360,7 +391,7 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
   runtime::KernelSigner signer;
   std::vector<std::pair<std::string, PlanBytes>> plans;
   for (auto function : module.getOps<FuncOp>()) {
-    auto bytes = writePlan(function, name, kernels.symbols, signer);
+    auto bytes = writePlan(function, name, kernels.symbols, signer, kernels.device.own());
     if (!bytes)
       return bytes.status();
     plans.emplace_back("." + function.getName().str() + "." + name, std::move(*bytes));
@@ -368,18 +399,22 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
   const std::vector<std::byte> signatures = signer.bytes();
   // Checksum the signatures and the kernel IR, so that the binding does not depend on the processor level.
   uint64_t binding = 0;
-  if (!signatures.empty()) {
+  if (!kernels.text.empty()) {
     const uint64_t parts[] = {runtime::checksum64(signatures),
                               runtime::checksum64(std::as_bytes(std::span(kernels.text)))};
     binding = runtime::checksum64(std::as_bytes(std::span(parts)));
   }
-  const auto threads = options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
-  for (CpuTarget level : levels) {
-    auto made = makeImage(kernels, signatures, binding, level, threads);
+  bool anyOnHost = !target.getCuda();
+  for (size_t i = 0; i < kernels.modules.size(); ++i)
+    anyOnHost |= kernels.isOnHost(i);
+  for (CpuTarget level : anyOnHost ? levels : ArrayRef<CpuTarget>()) {
+    auto made = makeImage(kernels, signatures, binding, level, threads());
     if (!made)
       return made.status();
     writer.add(image + "." + level.cpu(), *made);
   }
+  if (target.getCuda())
+    writer.add(image + ".device", kernels.device.bytes(target, signatures, binding));
   for (const auto &[suffix, bytes] : plans) {
     const uint64_t seal = runtime::plan_seal(bytes.plan, bytes.launchesKernels ? binding : 0);
     writer.add("plan" + suffix, bytes.plan);
@@ -391,28 +426,34 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
 }
 
 Status PackageBuilder::add(ModuleOp module, const Target &target, const AfterPhase &afterPhase) {
-  auto levels = levelsOf(target, options);
-  if (!levels)
-    return levels.status();
   CompilerOptions own = options;
   own.target = target.name();
   if (!own.dumpFolder.empty() && options.targets.size() > 1)
     own.dumpFolder += "/" + own.target;
   if (!own.library)
     own.library = &hostLibrary(target.getHost());
-  auto start = std::chrono::steady_clock::now();
+  const auto start = std::chrono::steady_clock::now();
   if (Status status = runPipeline(module, own, afterPhase); !status)
     return status;
-  const double passMs = millisecondsSince(start);
+  report.passMs += millisecondsSince(start);
+  return addPlanned(module, target);
+}
 
-  start = std::chrono::steady_clock::now();
+Status PackageBuilder::addPlanned(ModuleOp module, const Target &target) {
+  auto levels = levelsOf(target, options);
+  if (!levels)
+    return levels.status();
+  const auto start = std::chrono::steady_clock::now();
   const auto before = KernelCache::global().counters();
-  auto kernels = collectKernels(module, target);
+  auto kernels =
+      target.getCuda() ? collectCudaKernels(module, target, threads()) : collectKernels(module, target);
   if (!kernels)
     return kernels.status();
   if (isFirst) {
+    const double passMs = report.passMs;
     report = reportModule(module, *kernels, target);
-    report.target = own.target;
+    report.target = target.name();
+    report.passMs = passMs;
   }
   isFirst = false;
   if (Status status = addSections(module, *kernels, target, *levels); !status)
@@ -420,7 +461,6 @@ Status PackageBuilder::add(ModuleOp module, const Target &target, const AfterPha
   const auto after = KernelCache::global().counters();
   report.kernelsCompiled += after.compiled - before.compiled;
   report.kernelsFromCache += after.memoryHits + after.diskHits - before.memoryHits - before.diskHits;
-  report.passMs += passMs;
   report.kernelMs += millisecondsSince(start);
   return {};
 }
@@ -435,8 +475,6 @@ Expected<std::vector<Target>> targetsOf(const CompilerOptions &options) {
     auto target = targetNamed(name);
     if (!target)
       return target.status();
-    if (!target->hasHostCode())
-      return noKernels(*target);
     auto known =
         llvm::find_if(targets, [&](const Target &other) { return other.codeName() == target->codeName(); });
     if (known == targets.end())
@@ -469,6 +507,22 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &o
       return targets->size() > 1 ? status.context("for the target '" + target.name() + "': ") : status;
     copies[i] = {};
   }
+  auto package = builder.finish();
+  if (!package)
+    return package.status();
+  CompiledModule result;
+  result.report = std::move(builder.report);
+  result.package = std::move(*package);
+  return result;
+}
+
+Expected<CompiledModule> compilePlanned(ModuleOp module, const CompilerOptions &options) {
+  auto target = targetNamed(options.target);
+  if (!target)
+    return target.status();
+  PackageBuilder builder(options);
+  if (Status status = builder.addPlanned(module, *target); !status)
+    return status;
   auto package = builder.finish();
   if (!package)
     return package.status();

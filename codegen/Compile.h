@@ -36,6 +36,10 @@ struct CompiledModule {
 Expected<CompiledModule> compileModule(mlir::ModuleOp module, const ir::CompilerOptions &options = {},
                                        const AfterPhase &afterPhase = nullptr);
 
+/// The second half of compileModule(), for one target: compiles the kernels of a module after runPipeline()
+/// with the same options, and writes the package.
+Expected<CompiledModule> compilePlanned(mlir::ModuleOp module, const ir::CompilerOptions &options);
+
 /// Runs only the pipeline. Diagnostics go to the context's handler and into the error.
 Status runPipeline(mlir::ModuleOp module, const ir::CompilerOptions &options = {},
                    const AfterPhase &afterPhase = nullptr);

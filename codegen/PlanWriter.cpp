@@ -44,8 +44,8 @@ namespace {
 
 class Writer : PlanTables {
 public:
-  Writer(FuncOp function, const DenseMap<Operation *, std::string> &symbols)
-      : PlanTables(function), symbols(symbols) {}
+  Writer(FuncOp function, const DenseMap<Operation *, std::string> &symbols, const OwnKernels &own)
+      : PlanTables(function), symbols(symbols), own(own) {}
 
   Expected<PlanBytes> run(const std::string &target, runtime::KernelSigner &signer) {
     plan.function = function.getName().str();
@@ -90,8 +90,9 @@ public:
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
     const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
-    const bool launchesKernels = llvm::any_of(
-        plan.launches, [](const auto &launch) { return launch->op.type == rt::LaunchOp::KernelLaunch; });
+    const bool launchesKernels = llvm::any_of(plan.launches, [](const auto &launch) {
+      return launch->op.type == rt::LaunchOp::KernelLaunch || !launch->own.empty();
+    });
     return PlanBytes{{data, data + builder.GetSize()}, std::move(constants), launchesKernels};
   }
 
@@ -137,6 +138,12 @@ private:
       made->predicate = rt::Predicate::failure;
     if (auto region = op->getAttrOfType<IntegerAttr>(attr::capture))
       made->region = static_cast<int32_t>(region.getInt());
+    if (auto found = own.find(op); found != own.end())
+      for (const OwnKernel &kernel : found->second) {
+        auto &packed = made->own.emplace_back(std::make_unique<rt::OwnKernelT>());
+        packed->symbol = kernel.symbol;
+        packed->operands = kernel.operands;
+      }
     plan.launches.push_back(std::move(made));
   }
 
@@ -344,29 +351,12 @@ private:
     auto made = launch(op, std::string(backward ? "attention backward " : "attention ") +
                                std::to_string(extents.rows) + "x" + std::to_string(extents.keys) + "x" +
                                std::to_string(extents.features));
-    rt::AttentionLaunchT attention;
-    attention.dtype = static_cast<uint8_t>(dtypeOf(op.getQ().getType()));
-    attention.batch.assign(extents.batch.begin(), extents.batch.end());
-    attention.rows = extents.rows;
-    attention.keys = extents.keys;
-    attention.features = extents.features;
-    attention.values = extents.values;
-    attention.backward = backward;
-    attention.causal = op.getCausal();
-    attention.scale = op.getScale().convertToDouble();
-    for (const AttentionPart &part : partsOf(op)) {
-      auto place = std::make_unique<rt::MatrixPlaceT>();
+    rt::AttentionLaunchT attention = attentionLaunch(op);
+    for (const auto &[part, place] : llvm::zip_equal(partsOf(op), attention.places)) {
       auto index = bufferOf(part.value);
       if (!index)
         return index.status();
       place->buffer = *index;
-      place->offset = part.view.offset;
-      place->strides.assign(part.view.strides.begin(), part.view.strides.end());
-      attention.places.push_back(std::move(place));
-    }
-    if (Value mask = op.getMask()) {
-      attention.masked = true;
-      attention.mask_dtype = static_cast<uint8_t>(dtypeOf(mask.getType()));
     }
     // The forward op has two products, the backward op five. The keys that a causal row leaves out are
     // counted too.
@@ -412,15 +402,40 @@ private:
   }
 
   const DenseMap<Operation *, std::string> &symbols;
+  const OwnKernels &own;
   std::vector<std::byte> constants;
 };
 
 } // namespace
 
+rt::AttentionLaunchT attentionLaunch(AttentionOp op) {
+  const AttentionExtents extents(op.getShape());
+  rt::AttentionLaunchT attention;
+  attention.dtype = static_cast<uint8_t>(dtypeOf(op.getQ().getType()));
+  attention.batch.assign(extents.batch.begin(), extents.batch.end());
+  attention.rows = extents.rows;
+  attention.keys = extents.keys;
+  attention.features = extents.features;
+  attention.values = extents.values;
+  attention.backward = static_cast<bool>(op.getGrad());
+  attention.causal = op.getCausal();
+  attention.scale = op.getScale().convertToDouble();
+  for (const AttentionPart &part : partsOf(op)) {
+    auto &place = attention.places.emplace_back(std::make_unique<rt::MatrixPlaceT>());
+    place->offset = part.view.offset;
+    place->strides.assign(part.view.strides.begin(), part.view.strides.end());
+  }
+  if (Value mask = op.getMask()) {
+    attention.masked = true;
+    attention.mask_dtype = static_cast<uint8_t>(dtypeOf(mask.getType()));
+  }
+  return attention;
+}
+
 Expected<PlanBytes> writePlan(FuncOp function, const std::string &target,
                               const DenseMap<Operation *, std::string> &symbols,
-                              runtime::KernelSigner &signer) {
-  return Writer(function, symbols).run(target, signer);
+                              runtime::KernelSigner &signer, const OwnKernels &own) {
+  return Writer(function, symbols, own).run(target, signer);
 }
 
 } // namespace weft::codegen

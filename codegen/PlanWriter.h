@@ -16,6 +16,10 @@
 #include <string>
 #include <vector>
 
+namespace weft::fb {
+struct AttentionLaunchT;
+} // namespace weft::fb
+
 namespace weft::runtime {
 class KernelSigner;
 } // namespace weft::runtime
@@ -25,6 +29,18 @@ namespace weft::codegen {
 /// The index checks of a fusion's kernel, in the order in which the kernel numbers them.
 llvm::SmallVector<ir::GatherOp> checksOf(ir::FusionOp fusion);
 
+/// A kernel of our own with which a GPU carries out a launch of a contraction or attention, or one product of
+/// it: its symbol, and the launch's operands (runtime/plan/LaunchAccesses.h) that its pointers are.
+struct OwnKernel {
+  std::string symbol;
+  std::vector<uint32_t> operands;
+};
+/// By the op of the launch, in the order of the launch's products.
+using OwnKernels = llvm::DenseMap<mlir::Operation *, std::vector<OwnKernel>>;
+
+/// The launch of an attention op, with the places of its parts but not their buffers.
+fb::AttentionLaunchT attentionLaunch(ir::AttentionOp op);
+
 struct PlanBytes {
   std::vector<std::byte> plan;      ///< a FlatBuffer of runtime/plan/plan.fbs
   std::vector<std::byte> constants; ///< the constant section of this function
@@ -32,11 +48,12 @@ struct PlanBytes {
 };
 
 /// Writes the plan of a function whose values have their slices from the memory plan. `symbols` names the
-/// kernel of each fusion, and `signer` collects the signatures of their launches; both belong to `target`,
-/// whose images are the sections "image.TARGET". An error names an op that has no place in a plan.
+/// kernel of each fusion, `own` those of contractions and attention on a GPU, and `signer` collects the
+/// signatures of the launches of fusions; all belong to `target`, whose images are the sections
+/// "image.TARGET". An error names an op that has no place in a plan.
 Expected<PlanBytes> writePlan(ir::FuncOp function, const std::string &target,
                               const llvm::DenseMap<mlir::Operation *, std::string> &symbols,
-                              runtime::KernelSigner &signer);
+                              runtime::KernelSigner &signer, const OwnKernels &own);
 
 } // namespace weft::codegen
 

@@ -70,6 +70,9 @@ public:
   virtual bool is_host() const { return false; }
   /// The kind of machine code that the device runs, as in the names of a package's images: "cpu".
   virtual std::string_view code() const = 0;
+  /// How well it runs the kernels of a target with a GPU, as "cuda:sm_90": the larger the better, 0 not at
+  /// all.
+  virtual int suits(std::string_view target) const { return target == code(); }
   /// The allocator of the device's memory.
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.

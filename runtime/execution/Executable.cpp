@@ -72,8 +72,15 @@ struct PlanSections {
   std::span<const std::byte> constants;
 };
 
-Expected<PlanSections> read_sections(const Package &package, std::string_view function) {
-  Expected<std::string> target = choose_plan_target(package, function, cpu_level(), default_width());
+Expected<PlanSections> read_sections(const Package &package, std::string_view function,
+                                     const DeviceMap &devices = {}) {
+  const auto suits = [&](std::string_view target) {
+    int best = 0;
+    for (const auto &[logical, device] : devices)
+      best = std::max(best, device && !device->is_host() ? device->suits(target) : 0);
+    return best;
+  };
+  Expected<std::string> target = choose_plan_target(package, function, cpu_level(), default_width(), suits);
   if (!target)
     return target.status();
   const std::string suffix = std::string(function) + "." + *target;
@@ -157,13 +164,14 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
                                                        std::string_view function,
                                                        std::shared_ptr<const Image> image,
                                                        const DeviceMap &devices) {
-  Expected<PlanSections> sections = read_sections(*package, function);
+  Expected<PlanSections> sections = read_sections(*package, function, devices);
   if (!sections)
     return sections.status();
   const fb::Plan &plan = *sections->plan;
   bool kernels = false;
   for (uint32_t i = 0; i < length(plan.launches()); ++i)
-    kernels |= plan.launches()->Get(i)->op_type() == fb::LaunchOp::KernelLaunch;
+    kernels |= plan.launches()->Get(i)->op_type() == fb::LaunchOp::KernelLaunch ||
+               length(plan.launches()->Get(i)->own()) != 0;
   if (!image && kernels) {
     const std::string prefix = plan.image() ? plan.image()->str() : "image.cpu";
     Expected<std::shared_ptr<Image>> loaded = Image::load(*package, prefix);

@@ -25,7 +25,8 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
   constexpr std::string_view prefix = "image.";
   const std::string image = plan.image() ? plan.image()->str() : "image.cpu";
   std::string code = image.starts_with(prefix) ? image.substr(prefix.size()) : image;
-  if (parse_cpu_target(code))
+  const bool for_gpu = has_device_code(plan);
+  if (!for_gpu)
     code = "cpu";
   for (const PlanDevice &wanted : plan_devices(plan)) {
     FunctionDevice device;
@@ -38,7 +39,7 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
       return Status::error("'" + text(plan.function()) + "' runs on '" + wanted.name +
                                "', which is mapped to no device: name one for it when the function is loaded",
                            "WEFT-L017");
-    if (device.device->code() != code)
+    if (for_gpu ? !device.device->is_host() && !device.device->suits(code) : device.device->code() != code)
       return Status::error("'" + text(plan.function()) + "' has kernels in '" + image + "', and '" +
                                device.device->name() + "', which '" + wanted.name +
                                "' is mapped to, runs code for '" + std::string(device.device->code()) + "'",
@@ -132,23 +133,59 @@ private:
 
   Status take_work(Launch &launch, const fb::Launch &source) {
     if (const fb::KernelLaunch *kernel = source.op_as_KernelLaunch())
-      return take_kernel(launch, *kernel, source.grid());
-    if (const fb::ContractionLaunch *product = source.op_as_ContractionLaunch())
-      return take_contraction(launch, *product);
-    if (const fb::AttentionLaunch *attention = source.op_as_AttentionLaunch())
-      take_attention(launch, *attention);
-    else if (const fb::HostLaunch *host = source.op_as_HostLaunch())
+      return take_kernel(launch, *kernel, is_device_launch(plan_, source));
+    if (source.op_as_ContractionLaunch())
+      return take_contraction(launch, source);
+    if (source.op_as_AttentionLaunch())
+      return take_attention(launch, source);
+    if (const fb::HostLaunch *host = source.op_as_HostLaunch())
       take_host_action(launch, *host);
     else
       take_copy(launch, *source.op_as_CopyLaunch());
     return {};
   }
 
-  Status take_kernel(Launch &launch, const fb::KernelLaunch &kernel, const fb::Grid *grid) {
+  /// The kernels of the plan's GPU. The verifier has found those that launches name, if there was an image.
+  Expected<const DeviceImage *> device_image() const {
+    if (function_.image && function_.image->device())
+      return function_.image->device();
+    return Status::error(
+        "'" + function_.signature.function + "' has launches for a GPU and no kernels of one", "WEFT-L008");
+  }
+
+  /// The kernels with which a GPU carries out a contraction or attention.
+  Status take_own_kernels(Launch &launch, const fb::Launch &source) const {
+    const Expected<const DeviceImage *> image = device_image();
+    if (!image)
+      return image.status();
+    Expected<std::vector<DeviceLaunch>> own = (*image)->own_launches(source);
+    if (!own)
+      return own.status();
+    launch.on_device = *std::move(own);
+    return {};
+  }
+
+  Status take_code(Launch &launch, const fb::KernelLaunch &kernel, bool on_device) const {
+    if (on_device) {
+      const Expected<const DeviceImage *> image = device_image();
+      if (!image)
+        return image.status();
+      Expected<DeviceLaunch> made = (*image)->launch_of(kernel);
+      if (!made)
+        return made.status();
+      launch.on_device.push_back(*std::move(made));
+      return {};
+    }
     Expected<KernelFn> code = function_.image->find(kernel.symbol()->string_view());
     if (!code)
       return code.status();
     launch.function = *code;
+    return {};
+  }
+
+  Status take_kernel(Launch &launch, const fb::KernelLaunch &kernel, bool on_device) {
+    if (Status status = take_code(launch, kernel, on_device); !status)
+      return status;
     if (launch.name.empty())
       launch.name = kernel.symbol()->str();
     launch.sizes = kernel.sizes() ? kernel.sizes()->data() : nullptr;
@@ -158,39 +195,20 @@ private:
     }
     launch.tasks = kernel.tasks();
     launch.grain = kernel.grain();
-    if (grid) {
-      std::ranges::copy(*grid->blocks(), launch.grid.blocks.begin());
-      std::ranges::copy(*grid->threads(), launch.grid.threads.begin());
-      launch.grid.shared_bytes = grid->shared_bytes();
-    }
+    // A GPU has shared memory for it.
     FunctionDevice &device = function_.devices[launch.device];
-    device.kernel_scratch = std::max(device.kernel_scratch, align_line(kernel.scratch_bytes()));
+    if (!on_device)
+      device.kernel_scratch = std::max(device.kernel_scratch, align_line(kernel.scratch_bytes()));
     return {};
   }
 
-  Status take_contraction(Launch &launch, const fb::ContractionLaunch &product) {
+  /// A GPU has kernels of our own for it.
+  Status take_contraction(Launch &launch, const fb::Launch &source) {
+    const fb::ContractionLaunch &product = *source.op_as_ContractionLaunch();
     launch.kind = LaunchKind::contraction;
-    ContractionShape shape;
-    shape.dtype = static_cast<DType>(product.dtype());
-    shape.batch = product.batch();
-    shape.m = product.m();
-    shape.n = product.n();
-    shape.k = product.k();
-    for (uint32_t d = 0; d < 3; ++d) {
-      shape.a_strides[d] = product.a_strides()->Get(d);
-      shape.b_strides[d] = product.b_strides()->Get(d);
-      shape.c_strides[d] = product.c_strides()->Get(d);
-    }
-    shape.bias = launch.bias = product.bias() >= 0;
-    shape.residual = launch.residual = product.residual() >= 0;
-    shape.relu = product.relu();
-    shape.more = length(product.more()) / 2;
-    Expected<std::shared_ptr<const Contraction>> contraction =
-        Contraction::get(shape, {text(product.library()), product.library_flops(),
-                                 static_cast<int64_t>(product.workspace_bytes())});
-    if (!contraction)
-      return contraction.status();
-    launch.contraction = *contraction;
+    const ContractionShape shape = contraction_shape(product);
+    launch.bias = shape.bias;
+    launch.residual = shape.residual;
     if (launch.name.empty())
       launch.name = "contraction";
     // Unsigned: if one extent is 0, the product of the others may overflow.
@@ -198,14 +216,25 @@ private:
     for (const int64_t extent : {shape.batch, shape.m, shape.n, shape.k})
       flops *= static_cast<uint64_t>(extent);
     launch.flops = std::max(launch.flops, flops);
+    if (is_device_launch(plan_, source))
+      return take_own_kernels(launch, source);
+    Expected<std::shared_ptr<const Contraction>> contraction =
+        Contraction::get(shape, {text(product.library()), product.library_flops(),
+                                 static_cast<int64_t>(product.workspace_bytes())});
+    if (!contraction)
+      return contraction.status();
+    launch.contraction = *contraction;
     return {};
   }
 
-  static void take_attention(Launch &launch, const fb::AttentionLaunch &attention) {
+  Status take_attention(Launch &launch, const fb::Launch &source) const {
     launch.kind = LaunchKind::attention;
     if (launch.name.empty())
       launch.name = "attention";
-    launch.attention = std::make_shared<Attention>(attention_shape(attention));
+    if (is_device_launch(plan_, source))
+      return take_own_kernels(launch, source);
+    launch.attention = std::make_shared<Attention>(attention_shape(*source.op_as_AttentionLaunch()));
+    return {};
   }
 
   void take_host_action(Launch &launch, const fb::HostLaunch &host) const {

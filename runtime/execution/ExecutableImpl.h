@@ -17,6 +17,7 @@
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Attention.h"
 #include "runtime/gemm/Contraction.h"
+#include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/FailureKey.h"
 
 #include <algorithm>
@@ -55,13 +56,6 @@ struct Origin {
 
 enum class LaunchKind : uint8_t { kernel, contraction, attention, copy, print, require };
 
-/// How a kernel of a GPU is launched. The blocks have at least as many threads as the launch has tasks, and
-/// at least the kernel's scratch as shared memory.
-struct LaunchGrid {
-  std::array<uint32_t, 3> blocks = {}, threads = {}; ///< 0 for code of a CPU
-  uint32_t shared_bytes = 0;
-};
-
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   bool may_fail = false;
@@ -78,7 +72,8 @@ struct Launch {
   const int64_t *sizes = nullptr;
   std::vector<int64_t> table; // the sizes of a kernel over a table of tensors
   int64_t tasks = 0, grain = 1;
-  LaunchGrid grid;
+  /// What a GPU carries out for it: one kernel, or for a contraction one for each product. Empty on a CPU.
+  std::vector<DeviceLaunch> on_device;
   // Contraction: operands a, b, c, bias and residual where it has them, and those of further products
   std::shared_ptr<const Contraction> contraction;
   bool bias = false, residual = false;

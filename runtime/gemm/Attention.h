@@ -36,6 +36,7 @@ inline constexpr size_t attentionParts = 10;
 struct AttentionPlace {
   int64_t offset = 0;
   std::vector<int64_t> strides;
+  bool operator==(const AttentionPlace &) const = default;
 };
 
 struct WEFT_RUNTIME_API AttentionShape {
@@ -46,6 +47,7 @@ struct WEFT_RUNTIME_API AttentionShape {
   bool causal = false, backward = false;
   double scale = 1;
   std::array<AttentionPlace, attentionParts> places; ///< by AttentionPart
+  bool operator==(const AttentionShape &) const = default;
 
   bool has(AttentionPart part) const {
     return part == AttentionPart::mask ? mask.has_value() : backward || part <= AttentionPart::lse;

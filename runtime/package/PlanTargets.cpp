@@ -41,16 +41,19 @@ std::vector<std::string> plan_targets(const Package &package, std::string_view f
 }
 
 Expected<std::string> choose_plan_target(const Package &package, std::string_view function, CpuLevel level,
-                                         int64_t threads) {
+                                         int64_t threads, const SuitsTarget &suits) {
   using Rank = std::tuple<bool, int64_t, CpuLevel>;
   std::optional<std::pair<Rank, std::string>> best;
+  std::pair<int, std::string> best_of_gpus;
   std::string others;
+  bool any_for_gpus = false;
   for (const std::string &target : plan_targets(package, function)) {
     const std::optional<CpuTargetName> cpu = parse_cpu_target(target);
-    if (!cpu)
-      continue;
-    if (cpu->level && *cpu->level > level) {
+    if (!cpu || (cpu->level && *cpu->level > level)) {
       others += (others.empty() ? "" : ", ") + target;
+      any_for_gpus |= !cpu;
+      if (const int rank = !cpu && suits ? suits(target) : 0; rank > best_of_gpus.first)
+        best_of_gpus = {rank, target};
       continue;
     }
     const bool filled = cpu->cores <= threads;
@@ -58,12 +61,15 @@ Expected<std::string> choose_plan_target(const Package &package, std::string_vie
     if (!best || rank > best->first)
       best = {rank, target};
   }
+  if (best_of_gpus.first)
+    return best_of_gpus.second;
   if (best)
     return best->second;
   if (others.empty())
     return std::string("cpu");
   return Status::error("package '" + package.source() + "' has plans of '" + std::string(function) +
                            "' for " + others + ", this processor is " + std::string(name(level)) +
+                           (any_for_gpus ? ", and no device is named that runs kernels of a GPU" : "") +
                            ": compile the program for it",
                        "WEFT-L010");
 }

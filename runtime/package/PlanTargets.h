@@ -18,6 +18,7 @@
 #include "weft/status.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,13 +39,18 @@ WEFT_RUNTIME_API std::optional<CpuTargetName> parse_cpu_target(std::string_view 
 /// The targets of a function's plans, in the order of the package; empty if it has none.
 WEFT_RUNTIME_API std::vector<std::string> plan_targets(const Package &package, std::string_view function);
 
-/// The target whose plan is best for a processor of this level with this many threads, among the plans that
+/// How well the devices of a call run the kernels of a target with a GPU; 0: not at all.
+using SuitsTarget = std::function<int(std::string_view target)>;
+
+/// If devices run the kernels of targets with a GPU, the one of these targets that suits them best. Otherwise
+/// the target whose plan is best for a processor of this level with this many threads, among the plans that
 /// it can run. The first criterion is the number of cores: the largest that `threads` covers, or the smallest
 /// if it covers none. The second is the highest level, where a target that names its level is preferred. So
-/// the choice depends only on the names and the processor. WEFT-L010, with the existing targets, if no plan
-/// runs on the processor; "cpu" if the function has no plans, so that its missing section is reported.
+/// the choice depends only on the names, the devices and the processor. WEFT-L010, with the existing targets,
+/// if no plan runs here; "cpu" if the function has no plans, so that its missing section is reported.
 WEFT_RUNTIME_API Expected<std::string> choose_plan_target(const Package &package, std::string_view function,
-                                                          CpuLevel level, int64_t threads);
+                                                          CpuLevel level, int64_t threads,
+                                                          const SuitsTarget &suits = nullptr);
 
 } // namespace weft::runtime
 

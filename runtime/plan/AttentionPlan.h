@@ -9,6 +9,7 @@
 
 #include "runtime/gemm/Attention.h"
 #include "runtime/plan/plan_generated.h"
+#include "weft/export.hpp"
 
 #include <string>
 
@@ -20,7 +21,7 @@ namespace weft::runtime {
 std::string attention_problem(const fb::AttentionLaunch &launch, const fb::Plan &plan);
 
 /// The shape of a launch for which `attention_problem` found nothing.
-AttentionShape attention_shape(const fb::AttentionLaunch &launch);
+WEFT_RUNTIME_API AttentionShape attention_shape(const fb::AttentionLaunch &launch);
 
 } // namespace weft::runtime
 

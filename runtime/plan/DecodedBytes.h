@@ -55,6 +55,16 @@ public:
            each(signatures.sizes(), [&](const fb::SizeExpression &value) { return size(value); });
   }
 
+  bool fits(const fb::DeviceImage &image) {
+    return table() && string(image.architecture()) && list(image.signatures()) &&
+           each(image.kernels(), [&](const fb::DeviceKernel &kernel) {
+             return string(kernel.symbol()) && list(kernel.cubin()) && string(kernel.ptx()) &&
+                    list(kernel.pointers()) &&
+                    (!kernel.product() || (table() && list(kernel.product()->numbers()))) &&
+                    (!kernel.attention() || (table() && attention(*kernel.attention())));
+           });
+  }
+
   bool fits(const fb::StateIndex &index) {
     return table() && each(index.entries(), [&](const fb::StateEntry &entry) {
              return string(entry.name()) && type(entry.type());
@@ -92,15 +102,18 @@ private:
     return !type || (table() && list(type->shape()) && string(type->device()));
   }
   bool place(const fb::Place *place) { return !place || (table() && string(place->file())); }
-  bool grid(const fb::Grid *grid) {
-    return !grid || (table() && list(grid->blocks()) && list(grid->threads()));
-  }
   bool groups(const flatbuffers::Vector<flatbuffers::Offset<fb::StepGroup>> *groups) {
     return each(groups, [&](const fb::StepGroup &group) { return list(group.number_bytes()); });
   }
+  bool attention(const fb::AttentionLaunch &launch) {
+    return list(launch.batch()) &&
+           each(launch.places(), [&](const fb::MatrixPlace &place) { return list(place.strides()); });
+  }
   bool launch(const fb::Launch &launch) {
     if (!string(launch.name()) || !string(launch.location()) || !place(launch.place()) ||
-        (launch.op() && !table()) || !grid(launch.grid()))
+        (launch.op() && !table()) || !each(launch.own(), [&](const fb::OwnKernel &kernel) {
+          return string(kernel.symbol()) && list(kernel.operands());
+        }))
       return false;
     if (const auto *kernel = launch.op_as_KernelLaunch())
       return string(kernel->symbol()) && list(kernel->buffers()) && list(kernel->sizes()) &&
@@ -108,9 +121,8 @@ private:
     if (const auto *product = launch.op_as_ContractionLaunch())
       return list(product->a_strides()) && list(product->b_strides()) && list(product->c_strides()) &&
              string(product->library()) && list(product->more());
-    if (const auto *attention = launch.op_as_AttentionLaunch())
-      return list(attention->batch()) &&
-             each(attention->places(), [&](const fb::MatrixPlace &place) { return list(place.strides()); });
+    if (const auto *of_attention = launch.op_as_AttentionLaunch())
+      return attention(*of_attention);
     if (const auto *host = launch.op_as_HostLaunch())
       return list(host->shape()) && string(host->text());
     return true;

@@ -9,6 +9,7 @@
 
 #include "runtime/package/Package.h"
 #include "runtime/plan/DecodedBytes.h"
+#include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/PlanFields.h"
 
@@ -229,31 +230,71 @@ Status Image::read_signatures(std::span<const std::byte> bytes) {
   return {};
 }
 
+Status Image::add_device(std::span<const std::byte> section) {
+  Expected<std::shared_ptr<const DeviceImage>> device = DeviceImage::load(section);
+  if (!device)
+    return device.status();
+  const fb::DeviceImage &content = (*device)->content();
+  if (!functions_.empty() && content.binding() != binding_)
+    return Status::error("kernel image: the kernels of the GPU and those of the host were not made together: "
+                         "compile the program again",
+                         "WEFT-L016");
+  device_ = *std::move(device);
+  if (!functions_.empty())
+    return {};
+  binding_ = content.binding();
+  const auto *signatures = content.signatures();
+  return read_signatures(
+      std::as_bytes(std::span(signatures ? signatures->data() : nullptr, length(signatures))));
+}
+
 Expected<std::shared_ptr<Image>> Image::load(const Package &package, std::string_view prefix,
                                              CpuLevel level) {
+  const auto load_section = [&](const std::string &name, auto take) -> Status {
+    Expected<std::span<const std::byte>> section = package.section(name);
+    Status status = section ? take(*section) : section.status();
+    return status.ok() || !section
+               ? status
+               : status.context("package '" + package.source() + "', section '" + name + "': ");
+  };
+  const std::string device = std::string(prefix) + ".device";
   std::string present;
+  std::shared_ptr<Image> image;
   for (CpuLevel candidate : {CpuLevel::v4, CpuLevel::v3, CpuLevel::baseline}) {
     const std::string section_name = std::string(prefix) + "." + std::string(name(candidate));
-    if (!package.contains(section_name))
+    if (image || !package.contains(section_name))
       continue;
     present += (present.empty() ? "" : ", ") + std::string(name(candidate));
     if (candidate > level)
       continue;
-    Expected<std::span<const std::byte>> section = package.section(section_name);
-    if (!section)
-      return section.status();
-    Expected<std::shared_ptr<Image>> image = load(*section);
-    if (!image)
-      return image.status().context("package '" + package.source() + "', section '" + section_name + "': ");
-    return image;
+    if (Status status = load_section(section_name,
+                                     [&](std::span<const std::byte> section) -> Status {
+                                       Expected<std::shared_ptr<Image>> loaded = load(section);
+                                       if (loaded)
+                                         image = *loaded;
+                                       return loaded.status();
+                                     });
+        !status)
+      return status;
   }
-  if (present.empty())
+  if (!image && !present.empty())
+    return Status::error("package '" + package.source() + "' has kernels for " + present +
+                             ", this processor is " + std::string(name(level)) +
+                             ": compile the program for it",
+                         "WEFT-L010");
+  if (!image && !package.contains(device))
     return Status::error("package '" + package.source() + "' has no kernels: no section '" +
                              std::string(prefix) + ".x86-64-v4' or '" + std::string(prefix) + ".x86-64-v3'",
                          "WEFT-L007");
-  return Status::error("package '" + package.source() + "' has kernels for " + present +
-                           ", this processor is " + std::string(name(level)) + ": compile the program for it",
-                       "WEFT-L010");
+  if (!package.contains(device))
+    return image;
+  if (!image)
+    image.reset(new Image);
+  if (Status status = load_section(
+          device, [&](std::span<const std::byte> section) { return image->add_device(section); });
+      !status)
+    return status;
+  return image;
 }
 
 std::shared_ptr<Image>

@@ -32,6 +32,7 @@ struct ImageSignatures;
 
 namespace weft::runtime {
 
+class DeviceImage; // runtime/plan/DeviceImage.h
 class Package;
 
 inline constexpr uint64_t imagePageBytes = 4096;
@@ -84,12 +85,13 @@ struct ImageLayout {
 /// The bytes of an image section. The layout is not checked before the image is loaded.
 WEFT_RUNTIME_API std::vector<std::byte> build_image(const ImageLayout &layout);
 
-/// Kernels by name, mapped and ready to call.
+/// Kernels by name, mapped and ready to call, and those of a GPU beside them.
 class WEFT_RUNTIME_API Image {
 public:
   static Expected<std::shared_ptr<Image>> load(std::span<const std::byte> section);
-  /// The image of the highest level in `package` that this processor can run. The sections are named
-  /// `<prefix>.x86-64-v4` and `<prefix>.x86-64-v3`. Tests pass another `level`.
+  /// The image of the highest level in `package` that this processor can run, with the kernels of the GPU of
+  /// this target if it has one. The sections are named `<prefix>.x86-64-v4`, `<prefix>.x86-64-v3` and
+  /// `<prefix>.device`. A target with a GPU need not have kernels for the host. Tests pass another `level`.
   static Expected<std::shared_ptr<Image>> load(const Package &package, std::string_view prefix,
                                                CpuLevel level = cpu_level());
   /// An image of functions that are already in the process.
@@ -102,6 +104,8 @@ public:
   Expected<KernelFn> find(std::string_view symbol) const;
   std::vector<std::string> symbols() const;
   CpuLevel level() const { return level_; }
+  /// The kernels of a GPU; null if the target has none.
+  const DeviceImage *device() const { return device_.get(); }
   /// The signatures of the kernels, or null if there are none (from_functions()).
   const fb::ImageSignatures *signatures() const { return signatures_; }
   /// A number that identifies the kernels and is part of a plan's seal; 0 for from_functions().
@@ -111,6 +115,8 @@ public:
 
 private:
   Image() = default;
+  /// Adds the kernels of a GPU, which must have been made together with those that are there.
+  Status add_device(std::span<const std::byte> section);
   Status read_signatures(std::span<const std::byte> bytes);
   /// Maps the segments of a checked image, which follow one another at `source` and end at `end` in memory.
   Status map_segments(const ImageHeader &header, const std::byte *source, uint64_t end);
@@ -121,6 +127,7 @@ private:
   std::vector<uint64_t> signature_bytes_; ///< aligned, as a FlatBuffer must be
   const fb::ImageSignatures *signatures_ = nullptr;
   uint64_t binding_ = 0;
+  std::shared_ptr<const DeviceImage> device_;
 };
 
 /// The functions that kernels call through KernelFrame::imports, by ImportId.

@@ -40,6 +40,25 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
   return accesses;
 }
 
+ContractionShape contraction_shape(const fb::ContractionLaunch &launch) {
+  ContractionShape shape;
+  shape.dtype = static_cast<DType>(launch.dtype());
+  shape.batch = launch.batch();
+  shape.m = launch.m();
+  shape.n = launch.n();
+  shape.k = launch.k();
+  for (uint32_t d = 0; d < 3; ++d) {
+    shape.a_strides[d] = launch.a_strides()->Get(d);
+    shape.b_strides[d] = launch.b_strides()->Get(d);
+    shape.c_strides[d] = launch.c_strides()->Get(d);
+  }
+  shape.bias = launch.bias() >= 0;
+  shape.residual = launch.residual() >= 0;
+  shape.relu = launch.relu();
+  shape.more = length(launch.more()) / 2;
+  return shape;
+}
+
 std::pair<fb::Storage, uint32_t> place_of(const fb::Plan &plan, const fb::Buffer &buffer) {
   if (buffer.storage() == fb::Storage::result)
     if (const int tied = plan.results()->Get(buffer.index())->tied_to(); tied >= 0)

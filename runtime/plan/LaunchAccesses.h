@@ -7,6 +7,7 @@
 #ifndef WEFT_RUNTIME_PLAN_LAUNCHACCESSES_H
 #define WEFT_RUNTIME_PLAN_LAUNCHACCESSES_H
 
+#include "runtime/gemm/Contraction.h"
 #include "runtime/plan/plan_generated.h"
 #include "weft/export.hpp"
 
@@ -33,6 +34,9 @@ std::pair<fb::Storage, uint32_t> place_of(const fb::Plan &plan, const fb::Buffer
 
 /// Whether two buffers of the same memory share a byte. If a size depends on symbols, they may.
 bool share_bytes(const fb::Plan &plan, const fb::Buffer &a, const fb::Buffer &b);
+
+/// The shape of a contraction, whose sizes are numbers and which the plan's verifier has accepted.
+WEFT_RUNTIME_API ContractionShape contraction_shape(const fb::ContractionLaunch &launch);
 
 } // namespace weft::runtime
 

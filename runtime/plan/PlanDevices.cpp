@@ -13,7 +13,6 @@
 #include "runtime/support/DeviceName.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -146,51 +145,9 @@ private:
   const std::vector<PlanDevice> devices_;
 };
 
-/// Whether a plan's kernels are code of a CPU, on whichever device.
-bool has_cpu_code(const fb::Plan &plan) {
-  constexpr std::string_view prefix = "image.";
-  const std::string image = text(plan.image());
-  return image.empty() || (image.starts_with(prefix) && parse_cpu_target(image.substr(prefix.size())));
-}
-
-/// Empty, or what is wrong with it.
-std::string grid_problem(const fb::Grid &grid, const fb::KernelLaunch &kernel) {
-  constexpr uint64_t mostThreads = 1024, mostSharedBytes = 256 << 10;
-  constexpr std::array<uint32_t, 3> mostBlocks = {INT32_MAX, UINT16_MAX, UINT16_MAX};
-  uint64_t threads = 1;
-  for (const auto *extents : {grid.blocks(), grid.threads()}) {
-    if (length(extents) != mostBlocks.size())
-      return "a grid with " + number(length(extents)) + " extents, expected 3";
-    for (uint32_t d = 0; d < mostBlocks.size(); ++d)
-      if (extents->Get(d) == 0 || extents->Get(d) > mostBlocks[d])
-        return "a grid with extent " + number(extents->Get(d)) + " in dimension " + number(d);
-  }
-  for (uint32_t d = 0; d < mostBlocks.size(); ++d)
-    threads = std::min(threads * grid.threads()->Get(d), mostThreads + 1);
-  if (threads > mostThreads)
-    return "a grid with more than " + number(mostThreads) + " threads a block";
-  if (grid.shared_bytes() > mostSharedBytes)
-    return "a grid with " + number(grid.shared_bytes()) + " bytes of shared memory, more than " +
-           number(mostSharedBytes);
-  if (grid.shared_bytes() < kernel.scratch_bytes())
-    return "a grid with " + number(grid.shared_bytes()) + " bytes of shared memory, and its kernel needs " +
-           number(kernel.scratch_bytes());
-  // At most 2^10 threads and 2^31 * 2^16 * 2^16 blocks; so many tasks have no number.
-  __extension__ using Wide = unsigned __int128;
-  Wide all = threads;
-  for (uint32_t d = 0; d < mostBlocks.size(); ++d)
-    all *= grid.blocks()->Get(d);
-  if (all < static_cast<Wide>(kernel.tasks()))
-    return "a grid with " + number(static_cast<uint64_t>(all)) + " threads for " + number(kernel.tasks()) +
-           " tasks";
-  return "";
-}
-
 } // namespace
 
-Status check_launch_data(const fb::Plan &plan) {
-  const bool cpu = has_cpu_code(plan);
-  const std::vector<PlanDevice> devices = plan_devices(plan);
+Status check_regions(const fb::Plan &plan) {
   int32_t region = -1, before = -1;
   for (uint32_t i = 0; i < length(plan.launches()); ++i) {
     const fb::Launch &launch = *plan.launches()->Get(i);
@@ -204,17 +161,19 @@ Status check_launch_data(const fb::Plan &plan) {
       return Status::error(what + "prints, and is in region " + number(launch.region()));
     before = launch.region();
     region = std::max(region, before);
-    const bool wants =
-        !cpu && launch.op_type() == fb::LaunchOp::KernelLaunch && devices[launch.device()].name != "cpu";
-    if (wants != (launch.grid() != nullptr))
-      return Status::error(
-          what + (wants ? "is a kernel of a GPU, and has no grid" : "has a grid, and is no kernel of a GPU"));
-    if (launch.grid())
-      if (const std::string problem = grid_problem(*launch.grid(), *launch.op_as_KernelLaunch());
-          !problem.empty())
-        return Status::error(problem).context(what + "has ");
   }
   return {};
+}
+
+bool has_device_code(const fb::Plan &plan) {
+  constexpr std::string_view prefix = "image.";
+  const std::string image = text(plan.image());
+  return image.starts_with(prefix) && !parse_cpu_target(image.substr(prefix.size()));
+}
+
+bool is_device_launch(const fb::Plan &plan, const fb::Launch &launch) {
+  return has_device_code(plan) && launch.device() < length(plan.devices()) &&
+         text(plan.devices()->Get(launch.device())->name()) != "cpu";
 }
 
 std::vector<PlanDevice> plan_devices(const fb::Plan &plan) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace weft::fb {
+struct Launch;
 struct Plan;
 } // namespace weft::fb
 
@@ -37,11 +38,14 @@ WEFT_RUNTIME_API std::vector<PlanDevice> plan_devices(const fb::Plan &plan);
 /// touches, and one of the two that a copy touches. What launches refer to has been checked before.
 Status check_plan_devices(const fb::Plan &plan);
 
-/// Checks what launches have for devices that do more than carry out a list, and returns what is wrong
-/// without a code: a region is a run of launches of which none prints; kernels of a GPU have a grid of
-/// three extents that a GPU can have, with a thread for each task and shared memory for the kernel's scratch,
-/// and no other launch has one.
-Status check_launch_data(const fb::Plan &plan);
+/// Checks the regions of a plan, and returns what is wrong without a code: each is one run of launches, of
+/// which none prints.
+Status check_regions(const fb::Plan &plan);
+
+/// Whether launches on other devices than the host are of kernels of a GPU.
+bool has_device_code(const fb::Plan &plan);
+/// Whether a launch is carried out by a GPU.
+bool is_device_launch(const fb::Plan &plan, const fb::Launch &launch);
 
 } // namespace weft::runtime
 

@@ -12,6 +12,7 @@
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
+#include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/FailureKey.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
@@ -58,7 +59,7 @@ public:
                       &Verifier::check_launches})
       if (Status status = (this->*step)(); !status)
         return status;
-    for (auto check : {check_failure_key, check_plan_devices, check_launch_data, check_segments})
+    for (auto check : {check_failure_key, check_plan_devices, check_regions, check_segments})
       if (Status status = check(plan_); !status)
         return fail(status.message());
     return {};
@@ -362,7 +363,7 @@ private:
       if (!launch->op())
         status = fail(what + " has no operation");
       else if (const auto *kernel = launch->op_as_KernelLaunch())
-        status = check_kernel(what, *kernel, launch->may_fail(), i);
+        status = check_kernel(what, *kernel, *launch, i);
       else if (const auto *contraction = launch->op_as_ContractionLaunch())
         status = check_contraction(what, *contraction, i);
       else if (const auto *attention = launch->op_as_AttentionLaunch())
@@ -374,6 +375,8 @@ private:
       else
         status = fail(what + " is of an unknown kind: " + number(static_cast<int>(launch->op_type())));
       if (status.ok())
+        status = check_device_launch(what, *launch);
+      if (status.ok())
         status = check_predicate(what, *launch);
       if (!status)
         return status;
@@ -381,12 +384,28 @@ private:
     return {};
   }
 
-  Status check_kernel(const std::string &what, const fb::KernelLaunch &kernel, bool may_fail,
-                      uint32_t launch) {
+  /// Whether a GPU can carry out a launch with the kernels that there are.
+  Status check_device_launch(const std::string &what, const fb::Launch &launch) const {
+    if (!is_device_launch(plan_, launch))
+      return length(launch.own()) ? fail(what + " has kernels of our own for a GPU, and runs on none")
+                                  : Status();
+    const fb::KernelLaunch *kernel = launch.op_as_KernelLaunch();
+    const bool is_library = launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch();
+    if (!image_ || (!kernel && !is_library))
+      return {};
+    if (!image_->device())
+      return fail(what + " is of a kernel of a GPU, and there are none");
+    const Status status = kernel ? image_->device()->launch_of(*kernel).status()
+                                 : image_->device()->own_launches(launch).status();
+    return status.ok() ? status : fail(what + " " + status.message());
+  }
+
+  Status check_kernel(const std::string &what, const fb::KernelLaunch &kernel, const fb::Launch &launch,
+                      uint32_t index) {
     std::vector<uint64_t> operand_bytes;
     if (!kernel.symbol())
       return fail(what + " names no kernel");
-    if (image_)
+    if (image_ && !is_device_launch(plan_, launch))
       if (Expected<KernelFn> found = image_->find(kernel.symbol()->string_view()); !found)
         return found.status().with([&](FailureInfo &info) {
           info.context.insert(0, prefix() + what + ": ");
@@ -413,14 +432,15 @@ private:
       operand_bytes.push_back(operand->bytes());
       if (i < kernel.first_result())
         continue;
-      if (Status status = check_write(what, *operand, launch); !status)
+      if (Status status = check_write(what, *operand, index); !status)
         return status;
     }
     if (kernel.chunk() || kernel.groups())
       if (Status status = check_step_table(kernel, operand_bytes); !status)
         return fail(what + " " + status.message());
     if (image_ && image_->signatures())
-      if (Status status = check_launch_signature(*image_->signatures(), kernel, may_fail, operand_bytes);
+      if (Status status =
+              check_launch_signature(*image_->signatures(), kernel, launch.may_fail(), operand_bytes);
           !status)
         return fail(what + " " + status.message());
     return {};
@@ -515,10 +535,13 @@ private:
     return {};
   }
 
-  Status check_library(const std::string &what, const fb::ContractionLaunch &launch) const {
+  Status check_library(const std::string &what, const fb::ContractionLaunch &launch, uint32_t index) const {
     if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
       return fail(what + ": the library is used from " + number(launch.library_flops()) +
                   " operations on, with " + number(launch.workspace_bytes()) + " bytes of workspace");
+    // Kernels of our own stand in for a library of a GPU.
+    if (is_device_launch(plan_, *plan_.launches()->Get(index)))
+      return {};
     // A plan without a name is older than the field, and means what the runtime has.
     if (const std::string library = text(launch.library());
         !library.empty() && std::ranges::find(contractionLibraries, library) == contractionLibraries.end())
@@ -563,7 +586,7 @@ private:
     if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result) ||
         (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
       return fail(what + ": c overlaps an operand");
-    if (Status status = check_library(what, launch); !status)
+    if (Status status = check_library(what, launch, index); !status)
       return status;
     return check_write(what, result, index);
   }

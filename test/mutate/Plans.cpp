@@ -155,10 +155,11 @@ private:
     number("launch.flops", launch.flops);
     boolean("launch.may_fail", launch.may_fail);
     number("launch.region", launch.region);
-    fields.push_back({"launch.grid", [&launch](Random &random) {
-                        launch.grid = launch.grid ? nullptr : std::make_unique<fb::GridT>();
-                        if (launch.grid && random() % 2)
-                          launch.grid->blocks = launch.grid->threads = {1, 1, 1};
+    fields.push_back({"launch.own", [&launch](Random &) {
+                        if (launch.own.empty())
+                          launch.own.push_back(std::make_unique<fb::OwnKernelT>());
+                        else
+                          launch.own.clear();
                       }});
     enumeration("launch.predicate", launch.predicate);
     number("launch.check_count", launch.check_count);

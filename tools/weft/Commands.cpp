@@ -73,7 +73,7 @@ Compiles a program to a package, which runs without the compiler.
                        of cores, as cpu:16, work is cut for as many threads. Several, with commas or one by one,
                        make a package with a plan and kernels for each, of which loading takes the best that the
                        processor can run. cuda:sm_90 and the others that `weft devices` lists (or sm_90, ..; beside
-                       a host, as cpu:16+cuda:sm_90) make no packages yet: they go as far as --to
+                       a host, as cpu:16+cuda:sm_90) have kernels for a GPU, which NVRTC compiles
   --device MAP         where the program is, as cuda:0, or each of its devices, as cpu=cuda:0 with commas between: for
                        a target with devices
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture

@@ -85,10 +85,10 @@ example: weft devices
               std::string(runtime::name(runtime::cpu_level())).c_str(), runtime::executor().width(),
               sizeText(machineMemory()).c_str());
   const runtime::Driver &driver = runtime::driver();
-  std::printf("cuda  none: this Weft has no backend for it (WEFT-E001); %s\n",
+  std::printf("cuda  none: this Weft has no runtime for it (WEFT-E001); %s\n",
               driver.table ? ("the driver is there: " + driver.text()).c_str() : driver.text().c_str());
-  std::printf("targets with kernels: %s, and these with a number of cores, as cpu:16\ntargets up to the "
-              "launch list: %s\n",
+  std::printf("targets with kernels: %s, and these with a number of cores, as cpu:16\ntargets for "
+              "packages alone: %s\n",
               targetsOf(true).c_str(), targetsOf(false).c_str());
   return 0;
 }
@@ -221,8 +221,8 @@ example: weft doctor
   report.good("libraries", runtime::Contraction::library() + ", LLVM " LLVM_VERSION_STRING);
   checkCache(report);
   report.note("cuda",
-              "this Weft has no backend for it (WEFT-E001): programs for cuda:0 are checked, planned, and "
-              "compiled to kernels");
+              "this Weft has no runtime for it (WEFT-E001): programs for cuda:0 are checked, planned, and "
+              "compiled to packages");
   const runtime::Driver &driver = runtime::driver();
   if (driver.table)
     report.good("driver", driver.text());

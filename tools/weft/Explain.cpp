@@ -194,7 +194,7 @@ int explainCommand(int argc, char **argv) {
   std::string problem;
   const std::optional<ir::Target> target = ir::Target::parse(options.target, problem);
   if (target && !target->isHostOnly()) {
-    // There are no kernels for this target yet, but the launch list can be explained.
+    // The launch list is explained without the kernels of a GPU, which take long to compile.
     auto explained = codegen::explainModule(*program.module, options);
     if (!explained)
       return complain("explain", explained.status());

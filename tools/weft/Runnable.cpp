@@ -68,6 +68,14 @@ static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &prog
   OwningOpRef<ModuleOp> compiledModule = program.module->clone();
   ir::CompilerOptions options;
   options.target = target.empty() ? "cpu" : target;
+  std::string problem;
+  if (const auto known = ir::Target::parse(options.target, problem); known && !known->hasHostCode())
+    return Status::error(
+        "Torch not compiled with CUDA enabled: this Weft has no runtime for CUDA devices yet, so "
+        "that nothing runs on '" +
+            known->name() + "' (WEFT-E001); `weft compile` makes a package for it, `weft explain --target=" +
+            known->name() + "` shows the launch list, and --target=cpu runs the program on the host",
+        "WEFT-E001");
   auto compiled = codegen::compileModule(*compiledModule, options);
   if (!compiled)
     return compiled.status();

@@ -10,16 +10,14 @@
 
 #include "codegen/CompileCudaKernels.h"
 #include "codegen/HostLibrary.h"
-#include "codegen/PlanWriter.h"
-#include "codegen/cpu/LinkImage.h"
-#include "codegen/cpu/LowerKernel.h"
 #include "codegen/cuda/CudaCompiler.h"
+#include "codegen/cuda/attention/EmitAttention.h"
+#include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/cuda/skeletons/CudaMapping.h"
 #include "codegen/kernel/KernelCache.h"
 #include "codegen/kernel/KernelIR.h"
 #include "ir/Schedule.h"
-#include "runtime/plan/Image.h"
-#include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/plan_generated.h"
 #include "test/random/Generator.h"
 
@@ -30,67 +28,27 @@ namespace weft::cudasim {
 
 namespace {
 
-using codegen::EmittedKernel;
-
-std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
-
-/// The kernels of the host, and a function that nobody calls under the names of the others.
-Expected<std::vector<std::byte>> makeImage(ArrayRef<EmittedKernel> kernels,
-                                           std::span<const std::byte> signatures) {
-  constexpr char nothing[] = {'\xC3'}; // ret
-  std::vector<ModuleOp> modules;
-  std::vector<codegen::LinkInput> inputs;
-  const bool isV4 = runtime::cpu_level() == runtime::CpuLevel::v4;
-  const codegen::CpuCompiler compiler({isV4 ? codegen::CpuTarget::v4 : codegen::CpuTarget::v3});
-  for (const EmittedKernel &kernel : kernels)
-    if (kernel.isOnHost()) {
-      auto object = codegen::KernelCache::global().get(*kernel.module, compiler);
-      if (!object)
-        return object.status();
-      inputs.push_back({kernel.symbol, *object});
-    }
-  runtime::ImageLayout layout;
-  layout.level = isV4 ? runtime::CpuLevel::v4 : runtime::CpuLevel::v3;
-  codegen::LinkedImage linked;
-  if (inputs.empty()) {
-    linked.text.assign(nothing, nothing + 1);
-    linked.rodataOffset = linked.dataOffset = codegen::LinkedImage::pageSize;
-  } else {
-    auto made = codegen::linkImage(inputs);
-    if (!made)
-      return made.status();
-    linked = std::move(*made);
-  }
-  for (const auto &[name, address] : linked.symbols)
-    layout.symbols.push_back({name, address - linked.textOffset});
-  const uint64_t any = layout.symbols.empty() ? 0 : layout.symbols.front().address;
-  for (const EmittedKernel &kernel : kernels)
-    if (!kernel.isOnHost())
-      layout.symbols.push_back({kernel.symbol, any});
-  layout.text = bytesOf(linked.text);
-  layout.rodata_address = linked.rodataOffset - linked.textOffset;
-  layout.rodata = bytesOf(linked.rodata);
-  layout.data_address = linked.dataOffset - linked.textOffset;
-  layout.data = bytesOf(linked.data);
-  layout.signatures = signatures;
-  return runtime::build_image(layout);
-}
-
-/// How many tasks a block has.
-int64_t blockTasks(ir::FusionOp fusion) {
-  return ir::isFallback(fusion.getSchedule()->toSchedule()) ? ir::fallbackThreads : 1;
-}
-
-Expected<DeviceKernel> readFusion(const EmittedKernel &emitted, const std::vector<char> &object) {
-  Expected<DeviceKernel> kernel = readKernel(emitted.symbol, object);
-  if (!kernel)
-    return kernel.status();
-  ModuleOp module = *emitted.module;
-  auto function = module.lookupSymbol<func::FuncOp>(*codegen::kernelSymbol(module));
-  llvm::append_range(kernel->slots, function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef());
-  constexpr unsigned ownArguments = 4; // of a kernel of a CPU
-  kernel->sizeCount = function.getNumArguments() - static_cast<unsigned>(kernel->slots.size()) - ownArguments;
-  kernel->blockTasks = blockTasks(cast<ir::FusionOp>(emitted.fusions.front()));
+/// A kernel as a package has it.
+Expected<DeviceKernel> read(const fb::DeviceKernel &packed) {
+  DeviceKernel kernel;
+  kernel.symbol = packed.symbol()->str();
+  kernel.ptx = packed.ptx()->str();
+  kernel.cubin.assign(packed.cubin()->begin(), packed.cubin()->end());
+  kernel.resources = {.registers = packed.registers(),
+                      .stackBytes = packed.local_bytes(),
+                      .spillLoadBytes = packed.spill_bytes(),
+                      .sharedBytes = packed.static_shared_bytes()};
+  kernel.threads = packed.threads();
+  kernel.blockTasks = packed.block_tasks();
+  kernel.dynamicShared = packed.shared_bytes();
+  kernel.usesTable = packed.takes_table();
+  kernel.usesChecks = packed.takes_checks();
+  kernel.sizeCount = packed.sizes();
+  kernel.slots.assign(packed.pointers()->begin(), packed.pointers()->end());
+  ParseResult parsed = Module::parse(kernel.ptx);
+  if (!parsed)
+    return Status::error("kernel '" + kernel.symbol + "': " + parsed.error.str());
+  kernel.module = std::move(parsed.module);
   return kernel;
 }
 
@@ -112,66 +70,79 @@ Status checkRegisters(const DeviceKernel &kernel, ir::FusionOp fusion, const ir:
                              ", and its schedule says " + std::to_string(least));
 }
 
-Status addKernels(CudaProgram &program, const codegen::CudaKernels &compiled, const CudaOptions &options,
-                  const ir::TargetDescription &device) {
-  for (auto [emitted, object] : llvm::zip_equal(compiled.kernels, compiled.objects)) {
-    if (!object)
-      continue;
-    Expected<DeviceKernel> kernel = readFusion(emitted, *object);
+/// Reads the kernels of the package's device.
+Status readKernels(CudaProgram &program, const std::string &target, const ir::TargetDescription &device) {
+  auto section = program.package->section("image." + target + ".device");
+  if (!section)
+    return section.status();
+  auto image = runtime::DeviceImage::load(*section);
+  if (!image)
+    return image.status();
+  for (const fb::DeviceKernel *packed : *(*image)->content().kernels()) {
+    Expected<DeviceKernel> kernel = read(*packed);
     if (!kernel)
       return kernel.status();
-    const auto fusion = cast<ir::FusionOp>(emitted.fusions.front());
-    if (Status status = options.fallbacks ? Status() : checkRegisters(*kernel, fusion, device); !status)
+    const bool isOwn = packed->product() || packed->attention();
+    if (Status status = isOwn ? checkSpills(*kernel, device.fullName()) : Status(); !status)
       return status;
     program.fallbacks += kernel->blockTasks > 1;
-    if (options.texts) {
-      Expected<std::string> text = codegen::canonicalKernelText(*emitted.module);
-      if (text)
-        text = codegen::kernelTextToCuda(*text, kernel->symbol);
-      if (!text)
-        return text.status();
-      kernel->text = std::move(*text);
-    }
     program.kernels.emplace(kernel->symbol, std::move(*kernel));
   }
   return {};
 }
 
-/// The plans, under the name of a target of the host, so that the runtime takes them.
-Status writePackage(CudaProgram &program, ModuleOp module, ArrayRef<EmittedKernel> kernels) {
-  DenseMap<Operation *, std::string> symbols;
-  for (const EmittedKernel &kernel : kernels)
-    for (Operation *fusion : kernel.fusions)
-      symbols[fusion] = kernel.symbol;
-  runtime::PackageWriter writer;
-  runtime::KernelSigner signer;
-  for (auto function : module.getOps<ir::FuncOp>()) {
-    auto bytes = codegen::writePlan(function, "cpu", symbols, signer);
-    if (!bytes)
-      return bytes.status();
-    const std::string suffix = "." + function.getName().str() + ".cpu";
-    const uint64_t seal = runtime::plan_seal(bytes->plan, 0);
-    writer.add("plan" + suffix, bytes->plan);
-    writer.add("seal" + suffix, std::as_bytes(std::span(&seal, 1)));
-    if (!bytes->constants.empty())
-      writer.add("constants" + suffix, bytes->constants);
-    if (function.getName() == randomtest::kEntry)
-      program.plan = std::move(bytes->plan);
+/// Whether the kernels of fusions keep to their schedules, and their texts if they are asked for.
+Status checkFusions(CudaProgram &program, const codegen::CudaKernels &compiled, const CudaOptions &options,
+                    const ir::TargetDescription &device) {
+  for (auto [emitted, object] : llvm::zip_equal(compiled.kernels, compiled.objects)) {
+    if (!object)
+      continue;
+    DeviceKernel &kernel = program.kernels.at(emitted.symbol);
+    const auto fusion = cast<ir::FusionOp>(emitted.fusions.front());
+    if (Status status = options.fallbacks ? Status() : checkRegisters(kernel, fusion, device); !status)
+      return status;
+    if (!options.texts)
+      continue;
+    Expected<std::string> text = codegen::canonicalKernelText(*emitted.module);
+    if (text)
+      text = codegen::kernelTextToCuda(*text, kernel.symbol);
+    if (!text)
+      return text.status();
+    kernel.text = std::move(*text);
   }
-  const std::vector<std::byte> signatures = signer.bytes();
-  auto image = makeImage(kernels, signatures);
-  if (!image)
-    return image.status();
-  writer.add(std::string("image.cpu.") +
-                 (runtime::cpu_level() == runtime::CpuLevel::v4 ? "x86-64-v4" : "x86-64-v3"),
-             *image);
-  auto bytes = writer.finish();
-  if (!bytes)
-    return bytes.status();
-  auto package = runtime::Package::from_memory(std::move(*bytes));
+  return {};
+}
+
+/// The texts of the kernels of contractions and attention.
+Status addOwnTexts(CudaProgram &program, ModuleOp module, const ir::Target &target) {
+  auto contractions = codegen::emitContractions(module, target);
+  if (!contractions)
+    return contractions.status();
+  for (const codegen::EmittedContraction &each : *contractions)
+    program.kernels.at(each.symbol).text = each.text;
+  auto attention = codegen::emitAttention(module, target);
+  if (!attention)
+    return attention.status();
+  for (const codegen::EmittedAttention &each : *attention)
+    program.kernels.at(each.symbol).text = each.text;
+  return {};
+}
+
+Status writePackage(CudaProgram &program, ModuleOp module, const ir::CompilerOptions &pipeline,
+                    const std::string &target) {
+  auto compiled = codegen::compilePlanned(module, pipeline);
+  if (!compiled)
+    return compiled.status();
+  program.compiled += compiled->report.kernelsCompiled;
+  auto package = runtime::Package::from_memory(std::move(compiled->package));
   if (!package)
     return package.status();
   program.package = *package;
+  program.target = target;
+  auto plan = program.package->section("plan." + randomtest::kEntry.str() + "." + target);
+  if (!plan)
+    return plan.status();
+  program.plan.assign(plan->begin(), plan->end());
   return {};
 }
 
@@ -186,6 +157,7 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
   pipeline.target = options.target;
   pipeline.devices = "cuda:0";
   pipeline.memoryLimit = options.memoryLimit;
+  pipeline.threads = options.threads;
   pipeline.library = &codegen::hostLibrary(target->getHost());
   if (Status status = codegen::runPipeline(module, pipeline); !status)
     return status;
@@ -194,8 +166,6 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
       if (!ir::deviceOf(fusion.getResultTypes().front()).isCpu())
         fusion.setScheduleAttr(ir::chooseFallbackSchedule(fusion, *target->getCuda()));
     });
-  // A product that is too large for the engine is computed by the host, with the library that it has.
-  module.walk([](ir::DotGeneralOp dot) { dot.removeLibraryAttr(); });
   const auto before = codegen::KernelCache::global().counters().compiled;
   auto kernels = codegen::compileCudaKernels(module, *target, options.threads);
   if (!kernels)
@@ -203,17 +173,14 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
   auto program = std::make_unique<CudaProgram>();
   program->compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
   program->exact = exactResults(module.lookupSymbol<ir::FuncOp>(randomtest::kEntry));
-  if (Status status = addKernels(*program, *kernels, options, *target->getCuda()); !status)
+  if (Status status = writePackage(*program, module, pipeline, target->codeName()); !status)
     return status;
-  if (Status status = writePackage(*program, module, kernels->kernels); !status)
+  if (Status status = readKernels(*program, target->codeName(), *target->getCuda()); !status)
     return status;
-  auto library =
-      compileLibraryKernels(module, randomtest::kEntry, *fb::GetPlan(program->plan.data()), *target);
-  if (!library)
-    return library.status();
-  program->kernels.merge(library->kernels);
-  program->library = std::move(library->launches);
-  program->compiled += library->compiled;
+  if (Status status = checkFusions(*program, *kernels, options, *target->getCuda()); !status)
+    return status;
+  if (Status status = options.texts ? addOwnTexts(*program, module, *target) : Status(); !status)
+    return status;
   return program;
 }
 

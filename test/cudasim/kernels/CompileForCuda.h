@@ -8,7 +8,6 @@
 #define WEFT_TEST_CUDASIM_KERNELS_COMPILEFORCUDA_H
 
 #include "KernelLaunch.h"
-#include "LibraryKernels.h"
 
 #include "runtime/package/Package.h"
 
@@ -18,13 +17,12 @@
 
 namespace weft::cudasim {
 
-/// A program that was compiled for a GPU. Its package has the plan with the launch list of that GPU; the
-/// kernels of the GPU are beside it, and those of the host in its image.
+/// A program that was compiled for a GPU, as `weft compile` does it.
 struct CudaProgram {
   std::shared_ptr<const runtime::Package> package;
-  std::vector<std::byte> plan; ///< of the function `main`
-  std::map<std::string, DeviceKernel> kernels;
-  std::map<size_t, std::vector<LibraryKernel>> library; ///< LibraryKernels::launches
+  std::string target;                          ///< of the package's plans, "cuda:sm_90"
+  std::vector<std::byte> plan;                 ///< of the function `main`
+  std::map<std::string, DeviceKernel> kernels; ///< of the package's device, by symbol
   /// By result of `main`: whether it has to have the bits that the CPU gives. It has not if it depends on
   /// a sum of floats, whose order is the target's own, on a product, or on a function of f64, which the
   /// vendor's library computes.

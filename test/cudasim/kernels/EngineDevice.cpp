@@ -7,11 +7,13 @@
 #include "EngineDevice.h"
 
 #include "runtime/execution/LaunchRun.h"
+#include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/plan_generated.h"
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 namespace weft::cudasim {
 
@@ -47,6 +49,7 @@ EngineDevice &EngineDevice::get() {
 void EngineDevice::use(const CudaProgram &program, const RunStyle &style, uint64_t spoilt,
                        uint64_t mostMultiplyAdds) {
   program_ = &program;
+  code_ = program.target;
   traffic_ = nullptr;
   style_ = style;
   spoilt_ = spoilt;
@@ -118,8 +121,27 @@ Status EngineDevice::countLibrary(const DeviceKernel &kernel, const KernelCall &
   return {};
 }
 
-static Status runOnHost(LaunchRun run, const Launch &launch) {
-  run.launches = {&launch, 1};
+/// Carries out a launch as the host does it, which has memory that the device's is. A plan for a GPU has
+/// nothing for the host to carry out products and attention with.
+static Status runOnHost(LaunchRun run, const Launch &launch, const fb::Launch &planned) {
+  Launch own = launch;
+  size_t scratch = 0;
+  if (const fb::ContractionLaunch *product = planned.op_as_ContractionLaunch()) {
+    auto contraction = Contraction::get(contraction_shape(*product), {});
+    if (!contraction)
+      return contraction.status();
+    own.contraction = *contraction;
+    scratch = own.contraction->scratch_bytes(run.width);
+  } else if (const fb::AttentionLaunch *attention = planned.op_as_AttentionLaunch()) {
+    own.attention = std::make_shared<Attention>(attention_shape(*attention));
+    scratch = own.attention->scratch_bytes(run.width);
+  }
+  constexpr size_t line = 64;
+  std::vector<std::byte> memory(scratch + line);
+  void *at = memory.data();
+  size_t room = memory.size();
+  run.library_scratch = static_cast<std::byte *>(std::align(line, scratch, at, room));
+  run.launches = {&own, 1};
   return run_launches(run);
 }
 
@@ -134,24 +156,19 @@ Status EngineDevice::runOnEngine(const DeviceKernel &kernel, const KernelCall &c
   return runKernel(kernel, call, style, notes_);
 }
 
-Status EngineDevice::runFusion(const LaunchRun &run, size_t number) {
+Status EngineDevice::runFusion(const LaunchRun &run, const Launch &launch, const fb::Launch &planned,
+                               const fb::Plan &plan) {
   const Executable::Impl &function = *run.function;
-  const Launch &launch = function.launches[number];
-  const fb::Plan &plan = *planOf(function, *program_);
-  const fb::KernelLaunch &planned =
-      *plan.launches()->Get(static_cast<uint32_t>(number))->op_as_KernelLaunch();
-  const auto found = program_->kernels.find(planned.symbol()->str());
-  if (found == program_->kernels.end())
-    return Status::error("launch '" + launch.name + "' has no kernel of the device");
+  const fb::KernelLaunch &fusion = *planned.op_as_KernelLaunch();
   KernelCall call;
-  for (uint32_t i = 0; i < planned.buffers()->size(); ++i) {
-    const fb::Buffer &buffer = *plan.buffers()->Get(planned.buffers()->Get(i));
+  for (uint32_t i = 0; i < fusion.buffers()->size(); ++i) {
+    const fb::Buffer &buffer = *plan.buffers()->Get(fusion.buffers()->Get(i));
     call.operands.push_back({static_cast<std::byte *>(run.pointers[launch.first_operand + i]), buffer.bytes(),
-                             i >= planned.first_result()});
+                             i >= fusion.first_result()});
   }
   call.sizes = launch.table;
-  if (launch.table.empty() && planned.sizes())
-    call.sizes = {planned.sizes()->data(), planned.sizes()->size()};
+  if (launch.table.empty() && fusion.sizes())
+    call.sizes = {fusion.sizes()->data(), fusion.sizes()->size()};
   call.tasks = launch.tasks;
   if (launch.may_fail) {
     call.failure = run.failure;
@@ -159,46 +176,51 @@ Status EngineDevice::runFusion(const LaunchRun &run, size_t number) {
     call.firstCheck = launch.first_check + int64_t(1);
     call.checkBits = function.failure_key.check_bits;
   }
-  return runOnEngine(found->second, call);
+  return runOnEngine(program_->kernels.at(fusion.symbol()->str()), call);
 }
 
-/// Runs a launch of a library by kernels of our own; by the host where there are none, or where they would
-/// take too long.
-Status EngineDevice::runLibrary(const LaunchRun &run, size_t number) {
-  const Launch &launch = run.function->launches[number];
-  const fb::Plan &plan = *planOf(*run.function, *program_);
-  const fb::Launch &planned = *plan.launches()->Get(static_cast<uint32_t>(number));
+/// Fused multiply-adds of a launch of our own, about: what it costs the engine.
+static uint64_t multiplyAddsOf(const DeviceLaunch &launch, const fb::Launch &planned) {
+  if (const fb::ContractionLaunch *product = planned.op_as_ContractionLaunch()) {
+    const fb::ProductKernel &kernel = *launch.kernel->product();
+    return uint64_t(launch.blocks) * kernel.tile_m() * kernel.tile_n() * static_cast<uint64_t>(product->k());
+  }
+  const AttentionShape shape = attention_shape(*planned.op_as_AttentionLaunch());
+  int64_t batch = 1;
+  for (const int64_t extent : shape.batch)
+    batch *= extent;
+  // A derivative computes scores twice.
+  const int64_t columns = shape.features + shape.values;
+  return static_cast<uint64_t>(batch * shape.rows * shape.keys * (shape.backward ? 4 : 1) * columns);
+}
+
+/// Runs a launch of a library by kernels of our own; by the host if they would take too long.
+Status EngineDevice::runLibrary(const LaunchRun &run, const Launch &launch, const fb::Launch &planned,
+                                const fb::Plan &plan) {
   LibraryCounts &counts = launch.kind == LaunchKind::contraction ? counts_.products : counts_.attentions;
-  const auto found = program_->library.find(number);
-  std::vector<LibraryGrid> grids;
   uint64_t multiplyAdds = 0;
-  if (found != program_->library.end())
-    for (const LibraryKernel &kernel : found->second) {
-      Expected<LibraryGrid> grid = kernel.grid(planned);
-      if (!grid)
-        return grid.status();
-      multiplyAdds += grid->multiplyAdds;
-      grids.push_back(std::move(*grid));
-    }
-  if (grids.empty() || multiplyAdds > mostMultiplyAdds_) {
+  for (const DeviceLaunch &each : launch.on_device)
+    multiplyAdds += multiplyAddsOf(each, planned);
+  if (multiplyAdds > mostMultiplyAdds_) {
     ++counts.host;
-    return runOnHost(run, launch);
+    return runOnHost(run, launch, planned);
   }
   ++counts.engine;
   const std::vector<BufferAccess> accesses = accesses_of(planned);
-  for (size_t i = 0; i < grids.size(); ++i) {
-    const LibraryKernel &kernel = found->second[i];
+  for (const DeviceLaunch &each : launch.on_device) {
     KernelCall call;
-    for (const LibraryOperand &operand : kernel.operands) {
-      const fb::Buffer &buffer = *plan.buffers()->Get(accesses[operand.number].buffer);
-      call.operands.push_back({static_cast<std::byte *>(run.pointers[launch.first_operand + operand.number]),
-                               buffer.bytes(), operand.written});
+    for (auto pointer = each.pointers.begin(); pointer != each.pointers.end(); ++pointer) {
+      const BufferAccess &access = accesses[*pointer];
+      // A product that is added to a result reads it as its residual and writes it, in this order.
+      const bool isLast = std::find(pointer + 1, each.pointers.end(), *pointer) == each.pointers.end();
+      call.operands.push_back({static_cast<std::byte *>(run.pointers[launch.first_operand + *pointer]),
+                               plan.buffers()->Get(access.buffer)->bytes(), access.written && isLast});
     }
-    call.sizes = grids[i].sizes;
-    call.tasks = grids[i].blocks;
+    call.sizes = each.sizes;
+    call.tasks = each.blocks;
     if (!call.tasks)
       continue;
-    const DeviceKernel &code = program_->kernels.at(kernel.symbol);
+    const DeviceKernel &code = program_->kernels.at(each.kernel->symbol()->str());
     if (Status status = traffic_ ? countLibrary(code, call) : runOnEngine(code, call); !status)
       return status;
   }
@@ -215,25 +237,27 @@ Status EngineDevice::issue(const LaunchRun &given) {
     return status;
   run.begins = false;
   run.foreign_keys = 0;
+  const fb::Plan &plan = *planOf(*given.function, *program_);
   for (const Launch &launch : given.launches) {
     if (run.failure && launch.predicated && run.failure->failed())
       continue;
-    const auto number = static_cast<size_t>(&launch - given.function->launches.data());
+    const auto number = static_cast<uint32_t>(&launch - given.function->launches.data());
+    const fb::Launch &planned = *plan.launches()->Get(number);
     Status status;
     switch (launch.kind) {
     case LaunchKind::kernel:
       if (launch.tasks)
-        status = runFusion(run, number);
+        status = runFusion(run, launch, planned, plan);
       break;
     case LaunchKind::contraction:
     case LaunchKind::attention:
-      status = runLibrary(run, number);
+      status = runLibrary(run, launch, planned, plan);
       break;
     case LaunchKind::copy:
     case LaunchKind::print:
     case LaunchKind::require:
       ++(launch.kind == LaunchKind::copy ? counts_.copies : counts_.others);
-      status = runOnHost(run, launch);
+      status = runOnHost(run, launch, planned);
       break;
     }
     if (!status)

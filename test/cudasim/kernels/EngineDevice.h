@@ -19,6 +19,15 @@
 #include "runtime/device/Device.h"
 #include "runtime/memory/CachingAllocator.h"
 
+namespace weft::fb {
+struct Launch;
+struct Plan;
+} // namespace weft::fb
+
+namespace weft::runtime {
+struct Launch;
+} // namespace weft::runtime
+
 namespace weft::cudasim {
 
 /// Launches for which a plan names a library.
@@ -57,7 +66,8 @@ public:
   /// Of the calls since the kernels were given.
   const LaunchNotes &notes() const { return notes_; }
 
-  std::string_view code() const override { return "cpu"; }
+  /// The target of the program that it runs, "cuda:sm_90".
+  std::string_view code() const override { return code_; }
   runtime::CachingAllocator &allocator() override { return allocator_; }
   runtime::CachingAllocator &pinned_allocator() override { return runtime::CachingAllocator::get(); }
   Expected<std::unique_ptr<runtime::DeviceStream>> make_stream() override;
@@ -66,13 +76,16 @@ public:
 
 private:
   EngineDevice() : Device("cudasim:0") {}
-  Status runFusion(const runtime::LaunchRun &run, size_t number);
-  Status runLibrary(const runtime::LaunchRun &run, size_t number);
+  Status runFusion(const runtime::LaunchRun &run, const runtime::Launch &launch, const fb::Launch &planned,
+                   const fb::Plan &plan);
+  Status runLibrary(const runtime::LaunchRun &run, const runtime::Launch &launch, const fb::Launch &planned,
+                    const fb::Plan &plan);
   Status countLibrary(const DeviceKernel &kernel, const KernelCall &call);
   Status runOnEngine(const DeviceKernel &kernel, const KernelCall &call);
 
   runtime::CachingAllocator allocator_{{}, true, "cudasim:0"};
   const CudaProgram *program_ = nullptr;
+  std::string code_;
   RunStyle style_;
   std::map<std::string, KernelTraffic> *traffic_ = nullptr; ///< null if nothing is counted
   uint64_t mostBlocks_ = 0;

@@ -118,11 +118,6 @@ public:
             flag = static_cast<uint64_t *>(SeparateDevice::own(flag));
         own.flags = &flags;
       }
-      std::vector<runtime::Launch> onGrids;
-      if (device_.code() != "cpu") {
-        onGrids = on_grids(run.launches);
-        own.launches = onGrids;
-      }
       // As on a device whose results the host does not read in between: only predicates prevent writes to
       // arguments.
       own.stops = false;
@@ -166,19 +161,6 @@ private:
     uint64_t number;
     std::shared_ptr<Failure> failure;
   };
-
-  /// The launches with as many tasks as their grids have threads for, as a GPU carries them out.
-  static std::vector<runtime::Launch> on_grids(std::span<const runtime::Launch> launches) {
-    std::vector<runtime::Launch> made(launches.begin(), launches.end());
-    for (runtime::Launch &launch : made) {
-      int64_t threads = 1;
-      for (size_t d = 0; d < 3; ++d)
-        threads *= int64_t(launch.grid.blocks[d]) * launch.grid.threads[d];
-      if (launch.kind == runtime::LaunchKind::kernel)
-        launch.tasks = std::min(launch.tasks, threads);
-    }
-    return made;
-  }
 
   /// Whether the launches of each region of a call come together, in order and once.
   Status check_regions(const LaunchRun &run) {

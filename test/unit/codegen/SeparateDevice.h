@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The second implementation of the device interface, for tests. Its kernels are code of the host, run by the
-// device's thread; if it is made for another code, each runs only the tasks that its grid has threads for.
-// Its memory is mapped twice. The addresses that the allocator returns can be neither read nor written, so
-// that a host that dereferences one of them is killed by a signal. The device's thread uses the other
-// mapping.
+// device's thread. Its memory is mapped twice. The addresses that the allocator returns can be neither read
+// nor written, so that a host that dereferences one of them is killed by a signal. The device's thread uses
+// the other mapping.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_UNIT_CODEGEN_SEPARATEDEVICE_H

@@ -51,7 +51,8 @@ TEST(Inexpressible, IsNoSizeOfAPlan) {
   program.function.getBody().front().getTerminator()->setOperands(program.function.getArguments());
   program.fusion.erase();
   runtime::KernelSigner signer;
-  auto plan = codegen::writePlan(program.function, "cpu", llvm::DenseMap<Operation *, std::string>(), signer);
+  auto plan = codegen::writePlan(program.function, "cpu", llvm::DenseMap<Operation *, std::string>(), signer,
+                                 codegen::OwnKernels());
   ASSERT_FALSE(plan.ok());
   EXPECT_NE(plan.status().message().find("the plan of 'main' has a size that cannot be expressed"),
             std::string::npos)

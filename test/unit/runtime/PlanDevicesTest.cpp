@@ -162,7 +162,7 @@ TEST(PlanDevices, RefusesSegmentsThatAreNotInOrder) {
   EXPECT_FAILS(verify_with(alone, 0, {}), "is for the host alone, and has segments");
 }
 
-TEST(PlanDevices, RefusesRegionsAndGridsThatCannotBe) {
+TEST(PlanDevices, RefusesRegionsThatCannotBe) {
   const auto regions = [](std::vector<int32_t> numbers) {
     PlanBuilder b = there_and_back();
     for (size_t i = 0; i < numbers.size(); ++i)
@@ -186,30 +186,6 @@ TEST(PlanDevices, RefusesRegionsAndGridsThatCannotBe) {
   EXPECT_TRUE(verify_with(prints, 0, {}).ok());
   launch.region = 0;
   EXPECT_FAILS(verify_with(prints, 0, {}), "launch 0 prints, and is in region 0");
-  EXPECT_FAILS(verify([](PlanBuilder &b) { b.plan.launches[1]->grid = std::make_unique<fb::GridT>(); }),
-               "launch 1 has a grid, and is no kernel of a GPU");
-  // No CPU plan has a kernel of a GPU, whose grid is then proven before anything else of its launch is used.
-  const auto grid = [](std::vector<uint32_t> blocks, std::vector<uint32_t> threads, uint32_t shared) {
-    return verify([&](PlanBuilder &b) {
-      b.plan.image = "image.cuda:sm_90";
-      auto made = std::make_unique<fb::GridT>();
-      made->blocks = blocks;
-      made->threads = threads;
-      made->shared_bytes = shared;
-      b.plan.launches[1]->grid = std::move(made);
-    });
-  };
-  EXPECT_TRUE(grid({1 << 20, 2, 1}, {256, 2, 1}, 48 << 10).ok());
-  EXPECT_FAILS(grid({1, 1}, {1, 1, 1}, 0), "launch 1 has a grid with 2 extents, expected 3");
-  EXPECT_FAILS(grid({1, 1 << 16, 1}, {1, 1, 1}, 0), "a grid with extent 65536 in dimension 1");
-  EXPECT_FAILS(grid({1, 1, 1}, {0, 1, 1}, 0), "a grid with extent 0 in dimension 0");
-  EXPECT_FAILS(grid({1, 1, 1}, {64, 32, 1}, 0), "a grid with more than 1024 threads a block");
-  EXPECT_FAILS(grid({1, 1, 1}, {64, 1, 1}, 1 << 20), "a grid with 1048576 bytes of shared memory");
-  EXPECT_FAILS(grid({1, 1, 1}, {3, 1, 1}, 0), "launch 1 has a grid with 3 threads for 4 tasks");
-  EXPECT_TRUE(grid({2, 1, 1}, {1, 2, 1}, 0).ok());
-  EXPECT_TRUE(grid({INT32_MAX, UINT16_MAX, UINT16_MAX}, {1024, 1, 1}, 0).ok());
-  EXPECT_FAILS(verify([](PlanBuilder &b) { b.plan.image = "image.cuda:sm_90"; }),
-               "launch 1 is a kernel of a GPU, and has no grid");
 }
 
 // A product of an argument with itself that another argument becomes.

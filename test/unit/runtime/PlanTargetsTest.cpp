@@ -84,8 +84,22 @@ TEST(PlanTargets, NoneThatRunsHere) {
   EXPECT_FAILS(refused(), "has plans of 'f' for x86-64-v4, x86-64-v4:16, this processor is x86-64-v3");
   // A missing section is reported when it is read.
   EXPECT_EQ(choose_plan_target(*package_of({"plan.g.cpu"}), "f", CpuLevel::v3, 16).value_or_throw(), "cpu");
-  EXPECT_EQ(choose_plan_target(*package_of({"plan.f.cuda:sm_90"}), "f", CpuLevel::v3, 16).value_or_throw(),
-            "cpu");
+}
+
+TEST(PlanTargets, DevicesHaveTheChoice) {
+  const auto package = package_of({"plan.f.cpu", "plan.f.cuda:sm_80", "plan.f.cpu:16+cuda:sm_90"});
+  const auto chosen_by = [&](const SuitsTarget &suits) {
+    return choose_plan_target(*package, "f", CpuLevel::v3, 2, suits).value_or_throw();
+  };
+  EXPECT_EQ(chosen_by([](std::string_view) { return 0; }), "cpu");
+  EXPECT_EQ(chosen_by([](std::string_view target) { return target == "cuda:sm_80"; }), "cuda:sm_80");
+  EXPECT_EQ(chosen_by([](std::string_view target) { return target.ends_with("90") ? 2 : 1; }),
+            "cpu:16+cuda:sm_90");
+  const auto alone = package_of({"plan.f.cuda:sm_90"});
+  EXPECT_FAILS(
+      choose_plan_target(*alone, "f", CpuLevel::v3, 16).status(),
+      "has plans of 'f' for cuda:sm_90, this processor is x86-64-v3, and no device is named that runs "
+      "kernels of a GPU: compile the program for it");
 }
 
 } // namespace

@@ -1,0 +1,204 @@
+//===- CudaImage.cpp - The kernels of a GPU in a package ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/CudaImage.h"
+
+#include "codegen/cuda/CudaCompiler.h"
+#include "codegen/cuda/attention/EmitAttention.h"
+#include "codegen/cuda/contractions/EmitContractions.h"
+#include "codegen/kernel/KernelIR.h"
+#include "ir/CudaSchedule.h"
+#include "ir/Schedule.h"
+#include "runtime/plan/plan_generated.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+CudaImage::CudaImage() = default;
+CudaImage::~CudaImage() = default;
+CudaImage::CudaImage(CudaImage &&) noexcept = default;
+
+namespace {
+
+Expected<std::unique_ptr<fb::DeviceKernelT>> read(const std::string &symbol, const KernelObject &object) {
+  Expected<CudaKernel> compiled = CudaKernel::deserialize(*object);
+  if (!compiled)
+    return compiled.status();
+  auto kernel = std::make_unique<fb::DeviceKernelT>();
+  kernel->symbol = symbol;
+  kernel->cubin.assign(compiled->cubin.begin(), compiled->cubin.end());
+  kernel->ptx = std::move(compiled->ptx);
+  kernel->threads = compiled->threads;
+  kernel->shared_bytes = compiled->dynamicShared;
+  kernel->takes_table = compiled->usesTable;
+  kernel->takes_checks = compiled->usesChecks;
+  const CudaResources &used = compiled->resources;
+  kernel->registers = used.registers;
+  kernel->static_shared_bytes = used.sharedBytes;
+  kernel->local_bytes = used.stackBytes;
+  kernel->spill_bytes = used.spillStoreBytes + used.spillLoadBytes;
+  return kernel;
+}
+
+/// The kernels of texts, in their order. Emitted is EmittedContraction or EmittedAttention.
+template <typename Emitted>
+Expected<std::vector<std::unique_ptr<fb::DeviceKernelT>>>
+compileTexts(const std::vector<Emitted> &emitted, const ir::Target &target, unsigned threads) {
+  std::vector<std::unique_ptr<fb::DeviceKernelT>> kernels;
+  if (emitted.empty())
+    return kernels;
+  auto compiler = CudaTextCompiler::make(target.getCuda()->name);
+  if (!compiler)
+    return compiler.status();
+  std::vector<KernelText> texts;
+  for (const Emitted &each : emitted)
+    texts.push_back({each.text, each.symbol});
+  auto objects = KernelCache::global().compileTexts(texts, *compiler, threads);
+  if (!objects)
+    return objects.status();
+  for (auto [each, object] : llvm::zip_equal(emitted, *objects)) {
+    auto kernel = read(each.symbol, object);
+    if (!kernel)
+      return kernel.status();
+    // What a launch asks for, ptxas does not see.
+    (*kernel)->shared_bytes = static_cast<uint32_t>(each.sharedBytes);
+    kernels.push_back(std::move(*kernel));
+  }
+  return kernels;
+}
+
+void setPointers(fb::DeviceKernelT &kernel, size_t count) {
+  llvm::append_range(kernel.pointers, llvm::seq<uint32_t>(0, static_cast<uint32_t>(count)));
+}
+
+/// The operands of a launch (runtime/plan/LaunchAccesses.h) are a, b, c, bias, residual, and a and b of each
+/// further product. The pointers of a kernel are a, b, bias, residual and c, and the result so far is the
+/// residual of a further product.
+OwnKernel useOf(const EmittedContraction &emitted, const ContractionUse &use) {
+  constexpr uint32_t c = 2;
+  ir::DotGeneralOp op = use.op;
+  const uint32_t bias = c + 1, residual = bias + (op.getBias() ? 1 : 0),
+                 more = residual + (op.getResidual() ? 1 : 0);
+  if (use.product > 0) {
+    const uint32_t a = more + 2 * (use.product - 1);
+    return {emitted.symbol, {a, a + 1, c, c}};
+  }
+  OwnKernel made{emitted.symbol, {0, 1}};
+  if (emitted.contraction.bias)
+    made.operands.push_back(bias);
+  if (emitted.contraction.residual)
+    made.operands.push_back(residual);
+  made.operands.push_back(c);
+  return made;
+}
+
+std::unique_ptr<fb::ProductKernelT> productOf(const EmittedContraction &emitted) {
+  constexpr int64_t parameter = -1;
+  const CudaContraction &contraction = emitted.contraction;
+  auto product = std::make_unique<fb::ProductKernelT>();
+  product->dtype = static_cast<uint8_t>(contraction.dtype);
+  for (const Extent *extent : contraction.sizes())
+    product->numbers.push_back(extent->isParameter ? parameter : extent->value);
+  product->bias = contraction.bias;
+  product->residual = contraction.residual;
+  product->relu = contraction.relu;
+  product->tile_m = static_cast<uint32_t>(emitted.schedule.blockM);
+  product->tile_n = static_cast<uint32_t>(emitted.schedule.blockN);
+  return product;
+}
+
+} // namespace
+
+Status CudaImage::addFusion(const EmittedKernel &emitted, const KernelObject &object) {
+  auto kernel = read(emitted.symbol, object);
+  if (!kernel)
+    return kernel.status();
+  ModuleOp module = *emitted.module;
+  auto function = module.lookupSymbol<func::FuncOp>(*kernelSymbol(module));
+  for (int64_t buffer : function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef())
+    (*kernel)->pointers.push_back(static_cast<uint32_t>(buffer));
+  constexpr unsigned ownArguments = 4; // scratch, checks, begin, end
+  (*kernel)->sizes =
+      function.getNumArguments() - static_cast<unsigned>((*kernel)->pointers.size()) - ownArguments;
+  const ir::Schedule schedule = cast<ir::FusionOp>(emitted.fusions.front()).getSchedule()->toSchedule();
+  (*kernel)->block_tasks = ir::isFallback(schedule) ? ir::fallbackThreads : 1;
+  kernels.emplace(emitted.symbol, std::move(*kernel));
+  return {};
+}
+
+Status CudaImage::addContractions(ModuleOp module, const ir::Target &target, unsigned threads) {
+  auto emitted = emitContractions(module, target);
+  if (!emitted)
+    return emitted.status();
+  auto compiled = compileTexts(*emitted, target, threads);
+  if (!compiled)
+    return compiled.status();
+  for (auto [each, kernel] : llvm::zip_equal(*emitted, *compiled)) {
+    texts += each.symbol + "\n" + each.text + "\n";
+    setPointers(*kernel, 3 + each.contraction.bias + each.contraction.residual);
+    kernel->product = productOf(each);
+    kernel->sizes = static_cast<uint32_t>(llvm::count(kernel->product->numbers, -1));
+    kernels.emplace(each.symbol, std::move(kernel));
+    for (const ContractionUse &use : each.uses) {
+      std::vector<OwnKernel> &ofLaunch = ownKernels[use.op];
+      ofLaunch.resize(std::max<size_t>(ofLaunch.size(), use.product + 1));
+      ofLaunch[use.product] = useOf(each, use);
+    }
+  }
+  return {};
+}
+
+Status CudaImage::addAttention(ModuleOp module, const ir::Target &target, unsigned threads) {
+  auto emitted = emitAttention(module, target);
+  if (!emitted)
+    return emitted.status();
+  auto compiled = compileTexts(*emitted, target, threads);
+  if (!compiled)
+    return compiled.status();
+  for (auto [each, kernel] : llvm::zip_equal(*emitted, *compiled)) {
+    texts += each.symbol + "\n" + each.text + "\n";
+    setPointers(*kernel, each.attention.operands.size());
+    kernel->attention = std::make_unique<fb::AttentionLaunchT>(attentionLaunch(each.uses.front()));
+    kernel->blocks = attentionBlocks(each.schedule, each.attention);
+    OwnKernel own{each.symbol, {}};
+    llvm::append_range(own.operands, kernel->pointers);
+    kernels.emplace(each.symbol, std::move(kernel));
+    for (ir::AttentionOp op : each.uses)
+      ownKernels[op] = {own};
+  }
+  return {};
+}
+
+Status CudaImage::add(ModuleOp module, const ir::Target &target, const CudaKernels &fusions,
+                      unsigned threads) {
+  for (auto [kernel, object] : llvm::zip_equal(fusions.kernels, fusions.objects))
+    if (object)
+      if (Status status = addFusion(kernel, object); !status)
+        return status;
+  if (Status status = addContractions(module, target, threads); !status)
+    return status;
+  return addAttention(module, target, threads);
+}
+
+std::vector<std::byte> CudaImage::bytes(const ir::Target &target, ArrayRef<std::byte> signatures,
+                                        uint64_t binding) const {
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<fb::DeviceKernel>> packed;
+  for (const auto &[symbol, kernel] : kernels)
+    packed.push_back(fb::DeviceKernel::Pack(builder, kernel.get()));
+  const auto list = builder.CreateVector(packed);
+  const auto signatureBytes =
+      builder.CreateVector(reinterpret_cast<const uint8_t *>(signatures.data()), signatures.size());
+  const auto architecture = builder.CreateString(target.getCuda()->name.str());
+  builder.Finish(fb::CreateDeviceImage(builder, architecture, list, signatureBytes, binding));
+  const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+  return {data, data + builder.GetSize()};
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,236 @@
+//===- DeviceImage.cpp - The kernels of a GPU -------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/DeviceImage.h"
+
+#include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/DecodedBytes.h"
+#include "runtime/plan/LaunchAccesses.h"
+#include "runtime/plan/PlanFields.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace weft::runtime {
+namespace {
+
+// What every GPU that Weft compiles for can launch.
+constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
+constexpr int64_t mostBlocks = INT32_MAX;
+/// Of the parameters of a kernel, in bytes.
+constexpr size_t mostParameterBytes = 4096;
+/// m, n, k, and three strides each of a, b and c.
+constexpr uint32_t productNumbers = 12;
+constexpr int64_t isParameter = -1;
+
+std::string problem_of_product(const fb::ProductKernel &product, uint32_t sizes) {
+  if (!aligned(product.numbers()) || length(product.numbers()) != productNumbers)
+    return "has " + number(length(product.numbers())) + " numbers of a product, expected " +
+           number(productNumbers);
+  if (product.tile_m() == 0 || product.tile_n() == 0)
+    return "has tiles of " + number(product.tile_m()) + " by " + number(product.tile_n()) + " elements";
+  const auto parameters = std::ranges::count(*product.numbers(), isParameter);
+  if (parameters != static_cast<int64_t>(sizes))
+    return "has " + number(sizes) + " sizes, and its product has " +
+           number(static_cast<uint64_t>(parameters));
+  return "";
+}
+
+/// Empty, or what is wrong with it.
+std::string problem_of(const fb::DeviceKernel &kernel) {
+  if (length(kernel.cubin()) == 0 && length(kernel.ptx()) == 0)
+    return "has no code";
+  if (kernel.threads() == 0 || kernel.threads() > mostThreads)
+    return "has blocks of " + number(kernel.threads()) + " threads, expected 1 to " + number(mostThreads);
+  if (kernel.block_tasks() < 1)
+    return "has blocks of " + number(kernel.block_tasks()) + " tasks";
+  if (uint64_t(kernel.shared_bytes()) + kernel.static_shared_bytes() > mostSharedBytes)
+    return "needs " + number(uint64_t(kernel.shared_bytes()) + kernel.static_shared_bytes()) +
+           " bytes of shared memory, more than " + number(mostSharedBytes);
+  if ((uint64_t(length(kernel.pointers())) + kernel.sizes()) * sizeof(uint64_t) > mostParameterBytes)
+    return "has " + number(length(kernel.pointers())) + " pointers and " + number(kernel.sizes()) +
+           " sizes as parameters, more than " + number(mostParameterBytes) + " bytes";
+  if (kernel.product() && kernel.attention())
+    return "is of a product and of attention";
+  if (kernel.product())
+    return problem_of_product(*kernel.product(), kernel.sizes());
+  if (kernel.attention() && (kernel.sizes() || kernel.blocks() < 0 || kernel.blocks() > mostBlocks))
+    return "is of attention with " + number(kernel.blocks()) + " blocks and " + number(kernel.sizes()) +
+           " sizes";
+  return "";
+}
+
+Status bad_image(const std::string &message) {
+  return Status::error("kernel image: " + message, "WEFT-L009");
+}
+
+/// As many blocks as tasks need; an error if no grid has so many.
+Expected<uint32_t> blocks_for(int64_t tasks, int64_t of_block) {
+  const int64_t blocks = tasks / of_block + (tasks % of_block != 0);
+  if (blocks > mostBlocks)
+    return Status::error("has " + number(tasks) + " tasks in blocks of " + number(of_block) +
+                         ", and a grid has at most " + number(mostBlocks) + " blocks");
+  return static_cast<uint32_t>(blocks);
+}
+
+/// The numbers of a contraction in the order of ProductKernel::numbers.
+std::array<int64_t, productNumbers> numbers_of(const fb::ContractionLaunch &launch) {
+  std::array<int64_t, productNumbers> numbers = {launch.m(), launch.n(), launch.k()};
+  for (uint32_t d = 0; d < 3; ++d) {
+    numbers[3 + d] = launch.a_strides()->Get(d);
+    numbers[6 + d] = launch.b_strides()->Get(d);
+    numbers[9 + d] = launch.c_strides()->Get(d);
+  }
+  return numbers;
+}
+
+/// Completes the launch of one of the products of a contraction.
+Status take_product(const fb::ContractionLaunch &launch, const fb::ProductKernel &kernel, size_t product,
+                    DeviceLaunch &made) {
+  // Further products add to the result so far, which is their residual.
+  const bool first = product == 0;
+  if (launch.dtype() != kernel.dtype() || kernel.bias() != (first && launch.bias() >= 0) ||
+      kernel.residual() != (!first || launch.residual() >= 0) || kernel.relu() != (first && launch.relu()))
+    return Status::error("is another product than its kernel was made for");
+  const std::array<int64_t, productNumbers> numbers = numbers_of(launch);
+  for (uint32_t i = 0; i < productNumbers; ++i)
+    if (const int64_t expected = kernel.numbers()->Get(i); expected == isParameter)
+      made.sizes.push_back(numbers[i]);
+    else if (numbers[i] != expected)
+      return Status::error("has " + number(numbers[i]) + " as number " + number(i) +
+                           " of its product, and its kernel was made for " + number(expected));
+  const auto tiles = [](int64_t extent, uint32_t tile) { return extent / tile + (extent % tile != 0); };
+  int64_t blocks = 0;
+  if (__builtin_mul_overflow(launch.batch(), tiles(launch.m(), kernel.tile_m()), &blocks) ||
+      __builtin_mul_overflow(blocks, tiles(launch.n(), kernel.tile_n()), &blocks))
+    blocks = INT64_MAX;
+  Expected<uint32_t> checked = blocks_for(blocks, 1);
+  if (!checked)
+    return checked.status();
+  made.blocks = *checked;
+  return {};
+}
+
+} // namespace
+
+Expected<std::shared_ptr<const DeviceImage>> DeviceImage::load(std::span<const std::byte> section) {
+  if (section.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return bad_image("kernels of a GPU in " + number(section.size()) + " bytes");
+  const std::shared_ptr<DeviceImage> image(new DeviceImage);
+  image->bytes_.resize((section.size() + 7) / 8);
+  if (!section.empty())
+    std::memcpy(image->bytes_.data(), section.data(), section.size());
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(image->bytes_.data()), section.size(),
+                                 /*max_depth=*/16, /*max_tables=*/50'000'000);
+  if (!verifier.VerifyBuffer<fb::DeviceImage>(nullptr))
+    return bad_image("the kernels of a GPU are damaged");
+  const auto *content = flatbuffers::GetRoot<fb::DeviceImage>(image->bytes_.data());
+  if (!DecodedBytes(section.size()).fits(*content))
+    return bad_image("the " + number(section.size()) +
+                     " bytes of kernels of a GPU stand for more than as many: parts of them are shared");
+  std::string_view before;
+  for (uint32_t i = 0; i < length(content->kernels()); ++i) {
+    const fb::DeviceKernel &kernel = *content->kernels()->Get(i);
+    const std::string_view symbol = kernel.symbol() ? kernel.symbol()->string_view() : "";
+    if (symbol.empty() || symbol <= before)
+      return bad_image("kernel " + number(i) + " of a GPU, '" + std::string(symbol) +
+                       "', has no name, or is out of order");
+    if (const std::string problem = problem_of(kernel); !problem.empty())
+      return bad_image("kernel '" + std::string(symbol) + "' of a GPU " + problem);
+    before = symbol;
+  }
+  image->content_ = content;
+  return std::shared_ptr<const DeviceImage>(image);
+}
+
+std::string_view DeviceImage::architecture() const {
+  return content_->architecture() ? content_->architecture()->string_view() : std::string_view();
+}
+
+const fb::DeviceKernel *DeviceImage::find(std::string_view symbol) const {
+  if (!content_->kernels())
+    return nullptr;
+  const auto found =
+      std::ranges::lower_bound(*content_->kernels(), symbol, {}, [](const fb::DeviceKernel *kernel) {
+        return kernel->symbol()->string_view();
+      });
+  return found != content_->kernels()->end() && found->symbol()->string_view() == symbol ? *found : nullptr;
+}
+
+Expected<DeviceLaunch> DeviceImage::launch_of(const fb::KernelLaunch &launch) const {
+  DeviceLaunch made;
+  made.kernel = find(launch.symbol()->string_view());
+  if (!made.kernel || made.kernel->product() || made.kernel->attention())
+    return Status::error("launches '" + text(launch.symbol()) +
+                         "', which is no kernel of a fusion among the " +
+                         number(length(content_->kernels())) + " of " + std::string(architecture()));
+  for (uint32_t i = 0; i < length(made.kernel->pointers()); ++i) {
+    made.pointers.push_back(made.kernel->pointers()->Get(i));
+    if (made.pointers.back() >= length(launch.buffers()))
+      return Status::error("has " + number(length(launch.buffers())) +
+                           " buffers, and its kernel needs number " + number(made.pointers.back()));
+  }
+  // A kernel over a table reads the sizes of its steps there.
+  if (made.kernel->sizes() > length(launch.sizes()))
+    return Status::error("has " + number(length(launch.sizes())) + " run-time sizes, and its kernel needs " +
+                         number(made.kernel->sizes()));
+  for (uint32_t i = 0; i < made.kernel->sizes(); ++i)
+    made.sizes.push_back(launch.sizes()->Get(i));
+  Expected<uint32_t> blocks = blocks_for(launch.tasks(), made.kernel->block_tasks());
+  if (!blocks)
+    return blocks.status();
+  made.blocks = *blocks;
+  return made;
+}
+
+Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const fb::OwnKernel &own,
+                                               size_t number_of_kernel, size_t operands) const {
+  DeviceLaunch made;
+  made.kernel = own.symbol() ? find(own.symbol()->string_view()) : nullptr;
+  if (!made.kernel)
+    return Status::error("is carried out by '" + text(own.symbol()) + "', which is no kernel of " +
+                         std::string(architecture()));
+  for (uint32_t i = 0; i < length(made.kernel->pointers()); ++i) {
+    const uint32_t place = made.kernel->pointers()->Get(i);
+    if (place >= length(own.operands()) || own.operands()->Get(place) >= operands)
+      return Status::error("gives its kernel '" + text(own.symbol()) + "' no operand for pointer " +
+                           number(i));
+    made.pointers.push_back(own.operands()->Get(place));
+  }
+  if (const fb::ContractionLaunch *product = launch.op_as_ContractionLaunch()) {
+    if (!made.kernel->product())
+      return Status::error("is a product, and its kernel '" + text(own.symbol()) + "' is not");
+    if (Status status = take_product(*product, *made.kernel->product(), number_of_kernel, made); !status)
+      return status;
+    return made;
+  }
+  if (!made.kernel->attention() ||
+      attention_shape(*launch.op_as_AttentionLaunch()) != attention_shape(*made.kernel->attention()))
+    return Status::error("is other attention than its kernel '" + text(own.symbol()) + "' was made for");
+  made.blocks = static_cast<uint32_t>(made.kernel->blocks());
+  return made;
+}
+
+Expected<std::vector<DeviceLaunch>> DeviceImage::own_launches(const fb::Launch &launch) const {
+  std::vector<DeviceLaunch> made;
+  const fb::ContractionLaunch *product = launch.op_as_ContractionLaunch();
+  const uint32_t expected = product ? 1 + length(product->more()) / 2 : 1;
+  if (length(launch.own()) != expected)
+    return Status::error("has " + number(length(launch.own())) + " kernels of our own, expected " +
+                         number(expected));
+  const size_t operands = accesses_of(launch).size();
+  for (uint32_t i = 0; i < expected; ++i) {
+    Expected<DeviceLaunch> one = own_launch(launch, *launch.own()->Get(i), i, operands);
+    if (!one)
+      return one.status();
+    made.push_back(*std::move(one));
+  }
+  return made;
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,71 @@
+//===- DeviceImage.h - The kernels of a GPU -----------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A section of a package with the kernels that one kind of GPU runs, as a FlatBuffer (DeviceImage of
+// plan.fbs): machine code for that kind, PTX for later ones, and how each is launched. Nothing here needs a
+// driver; a device loads the code.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_PLAN_DEVICEIMAGE_H
+#define WEFT_RUNTIME_PLAN_DEVICEIMAGE_H
+
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::fb {
+struct DeviceImage;
+struct DeviceKernel;
+struct KernelLaunch;
+struct Launch;
+struct OwnKernel;
+} // namespace weft::fb
+
+namespace weft::runtime {
+
+/// One launch of a kernel of a GPU: how many blocks, and what its parameters are.
+struct DeviceLaunch {
+  const fb::DeviceKernel *kernel = nullptr;
+  uint32_t blocks = 0;
+  std::vector<uint32_t> pointers; ///< operands of the plan's launch whose addresses are the first parameters
+  std::vector<int64_t> sizes;     ///< the parameters behind them
+};
+
+class WEFT_RUNTIME_API DeviceImage {
+public:
+  /// Copies and checks a section. Errors have the code WEFT-L009.
+  static Expected<std::shared_ptr<const DeviceImage>> load(std::span<const std::byte> section);
+
+  /// "sm_90"
+  std::string_view architecture() const;
+  const fb::DeviceImage &content() const { return *content_; }
+  /// Null if there is none of this name.
+  const fb::DeviceKernel *find(std::string_view symbol) const;
+  /// The launch of a fusion. The message says what of the plan does not fit the kernel: "has 3 tasks, ...".
+  Expected<DeviceLaunch> launch_of(const fb::KernelLaunch &launch) const;
+  /// The launches of the kernels of our own that carry out a contraction or attention, in order.
+  Expected<std::vector<DeviceLaunch>> own_launches(const fb::Launch &launch) const;
+
+private:
+  DeviceImage() = default;
+  Expected<DeviceLaunch> own_launch(const fb::Launch &launch, const fb::OwnKernel &own, size_t number,
+                                    size_t operands) const;
+
+  std::vector<uint64_t> bytes_; ///< aligned, as a FlatBuffer must be
+  const fb::DeviceImage *content_ = nullptr;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_PLAN_DEVICEIMAGE_H

@@ -1,0 +1,273 @@
+//===- DeviceImageTest.cpp - The kernels of a GPU in a package ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFixture.h"
+
+#include "runtime/plan/DeviceImage.h"
+#include "runtime/plan/Image.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+
+namespace {
+
+constexpr const char *target = "cuda:sm_90";
+
+std::unique_ptr<fb::DeviceKernelT> kernel(std::string symbol, std::vector<uint32_t> pointers) {
+  auto made = std::make_unique<fb::DeviceKernelT>();
+  made->symbol = std::move(symbol);
+  made->ptx = ".version 9.0";
+  made->threads = 128;
+  made->pointers = std::move(pointers);
+  return made;
+}
+
+/// f32, c[m,n] = a[m,k] b[k,n] (+ residual), for any m, in tiles of 64 by 32.
+std::unique_ptr<fb::DeviceKernelT> product(std::string symbol, bool residual) {
+  auto made = kernel(std::move(symbol),
+                     residual ? std::vector<uint32_t>{0, 1, 2, 3} : std::vector<uint32_t>{0, 1, 2});
+  made->sizes = 1;
+  made->product = std::make_unique<fb::ProductKernelT>();
+  made->product->dtype = static_cast<uint8_t>(DType::f32);
+  made->product->numbers = {-1, 40, 8, 0, 8, 1, 0, 40, 1, 0, 40, 1};
+  made->product->residual = residual;
+  made->product->tile_m = 64;
+  made->product->tile_n = 32;
+  return made;
+}
+
+fb::DeviceImageT image_of_kernels() {
+  fb::DeviceImageT image;
+  image.architecture = "sm_90";
+  image.binding = 7;
+  image.kernels.push_back(product("added", true));
+  image.kernels.push_back(kernel("double", {1, 0}));
+  image.kernels.push_back(product("first", false));
+  return image;
+}
+
+std::vector<std::byte> bytes_of(const fb::DeviceImageT &image) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::DeviceImage::Pack(builder, &image));
+  const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+  return {data, data + builder.GetSize()};
+}
+
+template <typename Change> Status loaded(Change change) {
+  fb::DeviceImageT image = image_of_kernels();
+  change(image);
+  return DeviceImage::load(bytes_of(image)).status();
+}
+
+/// A package with these kernels and nothing else.
+std::shared_ptr<const Package> package_of(std::span<const std::byte> device) {
+  PackageWriter writer;
+  writer.add("image.cuda:sm_90.device", device);
+  return Package::from_memory(writer.finish().value_or_throw()).value_or_throw();
+}
+
+std::shared_ptr<Image> loaded_image() {
+  return Image::load(*package_of(bytes_of(image_of_kernels())), "image.cuda:sm_90").value_or_throw();
+}
+
+/// y = 2 x of 1,000 elements, then z = a b + c d of 100 by 8 by 40, all on a GPU.
+PlanBuilder plan_of_gpu() {
+  PlanBuilder b;
+  b.plan.target = target;
+  b.plan.image = std::string("image.") + target;
+  const auto bytes = [](std::initializer_list<int64_t> shape) {
+    uint64_t count = 4;
+    for (const int64_t extent : shape)
+      count *= static_cast<uint64_t>(extent);
+    return count;
+  };
+  b.argument("x", DType::f32, {1000});
+  b.argument("a", DType::f32, {100, 8});
+  b.argument("b", DType::f32, {8, 40});
+  b.result("y", DType::f32, {1000});
+  b.result("z", DType::f32, {100, 40});
+  const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, bytes({1000})),
+                 a = b.buffer(fb::Storage::argument, 1, 0, bytes({100, 8})),
+                 w = b.buffer(fb::Storage::argument, 2, 0, bytes({8, 40})),
+                 y = b.buffer(fb::Storage::result, 0, 0, bytes({1000})),
+                 z = b.buffer(fb::Storage::result, 1, 0, bytes({100, 40}));
+  b.kernel("double", {x, y}, 1, 8);
+  fb::ContractionLaunchT sum;
+  sum.dtype = static_cast<uint8_t>(DType::f32);
+  sum.m = 100;
+  sum.n = 40;
+  sum.k = 8;
+  sum.a = a;
+  sum.b = w;
+  sum.c = z;
+  sum.a_strides = {0, 8, 1};
+  sum.b_strides = {0, 40, 1};
+  sum.c_strides = {0, 40, 1};
+  sum.more = {a, w};
+  sum.library = "cublaslt";
+  fb::LaunchT &launch = b.launch("matmul");
+  launch.op.Set(std::move(sum));
+  for (const auto &[symbol, operands] :
+       {std::pair<const char *, std::vector<uint32_t>>{"first", {0, 1, 2}}, {"added", {3, 4, 2, 2}}}) {
+    launch.own.push_back(std::make_unique<fb::OwnKernelT>());
+    launch.own.back()->symbol = symbol;
+    launch.own.back()->operands = operands;
+  }
+  b.plan.devices.push_back(std::make_unique<fb::DevicePartT>());
+  b.plan.devices.back()->name = "cuda:0";
+  for (auto &argument : b.plan.arguments)
+    argument->type->device = "cuda:0";
+  for (auto &result : b.plan.results)
+    result->type->device = "cuda:0";
+  b.plan.segments.push_back(std::make_unique<fb::SegmentT>());
+  b.plan.segments.back()->launches = 2;
+  return b;
+}
+
+template <typename Change> Status verified(Change change) {
+  static const std::shared_ptr<Image> image = loaded_image();
+  PlanBuilder b = plan_of_gpu();
+  change(b);
+  return b.verdict(image.get());
+}
+
+TEST(DeviceImage, SaysHowLaunchesAreCarriedOut) {
+  const auto image = loaded_image();
+  ASSERT_NE(image->device(), nullptr);
+  EXPECT_EQ(image->device()->architecture(), "sm_90");
+  EXPECT_EQ(image->binding(), 7u);
+  EXPECT_EQ(image->device()->find("doubl"), nullptr);
+  const std::vector<std::byte> bytes = plan_of_gpu().bytes();
+  const fb::Plan &plan = *read_plan(bytes).value_or_throw();
+  EXPECT_TRUE(verify_plan(plan, 0, image.get()).ok()) << verify_plan(plan, 0, image.get()).message();
+  const DeviceLaunch fusion =
+      image->device()->launch_of(*plan.launches()->Get(0)->op_as_KernelLaunch()).value_or_throw();
+  EXPECT_EQ(fusion.kernel, image->device()->find("double"));
+  EXPECT_EQ(fusion.blocks, 8u);
+  EXPECT_EQ(fusion.pointers, (std::vector<uint32_t>{1, 0}));
+  EXPECT_TRUE(fusion.sizes.empty());
+  const auto own = image->device()->own_launches(*plan.launches()->Get(1)).value_or_throw();
+  ASSERT_EQ(own.size(), 2u);
+  EXPECT_EQ(own[0].pointers, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(own[1].pointers, (std::vector<uint32_t>{3, 4, 2, 2}));
+  for (const DeviceLaunch &launch : own) {
+    EXPECT_EQ(launch.blocks, 2u * 2u); // 100 by 40 in tiles of 64 by 32
+    EXPECT_EQ(launch.sizes, std::vector<int64_t>{100});
+  }
+}
+
+TEST(DeviceImage, RefusesKernelsThatNoGpuLaunches) {
+  EXPECT_TRUE(loaded([](fb::DeviceImageT &) {}).ok());
+  const auto changed = [](auto change) {
+    return loaded([&](fb::DeviceImageT &image) { change(*image.kernels[1]); });
+  };
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.ptx.clear(); }), "kernel 'double' of a GPU has no code");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.threads = 1025; }),
+               "has blocks of 1025 threads, expected 1 to 1024");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.threads = 0; }), "has blocks of 0 threads");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.block_tasks = 0; }), "has blocks of 0 tasks");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.shared_bytes = UINT32_MAX; }),
+               "bytes of shared memory, more than");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.sizes = 1000; }),
+               "has 2 pointers and 1000 sizes as parameters");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.symbol = "a"; }),
+               "kernel 1 of a GPU, 'a', has no name, or is out of order");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.symbol.clear(); }), "has no name, or is out of order");
+  EXPECT_FAILS(changed([](fb::DeviceKernelT &k) {
+                 k.attention = std::make_unique<fb::AttentionLaunchT>();
+                 k.blocks = -1;
+               }),
+               "is of attention with -1 blocks");
+  EXPECT_FAILS(
+      loaded([](fb::DeviceImageT &i) { i.kernels[0]->attention = std::make_unique<fb::AttentionLaunchT>(); }),
+      "is of a product and of attention");
+  EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->numbers.pop_back(); }),
+               "kernel 'added' of a GPU has 11 numbers of a product, expected 12");
+  EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->tile_n = 0; }),
+               "has tiles of 64 by 0 elements");
+  EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->sizes = 2; }),
+               "has 2 sizes, and its product has 1");
+  EXPECT_FAILS(DeviceImage::load({}).status(), "the kernels of a GPU are damaged");
+}
+
+TEST(DeviceImage, PlansFitTheirKernels) {
+  EXPECT_TRUE(verified([](PlanBuilder &) {}).ok());
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[0]->op.AsKernelLaunch()->symbol = "first"; }),
+               "launches 'first', which is no kernel of a fusion among the 3 of sm_90");
+  EXPECT_FAILS(verified([](PlanBuilder &b) {
+                 b.plan.launches[0]->op.AsKernelLaunch()->tasks = int64_t(INT32_MAX) + 1;
+               }),
+               "has 2147483648 tasks in blocks of 1, and a grid has at most 2147483647 blocks");
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[0]->op.AsKernelLaunch()->buffers.pop_back(); }),
+               "has 1 buffers, and its kernel needs number 1");
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->own.pop_back(); }),
+               "has 1 kernels of our own, expected 2");
+  EXPECT_FAILS(
+      verified([](PlanBuilder &b) { std::swap(b.plan.launches[1]->own[0], b.plan.launches[1]->own[1]); }),
+      "is another product than its kernel was made for");
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->own[0]->symbol = "double"; }),
+               "is a product, and its kernel 'double' is not");
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->own[0]->symbol = "second"; }),
+               "is carried out by 'second', which is no kernel of sm_90");
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->own[0]->operands = {0, 1, 5}; }),
+               "gives its kernel 'first' no operand for pointer 2");
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->own[1]->operands = {3, 4, 2}; }),
+               "gives its kernel 'added' no operand for pointer 3");
+  EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->op.AsContractionLaunch()->k = 7; }),
+               "has 7 as number 2 of its product, and its kernel was made for 8");
+  // The host has no use for them.
+  PlanBuilder host;
+  host.argument("x", DType::f32, {4});
+  host.result("y", DType::f32, {4});
+  fb::LaunchT &launch = host.kernel(
+      "nothing", {host.buffer(fb::Storage::argument, 0, 0, 16), host.buffer(fb::Storage::result, 0, 0, 16)},
+      1, 4);
+  launch.own.push_back(std::make_unique<fb::OwnKernelT>());
+  EXPECT_FAILS(verify_with(host, 0, {{"nothing", nothing}}),
+               "has kernels of our own for a GPU, and runs on none");
+  // A target with a GPU, and no kernels of one.
+  EXPECT_FAILS(plan_of_gpu().verdict(Image::from_functions({}).get()),
+               "is of a kernel of a GPU, and there are none");
+}
+
+TEST(DeviceImage, DamagedBytesAreRefusedOrHarmless) {
+  const std::vector<std::byte> bytes = bytes_of(image_of_kernels());
+  const std::vector<std::byte> plan_bytes = plan_of_gpu().bytes();
+  const fb::Plan &plan = *read_plan(plan_bytes).value_or_throw();
+  std::mt19937 random(5);
+  size_t accepted = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::vector<std::byte> damaged = bytes;
+    for (int changes = 1 + static_cast<int>(random() % 3); changes; --changes)
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+    const auto image = DeviceImage::load(damaged);
+    if (!image)
+      continue;
+    ++accepted;
+    (void)(*image)->launch_of(*plan.launches()->Get(0)->op_as_KernelLaunch());
+    (void)(*image)->own_launches(*plan.launches()->Get(1));
+  }
+  EXPECT_GT(accepted, 0u);
+}
+
+TEST(DeviceImage, TargetsNeedTheirKernels) {
+  PackageWriter writer;
+  writer.add("other", std::as_bytes(std::span("nothing")));
+  const auto package = Package::from_memory(writer.finish().value_or_throw()).value_or_throw();
+  EXPECT_EQ(Image::load(*package, "image.cuda:sm_90").status().code(), "WEFT-L007");
+  std::vector<std::byte> damaged = bytes_of(image_of_kernels());
+  damaged.resize(damaged.size() / 2);
+  EXPECT_FAILS(Image::load(*package_of(damaged), "image.cuda:sm_90").status(),
+               "section 'image.cuda:sm_90.device': kernel image: the kernels of a GPU are damaged");
+}
+
+} // namespace
