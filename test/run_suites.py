@@ -498,9 +498,10 @@ THOUSANDS_OF_STEPS = ("ContractLazy.TenThousandUncompiledStepsRunInFlatMemory",
                       "ContractLazy.NoMoreThan4096OperationsAreEverPending",
                       "ContractLoops.NoReadAtAll", "ContractViews.LongChainsOfViewsStayShort")
 WORK_OF_MANY_THREADS = ("ContractThreads.UpdatesInPlaceByManyThreadsAreNotLost",)
-# The same for threads: long work of one, which others do on several.
+# The same for threads: long work of one, which others do on several, and results in many cases, where one is enough.
 WORK_OF_ONE_THREAD = ("ContractLazy.DestructionOfALongGraphIsIterative",
-                      "Contraction.EveryTypeAndManyShapesByOurOwnKernel")
+                      "Contraction.EveryTypeAndManyShapesByOurOwnKernel",
+                      "Contraction.BitsDoNotDependOnHowOperandsLie", "Attention.AgreesWithDoubles")
 # The faults of test/sanitizers/PlantedFault.cpp, and what they are called by who finds them.
 ADDRESS_FAULTS = {
     "heap-buffer-overflow": "AddressSanitizer: heap-buffer-overflow",
