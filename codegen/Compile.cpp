@@ -344,17 +344,19 @@ Expected<std::vector<EmittedKernel>> emitKernels(ModuleOp module, const Target &
     made.symbol = symbol;
     made.module = std::move(kernel);
     made.launches = kernels->launches[i];
-    for (Operation &op : kernels->fusions[i].getBody().front().without_terminator())
-      if (std::string line = ir::locationText(op.getLoc());
-          !line.empty() && !llvm::is_contained(made.lines, line))
-        made.lines.push_back(std::move(line));
   }
   llvm::StringMap<EmittedKernel *> bySymbol;
   for (EmittedKernel &kernel : emitted)
     bySymbol[kernel.symbol] = &kernel;
   for (auto function : module.getOps<FuncOp>())
-    for (auto fusion : function.getOps<FusionOp>())
-      bySymbol.lookup(kernels->symbols.lookup(fusion))->fusions.push_back(fusion);
+    for (auto fusion : function.getOps<FusionOp>()) {
+      EmittedKernel &made = *bySymbol.lookup(kernels->symbols.lookup(fusion));
+      made.fusions.push_back(fusion);
+      for (Operation &op : fusion.getBody().front().without_terminator())
+        if (std::string line = ir::locationText(op.getLoc());
+            !line.empty() && !llvm::is_contained(made.lines, line))
+          made.lines.push_back(std::move(line));
+    }
   return emitted;
 }
 

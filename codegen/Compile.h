@@ -52,7 +52,7 @@ struct EmittedKernel {
   std::string symbol;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   unsigned launches = 0;
-  std::vector<std::string> lines;         ///< where the ops of its first fusion are from, each line once
+  std::vector<std::string> lines;         ///< where the ops of its fusions are from, each line once
   std::vector<mlir::Operation *> fusions; ///< that launch it
 
   /// Whether it is a CPU's, in a program that has parts on a GPU too.

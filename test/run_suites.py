@@ -381,10 +381,14 @@ def cuda(level):
     if not os.path.exists(program):
         return failure(f"no weft-cuda-kernels in {RELEASE}/bin: it was not built")
     if run("cuda-nvrtc", [program, "--count=0"]).code == NO_NVRTC:
-        say("    cuda: skipped, for want of NVRTC")
+        with open(os.path.join(RELEASE, "CMakeCache.txt"), encoding="utf-8") as file:
+            if "WEFT_CUDA:BOOL=ON" in file.read():
+                return failure("this build has CUDA, and NVRTC cannot be loaded: run scripts/install-deps, look at weft "
+                               "doctor, or test with --no-cuda")
+        say("    cuda: skipped, in a build without CUDA")
         return Counts(skipped=1)
     shards = os.cpu_count() or 1
-    count = {"quick": 40, "default": 200, "ci": 400, "full": 2000}[level] // shards
+    count = max({"quick": 40, "default": 200, "ci": 400, "full": 2000}[level] // shards, 1)
 
     def part(shard):
         return closing_line(f"cuda-random-{shard}", [program, f"--count={count}", f"--seed={1 + shard * count}", "--threads=1"],
@@ -396,15 +400,24 @@ def cuda(level):
         return closing_line(f"cuda-random-{target}", [program, f"--count={number}", "--seed=500001", "--threads=1",
                                                       f"--target=cuda:{target}"], timeout=2 * HOUR)
 
-    def mutants(shard):
-        """Kernels with one mistake each, all of which have to be found; some of them, and all from --ci on."""
-        every = {"quick": 8, "default": 4}.get(level, 1)
-        return closing_line(f"cuda-mutants-{shard}", [os.path.join(RELEASE, "bin", "weft-cuda-mutants"),
-                                                      f"--every={every}", f"--shard={shard}/{shards}"])
+    mutator = os.path.join(RELEASE, "bin", "weft-cuda-mutants")
+    skeletons = subprocess.run([mutator, "--list"], check=False, capture_output=True, text=True).stdout.splitlines()
+    if not skeletons:
+        return failure(f"{mutator} --list names no skeleton")
 
-    counts = side_by_side([functools.partial(each, shard) for each in (part, mutants) for shard in range(shards)])
+    def mutants(skeleton):
+        """Kernels with one mistake each, all of which have to be found; some of them, and all from --ci on, when the lists
+        of those that no input shows are compared, too."""
+        every = {"quick": 8, "default": 4}.get(level, 1)
+        return closing_line(f"cuda-mutants-{skeleton}", [mutator, f"--only={skeleton}", f"--every={every}"], quiet=True)
+
+    counts = side_by_side([functools.partial(part, shard) for shard in range(shards)] +
+                          [functools.partial(mutants, skeleton) for skeleton in skeletons])
     if level in ("ci", "full"):
         counts += side_by_side([functools.partial(other, target) for target in ("sm_80", "sm_100")])
+        halves = os.path.join(ROOT, "test", "cudasim", "kernels", "halves.py")
+        counts += closing_line("cuda-halves", [sys.executable, halves, "--build", RELEASE, "--part", level],
+                               timeout=HOUR)
     speed = os.path.join(ROOT, "test", "cudasim", "kernels", "static_speed.py")
     counts += closing_line("cuda-speed", [sys.executable, speed, "--build", RELEASE, "--part",
                                           "ci" if level in ("ci", "full") else "quick"], timeout=HOUR)

@@ -27,7 +27,8 @@ using namespace mlir;
 
 namespace weft::codegen {
 
-/// The printer's version: a hash of the files that decide which CUDA C++ a kernel text gives.
+/// The printer's version: a hash of the files of this folder and of codegen/math, which decide which CUDA C++
+/// a kernel text gives.
 static constexpr const char *printerVersion = WEFT_PRINTER_HASH;
 
 //===----------------------------------------------------------------------===//
@@ -159,7 +160,8 @@ Expected<CudaCompiler> CudaCompiler::make(llvm::StringRef target) {
 }
 
 std::string CudaTextCompiler::identity() const {
-  return "cuda text, nvrtc " + nvrtc->version() + ", " + llvm::join(options, " ");
+  return std::string("cuda text ") + printerVersion + ", nvrtc " + nvrtc->version() + " " + nvrtc->build() +
+         ", " + llvm::join(options, " ");
 }
 
 std::string CudaCompiler::identity() const {

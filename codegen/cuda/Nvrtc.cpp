@@ -42,11 +42,12 @@ Expected<std::vector<std::string>> findCudaTools(const std::string &name) {
       found.push_back(*inPath);
   if (!found.empty())
     return found;
-  return Status::error("'" + name + "' was not found in " + llvm::join(folders, ", ") +
-                       (runtime::only_cuda_folder().empty()
-                            ? std::string(" or PATH")
-                            : std::string(", where WEFT_CUDA_PATH says that CUDA is")) +
-                       ": install a CUDA toolkit, or run scripts/install-deps, which brings it");
+  const std::string where = "'" + name + "' was not found in " + llvm::join(folders, ", ");
+  if (!runtime::only_cuda_folder().empty())
+    return Status::error(
+        where + ", where WEFT_CUDA_PATH says that all of CUDA is: put it there, or unset WEFT_CUDA_PATH");
+  return Status::error(where +
+                       " or PATH: install a CUDA toolkit, or run scripts/install-deps, which brings it");
 }
 
 #if WEFT_CUDA
@@ -170,8 +171,8 @@ Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::st
   for (const std::string &option : options)
     arguments.push_back(option.c_str());
   nvrtcProgram program = nullptr;
-  nvrtcResult result =
-      table.nvrtcCreateProgram(&program, text.c_str(), (name + ".cu").c_str(), 0, nullptr, nullptr);
+  // The machine code has the file's name in it, and is to depend on the text alone.
+  nvrtcResult result = table.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr);
   struct Guard {
     const NvrtcTable &table;
     nvrtcProgram &program;

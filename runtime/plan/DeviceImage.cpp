@@ -98,10 +98,14 @@ Status take_product(const fb::ContractionLaunch &launch, const fb::ProductKernel
       kernel.residual() != (!first || launch.residual() >= 0) || kernel.relu() != (first && launch.relu()))
     return Status::error("is another product than its kernel was made for");
   const std::array<int64_t, productNumbers> numbers = numbers_of(launch);
+  // The extent along each stride: with one index, which is 0, the stride says nothing.
+  const std::array<int64_t, productNumbers> along = {
+      INT64_MAX,      INT64_MAX,  INT64_MAX,  launch.batch(), launch.m(), launch.k(),
+      launch.batch(), launch.k(), launch.n(), launch.batch(), launch.m(), launch.n()};
   for (uint32_t i = 0; i < productNumbers; ++i)
     if (const int64_t expected = kernel.numbers()->Get(i); expected == isParameter)
       made.sizes.push_back(numbers[i]);
-    else if (numbers[i] != expected)
+    else if (numbers[i] != expected && along[i] > 1)
       return Status::error("has " + number(numbers[i]) + " as number " + number(i) +
                            " of its product, and its kernel was made for " + number(expected));
   const auto tiles = [](int64_t extent, uint32_t tile) { return extent / tile + (extent % tile != 0); };

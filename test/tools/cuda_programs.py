@@ -12,19 +12,20 @@ import time
 
 WARP = 32
 TARGETS = ("sm_80", "sm_90", "sm_100")
-EXAMPLES = ("lazy_tensors", "linear_regression", "lstm")
+EXAMPLES = ("lazy_tensors", "linear_regression", "lstm", "save_step")
 STEPS = ("mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300")
 
 folder = sys.argv[1]
 shutil.rmtree(folder, ignore_errors=True)
-for command in [[example] for example in EXAMPLES] + [["weft-bench", "--first-step", step] for step in STEPS]:
-    own = os.path.join(folder, command[-1])
+for command in [["mnist", "--epochs", "1", "--output", "."]] + [[example] for example in EXAMPLES] + [["weft-bench", "--first-step", step] for step in STEPS]:
+    own = os.path.join(folder, command[-1] if command[0] == "weft-bench" else command[0])
     os.makedirs(own)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=own, env={**os.environ, "WEFT_TRACE_DIR": own})
 recorded = glob.glob(os.path.join(folder, "*", "run-*", "*", "recorded.mlir"))
 if not recorded:
     sys.exit("the examples recorded no program")
-programs = sorted(recorded) + sys.argv[2:]
+# Those of the demo are compiled by test/cudasim/kernels/programs.py.
+programs = sorted(path for path in recorded if not path.startswith(os.path.join(folder, "mnist", ""))) + sys.argv[2:]
 # The time of a compilation is that of all kernels, so compile each once.
 environment = {**os.environ, "WEFT_CACHE_DIR": os.path.join(folder, "cache")}
 kernels = changed = failed = 0

@@ -41,8 +41,8 @@ struct AttentionOperand {
 };
 
 /// out = softmax(scale q k^T + mask) v, or its derivative, as in runtime/gemm/Attention.h. Products are added
-/// up in f32. With `mma`, probabilities and the gradients of scores are rounded to the type of the operands
-/// before they are multiplied.
+/// up in f32. With `mma`, probabilities and the gradients of scores are two numbers each, which keep 21 bits
+/// or more; with `roundsScores`, they are rounded to the type of the operands before they are multiplied.
 struct CudaAttention {
   explicit CudaAttention(ir::AttentionExtents extents) : extents(std::move(extents)) {}
 

@@ -58,9 +58,10 @@ Expected<std::vector<EmittedAttention>> emitAttention(ModuleOp module, const ir:
         const std::string symbol = (function.getName() + ".attention." + Twine(number)).str();
         emitted.push_back(
             {symbol, std::move(*text), attention, *schedule, schedule->sharedBytes(attention), {}, {}});
-        if (!line.empty())
-          emitted.back().lines.push_back(line);
       }
+      std::vector<std::string> &lines = emitted[it->second].lines;
+      if (!line.empty() && !llvm::is_contained(lines, line))
+        lines.push_back(line);
       emitted[it->second].uses.push_back(op);
       ++number;
     }

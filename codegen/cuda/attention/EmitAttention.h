@@ -27,7 +27,7 @@ struct EmittedAttention {
   AttentionSchedule schedule;
   int64_t sharedBytes = 0; ///< that a launch asks for
   std::vector<ir::AttentionOp> uses;
-  std::vector<std::string> lines; ///< where the first op is from
+  std::vector<std::string> lines; ///< where its ops are from, each line once
 };
 
 /// The kernels of the attention of a module after the pipeline, which is on a device of this target. Ops that

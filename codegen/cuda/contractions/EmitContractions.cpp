@@ -91,9 +91,11 @@ Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, cons
           made.contraction = product;
           made.schedule = *schedule;
           made.sharedBytes = schedule->sharedBytes(product.dtype);
-          if (std::string line = ir::locationText(op.getLoc()); !line.empty())
-            made.lines.push_back(std::move(line));
         }
+        std::vector<std::string> &lines = emitted[it->second].lines;
+        if (std::string line = ir::locationText(op.getLoc());
+            !line.empty() && !llvm::is_contained(lines, line))
+          lines.push_back(std::move(line));
         emitted[it->second].uses.push_back({op, static_cast<unsigned>(i)});
         ++number;
       }

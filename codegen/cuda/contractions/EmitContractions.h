@@ -37,7 +37,7 @@ struct EmittedContraction {
   ContractionSchedule schedule;
   int64_t sharedBytes = 0; ///< that a launch asks for
   std::vector<ContractionUse> uses;
-  std::vector<std::string> lines; ///< where the first op is from
+  std::vector<std::string> lines; ///< where its ops are from, each line once
 };
 
 /// The kernels of the contractions of a module after the pipeline, which are on a device of this target.

@@ -23,8 +23,7 @@ struct SpeedOptions {
 };
 
 /// A table with a line for each kernel of the program, whose entry is `main`, and which it changes. An
-/// access to local memory in the machine code that ptxas does not report is an error, where there is
-/// nvdisasm.
+/// access to local memory in the machine code that ptxas does not report is an error; nvdisasm shows it.
 Expected<std::string> staticSpeed(mlir::ModuleOp module, const SpeedOptions &options);
 
 } // namespace weft::cudasim

@@ -34,6 +34,23 @@ TEST(Nvrtc, KernelsAreKeyedByTheBuildOfTheLibrary) {
   auto compiler = codegen::CudaCompiler::make("sm_90");
   ASSERT_TRUE(compiler) << compiler.status().message();
   EXPECT_NE(compiler->identity().find(expected), std::string::npos) << compiler->identity();
+  auto ofTexts = codegen::CudaTextCompiler::make("sm_90");
+  ASSERT_TRUE(ofTexts) << ofTexts.status().message();
+  EXPECT_NE(ofTexts->identity().find(expected), std::string::npos) << ofTexts->identity();
+}
+
+// What a package has of a kernel is the same whoever compiled it first.
+TEST(Nvrtc, CodeDependsOnTheTextAlone) {
+  auto compiler = codegen::CudaTextCompiler::make("sm_90");
+  if (!compiler)
+    GTEST_SKIP() << compiler.status().message();
+  const char *text =
+      "extern \"C\" __global__ void __launch_bounds__(32) weft_kernel(float *x) { x[threadIdx.x] *= 2; }";
+  auto one = compiler->compile(text, "one", nullptr),
+       other = compiler->compile(text, "a.longer.name.2", nullptr);
+  ASSERT_TRUE(one) << one.status().message();
+  ASSERT_TRUE(other) << other.status().message();
+  EXPECT_EQ(*one, *other);
 }
 
 // A tool of an older CUDA, which may come first, does not know newer architectures.

@@ -224,6 +224,13 @@ TEST(DeviceImage, PlansFitTheirKernels) {
                "gives its kernel 'added' no operand for pointer 3");
   EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->op.AsContractionLaunch()->k = 7; }),
                "has 7 as number 2 of its product, and its kernel was made for 8");
+  // There is one batch index, whose stride says nothing.
+  EXPECT_TRUE(verified([](PlanBuilder &b) {
+                b.plan.launches[1]->op.AsContractionLaunch()->a_strides[0] = 800;
+              }).ok());
+  EXPECT_FAILS(
+      verified([](PlanBuilder &b) { b.plan.launches[1]->op.AsContractionLaunch()->b_strides = {0, 1, 8}; }),
+      "has 1 as number 7 of its product, and its kernel was made for 40");
   // The host has no use for them.
   PlanBuilder host;
   host.argument("x", DType::f32, {4});

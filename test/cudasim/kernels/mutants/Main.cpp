@@ -33,16 +33,16 @@ or the lists of Equivalents.h say why no input shows it.
 
   --only=NAME    the mutants of one skeleton
   --every=N      one of N mutants (1)
-  --shard=I/N    part I of N, from 0 (0/1)
+  --list         print the names of the skeletons
   --verbose      print each mutant, and what found it
 )";
 
 struct Arguments {
   std::string only;
-  uint64_t every = 1, shard = 0, shards = 1;
-  bool verbose = false;
+  uint64_t every = 1;
+  bool verbose = false, list = false;
   /// Whether all mutants of a subject are tried.
-  bool whole() const { return every == 1 && shards == 1; }
+  bool whole() const { return every == 1; }
 };
 
 /// Reads the command line. On an error, prints a message and returns false.
@@ -50,14 +50,12 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
   for (int i = 1; i < argc; ++i) {
     const llvm::StringRef text = argv[i];
     const auto [name, value] = text.split('=');
-    const auto [part, parts] = value.split('/');
     if (name == "--only" && !value.empty())
       arguments.only = value.str();
     else if (name == "--every" && !value.getAsInteger(10, arguments.every) && arguments.every)
       continue;
-    else if (name == "--shard" && !part.getAsInteger(10, arguments.shard) &&
-             !parts.getAsInteger(10, arguments.shards) && arguments.shard < arguments.shards)
-      continue;
+    else if (text == "--list")
+      arguments.list = true;
     else if (text == "--verbose")
       arguments.verbose = true;
     else {
@@ -151,8 +149,7 @@ Status Run::kernel(const SubjectCase &each, Subject &subject, const std::string 
   if (Status status = subject.run(symbol, *module); !status)
     return status.context("the kernel itself: ");
   for (const KernelMutant &mutant : mutantsOf(text, each.functions)) {
-    const uint64_t at = number++;
-    if (at % (arguments.every * arguments.shards) != arguments.shard * arguments.every)
+    if (number++ % arguments.every != 0)
       continue;
     Counts &count = counts[mutant.kind];
     ++count.mutants;
@@ -164,8 +161,11 @@ Status Run::kernel(const SubjectCase &each, Subject &subject, const std::string 
       ++count.samePtx;
       ++samePtx[changeOf(mutant)];
     } else {
+      // What the engine cannot read says nothing of the tests.
       auto changed = read(*ptx);
-      const Status status = changed ? subject.run(symbol, *changed) : changed.status();
+      if (!changed)
+        return changed.status().context(mutant.after + ": ");
+      const Status status = subject.run(symbol, *changed);
       how = status.ok() ? "NOTHING" : finding(status.message());
       if (status.ok())
         unfound.push_back({mutant, symbol});
@@ -287,6 +287,11 @@ int main(int argc, char **argv) {
   if (!processorSuffices()) {
     llvm::errs() << "weft-cuda-mutants: the engine needs a processor with AVX2\n";
     return 2;
+  }
+  if (arguments.list) {
+    for (const SubjectCase &each : subjectCases())
+      llvm::outs() << each.name << "\n";
+    return 0;
   }
   auto nvrtc = codegen::Nvrtc::get();
   if (!nvrtc) {
