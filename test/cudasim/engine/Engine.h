@@ -51,7 +51,7 @@ struct Dim {
 /// byte: the engine finds accesses one byte behind it, before it, and after it was freed.
 class Memory {
 public:
-  /// The first address of device memory.
+  /// The first address of device memory, unless a Memory is made with another one.
   static constexpr uint64_t base = 0xF00000000000;
   /// Allocations begin at multiples of this, in bytes.
   static constexpr uint64_t granule = 256;
@@ -59,8 +59,9 @@ public:
   static constexpr uint64_t largestPoisoned = uint64_t(1) << 30;
 
   /// Reserves addresses for `capacity` bytes in total, of all allocations ever made; pages become real when
-  /// they are touched. Throws std::bad_alloc if the system has not that many addresses.
-  explicit Memory(uint64_t capacity = uint64_t(64) << 30);
+  /// they are touched. The addresses begin at `origin`, a multiple of 4096, so that several memories can have
+  /// different ones. Throws std::bad_alloc if the system has not that many addresses.
+  explicit Memory(uint64_t capacity = uint64_t(64) << 30, uint64_t origin = base);
   ~Memory();
   Memory(const Memory &) = delete;
   Memory &operator=(const Memory &) = delete;
@@ -83,7 +84,7 @@ public:
   /// The host address of an access of `bytes` (a power of two up to 32, aligned), or null. Inline, because it
   /// runs for every lane of every access.
   std::byte *access(uint64_t address, uint32_t bytes) {
-    uint64_t offset = address - base;
+    uint64_t offset = address - origin;
     if (offset >= capacity) [[unlikely]]
       return nullptr;
     if ((offset & (granule - 1)) + bytes > valid[offset / granule]) [[unlikely]]
@@ -98,7 +99,8 @@ private:
   };
   const Allocation *find(uint64_t address, uint64_t *start) const;
 
-  uint64_t capacity, next = granule, live = 0;
+  const uint64_t origin, capacity;
+  uint64_t next = granule, live = 0;
   size_t liveCount = 0;
   std::byte *bytesOfArena = nullptr;
   /// How many bytes of each granule are allocated, from its start.
@@ -248,11 +250,19 @@ struct Traffic {
   SharedTraffic shared;
 };
 
+/// Bytes of global memory, from `begin` up to `end`.
+struct Range {
+  uint64_t begin = 0, end = 0;
+};
+
 struct LaunchResult {
   std::optional<Fault> fault;
   /// In race mode, the first read of global memory whose value was replaced by ones, because another thread
   /// of the block wrote it and no barrier is between.
   std::optional<Fault> racyRead;
+  /// In race mode, what a launch without a fault read and wrote in global memory: sorted, without overlaps.
+  /// Volatile, relaxed and acquire loads are left out.
+  std::vector<Range> reads, writes;
   uint64_t steps = 0; ///< instructions of warps
   Traffic traffic;    ///< if it was counted
   bool ok() const { return !fault; }

@@ -209,8 +209,13 @@ struct Launcher {
       result.fault = fault;
     }
     result.steps = block.steps;
-    if (globalShadow)
+    if (globalShadow) {
       result.racyRead = globalShadow->racyRead();
+      if (result.ok()) {
+        result.reads = globalShadow->touched(/*written=*/false);
+        result.writes = globalShadow->touched(/*written=*/true);
+      }
+    }
     if (traffic)
       result.traffic = traffic->traffic();
     return result;

@@ -26,7 +26,8 @@ uint64_t validBytes(uint64_t capacity) { return capacity / Memory::granule * siz
 
 } // namespace
 
-Memory::Memory(uint64_t capacity) : capacity((std::max(capacity, granule) + 4095) / 4096 * 4096) {
+Memory::Memory(uint64_t capacity, uint64_t origin)
+    : origin(origin), capacity((std::max(capacity, granule) + 4095) / 4096 * 4096) {
   bytesOfArena = reserve<std::byte>(this->capacity);
   try {
     valid = reserve<uint16_t>(validBytes(this->capacity));
@@ -54,7 +55,7 @@ uint64_t Memory::allocate(uint64_t bytes) {
     valid[first + k] = uint16_t(std::min(granule, bytes - std::min(bytes, k * granule)));
   if (bytes <= largestPoisoned)
     std::memset(bytesOfArena + next, 0xFF, bytes);
-  uint64_t address = base + next;
+  uint64_t address = origin + next;
   allocations[address] = {bytes, false};
   next += (granules + 1) * granule;
   live += bytes;
@@ -66,7 +67,7 @@ bool Memory::free(uint64_t address) {
   auto found = allocations.find(address);
   if (found == allocations.end() || found->second.freed)
     return false;
-  uint64_t offset = address - base, granules = (found->second.size + granule - 1) / granule;
+  uint64_t offset = address - origin, granules = (found->second.size + granule - 1) / granule;
   std::fill_n(valid + offset / granule, granules, uint16_t(0));
   // Whole pages go back to the system; nothing can reach the others.
   uint64_t from = (offset + 4095) / 4096 * 4096, to = (offset + granules * granule) / 4096 * 4096;
@@ -83,7 +84,7 @@ std::byte *Memory::host(uint64_t address, uint64_t bytes) {
   const Allocation *found = find(address, &start);
   if (!found || found->freed || address - start > found->size || found->size - (address - start) < bytes)
     return nullptr;
-  return bytesOfArena + (address - base);
+  return bytesOfArena + (address - origin);
 }
 
 const Memory::Allocation *Memory::find(uint64_t address, uint64_t *start) const {

@@ -191,6 +191,28 @@ void GlobalShadow::synchronize(Warp &warp, uint64_t address) {
   }
 }
 
+std::vector<Range> GlobalShadow::touched(bool written) const {
+  std::vector<uint64_t> numbers;
+  for (const auto &[number, cells] : pages)
+    numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<Range> found;
+  for (uint64_t number : numbers) {
+    const Cells<Cell> &cells = pages.at(number);
+    uint64_t begin = number * pageBytes;
+    const uint64_t bytes = uint64_t(1) << cells.shift;
+    for (uint64_t k = 0; k < pageBytes / bytes; ++k, begin += bytes) {
+      if (!(written ? cells.list[k].writePhase : cells.list[k].readPhase))
+        continue;
+      if (!found.empty() && found.back().end == begin)
+        found.back().end += bytes;
+      else
+        found.push_back({begin, begin + bytes});
+    }
+  }
+  return found;
+}
+
 bool GlobalShadow::touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   if (access == Access::atomic || access == Access::atomicRead)
     synchronize(warp, address);

@@ -90,6 +90,8 @@ struct GlobalShadow {
   bool touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
   /// The first such read.
   const std::optional<Fault> &racyRead() const { return firstRacyRead; }
+  /// What was read (`written` is false) or written, sorted and without overlaps.
+  std::vector<Range> touched(bool written) const;
 
 private:
   struct Cell {
