@@ -1,0 +1,187 @@
+//===- Exports.cpp - The functions that the library exports --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each exported function is made from the one that does its work. It takes the lock, writes the log, fails if
+// CUSIM_FAIL says so, and checks that the driver is started, that the thread has a context, and that the
+// context is not poisoned. In this file an exported symbol has no parameters: it is an indirect function, for
+// which the loader asks a resolver.
+//
+//===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Functions.h"
+#include "test/cudasim/driver/LogText.h"
+#include "test/cudasim/driver/Settings.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <new>
+#include <string_view>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+namespace weft::cusim {
+namespace {
+
+/// Functions that may be called before cuInit.
+constexpr std::string_view withoutStart[] = {"cuInit",           "cuDriverGetVersion", "cuGetErrorName",
+                                             "cuGetErrorString", "cuGetExportTable",   "cuGetProcAddress"};
+/// Functions that need no context, and that work if the context is poisoned.
+constexpr std::string_view withoutContext[] = {"cuDeviceGetCount",
+                                               "cuDeviceGet",
+                                               "cuDeviceGetName",
+                                               "cuDeviceGetAttribute",
+                                               "cuDeviceTotalMem",
+                                               "cuDeviceGetUuid",
+                                               "cuDeviceGetDefaultMemPool",
+                                               "cuDevicePrimaryCtxRetain",
+                                               "cuDevicePrimaryCtxRelease",
+                                               "cuCtxSetCurrent",
+                                               "cuCtxGetCurrent",
+                                               "cuMemPoolCreate",
+                                               "cuMemPoolDestroy",
+                                               "cuMemPoolSetAttribute",
+                                               "cuMemPoolGetAttribute",
+                                               "cuMemPoolTrimTo",
+                                               "cuPointerGetAttribute",
+                                               "cuLibraryLoadData",
+                                               "cuLibraryUnload",
+                                               "cuLibraryGetKernel",
+                                               "cuGraphCreate",
+                                               "cuGraphDestroy",
+                                               "cuGraphAddEmptyNode",
+                                               "cuGraphAddChildGraphNode",
+                                               "cuGraphAddDependencies"};
+
+template <size_t count> bool contains(const std::string_view (&names)[count], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// Why a function may not run now; CUDA_SUCCESS if it may.
+CUresult check(std::string_view function) {
+  if (contains(withoutStart, function))
+    return CUDA_SUCCESS;
+  if (!state().isStarted())
+    return refuse(CUDA_ERROR_NOT_INITIALIZED, "call cuInit first");
+  if (contains(withoutContext, function))
+    return CUDA_SUCCESS;
+  const Context *context = currentContext();
+  if (!context)
+    return refuse(CUDA_ERROR_INVALID_CONTEXT, "this thread has no context: call cuCtxSetCurrent first");
+  if (!context->device.retained)
+    return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context of this thread was released");
+  return context->error;
+}
+
+/// The function that is exported, made from `implementation`; Name::text is its name in the sources.
+template <auto implementation, class Name> struct Entry;
+template <class... Arguments, CUresult (*implementation)(Arguments...), class Name>
+struct Entry<implementation, Name> {
+  static CUresult call(Arguments... arguments) {
+    if (Schedule::isInHostFunction()) {
+      complain(std::string(Name::text) + ": a host function may not call the driver");
+      return CUDA_ERROR_NOT_PERMITTED;
+    }
+    State &all = state();
+    Schedule::Lock lock(all.mutex);
+    currentCall() = {Name::text, ++all.calls, &lock};
+    const std::optional<int> injected = injectedFailure(Name::text);
+    // The objects of a call that destroys them have names only before it.
+    std::vector<std::string> texts;
+    if (!settings().log.empty())
+      texts = {logText(arguments)...};
+    CUresult code = injected ? static_cast<CUresult>(*injected) : check(Name::text);
+    if (code == CUDA_SUCCESS) {
+      try {
+        code = implementation(arguments...);
+      } catch (const std::bad_alloc &) {
+        code = refuse(CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory left");
+      }
+    }
+    if (!settings().log.empty()) {
+      const std::vector<std::string> results{(code == CUDA_SUCCESS ? resultText(arguments) : "")...};
+      writeLog(callText(Name::text, texts, results) + " = " + std::to_string(int(code)) +
+               (injected ? " by CUSIM_FAIL" : ""));
+    }
+    return code;
+  }
+};
+
+CUresult refuseCapture() {
+  return refuse(CUDA_ERROR_NOT_SUPPORTED, "streams are not captured: build the graph from nodes");
+}
+
+} // namespace
+
+namespace functions {
+
+/// NVRTC asks for private tables and goes on without them.
+CUresult cuGetExportTable(const void **table, const CUuuid *) {
+  if (!table)
+    return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+/// Functions are looked up by the names of this library's symbols, or by those of the sources.
+CUresult cuGetProcAddress(const char *symbol, void **address, int, cuuint64_t,
+                          CUdriverProcAddressQueryResult *status) {
+  if (!symbol || !address)
+    return CUDA_ERROR_INVALID_VALUE;
+  const char *name = symbol;
+#define CUSIM_RENAME(function)                                                                               \
+  if (std::string_view(symbol) == #function)                                                                 \
+    name = WEFT_DRIVER_NAME(function);
+  CUSIM_FUNCTIONS(CUSIM_RENAME)
+#undef CUSIM_RENAME
+  Dl_info self;
+  void *library = ::dladdr(reinterpret_cast<const void *>(&state), &self)
+                      ? ::dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD)
+                      : nullptr;
+  *address = library ? ::dlsym(library, name) : nullptr;
+  if (library)
+    ::dlclose(library);
+  if (status)
+    *status = *address ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return *address ? CUDA_SUCCESS : refuse(CUDA_ERROR_NOT_FOUND, std::string("there is no ") + symbol);
+}
+
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return refuseCapture(); }
+CUresult cuStreamEndCapture(CUstream, CUgraph *) { return refuseCapture(); }
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *status) {
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCaptureInfo(CUstream, CUstreamCaptureStatus *status, cuuint64_t *, CUgraph *,
+                                const CUgraphNode **, const CUgraphEdgeData **, size_t *) {
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+} // namespace functions
+} // namespace weft::cusim
+
+#define CUSIM_EXPORT(function)                                                                               \
+  namespace {                                                                                                \
+  struct CusimNameOf_##function {                                                                            \
+    static constexpr const char *text = #function;                                                           \
+  };                                                                                                         \
+  }                                                                                                          \
+  extern "C" void *cusim_resolve_##function() {                                                              \
+    return reinterpret_cast<void *>(                                                                         \
+        &weft::cusim::Entry<&weft::cusim::functions::function, CusimNameOf_##function>::call);               \
+  }                                                                                                          \
+  extern "C" EXPORTED void cusim_export_##function() __asm__(WEFT_DRIVER_NAME(function))                     \
+      __attribute__((ifunc("cusim_resolve_" #function)));
+CUSIM_FUNCTIONS(CUSIM_EXPORT)
+#undef CUSIM_EXPORT
+
+/// What the program made and has not destroyed, a line each; the text stays until the next call.
+extern "C" EXPORTED const char *cusimReport() {
+  static std::string text;
+  std::lock_guard<std::mutex> lock(weft::cusim::state().mutex);
+  text = weft::cusim::state().leaks();
+  return text.c_str();
+}

@@ -1,0 +1,245 @@
+//===- Schedule.cpp - Work that waits to be run --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Schedule.h"
+
+#include "test/cudasim/driver/Settings.h"
+#include "test/cudasim/driver/State.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace weft::cusim {
+namespace {
+
+thread_local bool inHostFunction = false;
+
+/// The first bytes that two sorted lists have in common.
+std::optional<cudasim::Range> overlap(const std::vector<cudasim::Range> &a,
+                                      const std::vector<cudasim::Range> &b) {
+  for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
+    const uint64_t begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
+    if (begin < end)
+      return cudasim::Range{begin, end};
+    a[i].end < b[k].end ? ++i : ++k;
+  }
+  return {};
+}
+
+void sortRanges(std::vector<cudasim::Range> &ranges) {
+  auto less = [](const cudasim::Range &a, const cudasim::Range &b) { return a.begin < b.begin; };
+  if (!std::is_sorted(ranges.begin(), ranges.end(), less))
+    std::sort(ranges.begin(), ranges.end(), less);
+}
+
+void join(Clock &into, const Clock &from) {
+  for (const auto &[chain, length] : from) {
+    uint64_t &known = into[chain];
+    known = std::max(known, length);
+  }
+}
+
+bool counts(const Clock &clock, uint32_t chain, uint64_t index) {
+  auto found = clock.find(chain);
+  return found != clock.end() && found->second >= index;
+}
+
+} // namespace
+
+bool Item::isReady() const {
+  return state == State::pending &&
+         std::all_of(before.begin(), before.end(), [](const ItemPointer &one) { return one->isDone(); });
+}
+
+bool Item::comesAfter(uint32_t otherChain, uint64_t otherIndex) const {
+  return counts(clock, otherChain, otherIndex);
+}
+
+Schedule::Schedule() : random(settings().seed) {}
+
+bool Schedule::isInHostFunction() { return inHostFunction; }
+
+uint32_t Schedule::newChain() {
+  lengths.push_back(0);
+  return uint32_t(lengths.size() - 1);
+}
+
+ItemPointer Schedule::add(NewItem made) {
+  auto item = std::make_shared<Item>();
+  item->context = made.context;
+  item->what = std::move(made.what);
+  item->number = nextNumber++;
+  item->chain = made.chain;
+  item->index = ++lengths[made.chain];
+  item->clock = host;
+  for (ItemPointer &one : made.before) {
+    if (!one)
+      continue;
+    join(item->clock, one->clock);
+    if (!one->isDone())
+      item->before.push_back(std::move(one));
+  }
+  item->clock[item->chain] = item->index;
+  item->run = std::move(made.run);
+  item->callsHost = made.callsHost;
+  pending[item->number] = item;
+  return item;
+}
+
+/// The items that are not done and that the item needs, itself too, in the order in which they were enqueued.
+std::vector<ItemPointer> Schedule::neededFor(const ItemPointer &item) const {
+  std::map<uint64_t, ItemPointer> found;
+  std::vector<ItemPointer> open{item};
+  while (!open.empty()) {
+    ItemPointer one = std::move(open.back());
+    open.pop_back();
+    if (!one->isDone() && found.emplace(one->number, one).second)
+      open.insert(open.end(), one->before.begin(), one->before.end());
+  }
+  std::vector<ItemPointer> sorted;
+  for (auto &[number, one] : found)
+    sorted.push_back(std::move(one));
+  return sorted;
+}
+
+/// The item to run next; null if each one of them waits for an item that another thread runs.
+ItemPointer Schedule::choose(const std::vector<ItemPointer> &needed) {
+  const cudasim::Order order = settings().order;
+  std::vector<ItemPointer> ready;
+  if (order == cudasim::Order::shuffled) {
+    // Streams need not wait for the host: what nobody waits for may run, too.
+    for (const auto &[number, one] : pending)
+      if (one->isReady())
+        ready.push_back(one);
+  } else {
+    for (const ItemPointer &one : needed)
+      if (one->isReady()) {
+        ready.push_back(one);
+        if (order == cudasim::Order::forward)
+          break;
+      }
+  }
+  if (ready.empty())
+    return nullptr;
+  if (order != cudasim::Order::shuffled)
+    return ready.back();
+  random = random * 6364136223846793005u + 1442695040888963407u;
+  return ready[(random >> 33) % ready.size()];
+}
+
+/// Runs one of the items, or waits until another thread has run one. False if all are done.
+bool Schedule::step(Lock &lock, const std::vector<ItemPointer> &needed) {
+  if (std::all_of(needed.begin(), needed.end(), [](const ItemPointer &one) { return one->isDone(); }))
+    return false;
+  if (ItemPointer next = choose(needed))
+    execute(lock, next);
+  else
+    changed.wait(lock);
+  return true;
+}
+
+void Schedule::run(Lock &lock, const ItemPointer &item) {
+  if (!item || item->isDone())
+    return;
+  std::vector<ItemPointer> needed = neededFor(item);
+  while (step(lock, needed))
+    std::erase_if(needed, [](const ItemPointer &one) { return one->isDone(); });
+}
+
+void Schedule::wait(Lock &lock, const ItemPointer &item) {
+  if (!item)
+    return;
+  run(lock, item);
+  hostKnows(*item);
+}
+
+bool Schedule::advance(Lock &lock, const ItemPointer &item) {
+  if (!item)
+    return true;
+  if (!item->isDone())
+    step(lock, neededFor(item));
+  if (!item->isDone())
+    return false;
+  hostKnows(*item);
+  return true;
+}
+
+void Schedule::waitAll(Lock &lock, const Context &context) {
+  std::vector<ItemPointer> items = context.lastItems();
+  for (const auto &[number, one] : pending)
+    if (one->context == &context)
+      items.push_back(one);
+  for (const ItemPointer &one : items)
+    wait(lock, one);
+}
+
+void Schedule::execute(Lock &lock, const ItemPointer &item) {
+  item->state = Item::State::running;
+  Outcome outcome;
+  // As on a GPU, nothing more runs in a context that is poisoned.
+  if (item->run && item->context->error == CUDA_SUCCESS) {
+    if (item->callsHost) {
+      lock.unlock();
+      inHostFunction = true;
+      outcome = item->run();
+      inHostFunction = false;
+      lock.lock();
+    } else {
+      outcome = item->run();
+    }
+    if (outcome.code != CUDA_SUCCESS)
+      item->context->poison(outcome.code, item->what + ": " + outcome.message);
+    else
+      checkRaces(*item, std::move(outcome.accesses));
+  }
+  now += outcome.nanoseconds + 1;
+  item->endTime = now;
+  item->state = Item::State::done;
+  item->run = nullptr;
+  item->before.clear();
+  pending.erase(item->number);
+  changed.notify_all();
+}
+
+/// Poisons the context if an item touches what one that is not ordered with it has touched.
+void Schedule::checkRaces(const Item &item, Accesses accesses) {
+  if (accesses.reads.empty() && accesses.writes.empty())
+    return;
+  sortRanges(accesses.reads);
+  sortRanges(accesses.writes);
+  for (const Record &other : history) {
+    if (item.comesAfter(other.chain, other.index))
+      continue;
+    const char *does = "writes", *otherDoes = "writes";
+    std::optional<cudasim::Range> common = overlap(accesses.writes, other.accesses.writes);
+    if (!common && (common = overlap(accesses.writes, other.accesses.reads)))
+      otherDoes = "reads";
+    if (!common && (common = overlap(accesses.reads, other.accesses.writes)))
+      does = "reads";
+    if (!common)
+      continue;
+    item.context->poison(
+        CUDA_ERROR_LAUNCH_FAILED,
+        "race: " + item.what + " " + does + " " + std::to_string(common->end - common->begin) + " bytes at " +
+            hex(common->begin) + " that " + other.what + " " + otherDoes +
+            ", and neither waits for the other: order them by an event, a stream or an edge");
+    break;
+  }
+  history.push_back({item.what, item.chain, item.index, std::move(accesses)});
+}
+
+/// The host has waited for an item. What comes before the host comes before all that is enqueued from now on;
+/// if it comes before all that is enqueued already, too, no race with it can follow.
+void Schedule::hostKnows(const Item &item) {
+  join(host, item.clock);
+  std::erase_if(history, [&](const Record &record) {
+    return counts(host, record.chain, record.index) &&
+           std::all_of(pending.begin(), pending.end(),
+                       [&](const auto &one) { return one.second->comesAfter(record.chain, record.index); });
+  });
+}
+
+} // namespace weft::cusim

@@ -1,0 +1,151 @@
+//===- StreamFunctions.cpp - Streams and events -----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Functions.h"
+
+namespace weft::cusim {
+namespace {
+
+Event *eventOf(CUevent handle) {
+  Event *event = state().find<Event>(handle);
+  if (!event)
+    refuse(CUDA_ERROR_INVALID_HANDLE, "the event does not exist, or was destroyed");
+  return event;
+}
+
+} // namespace
+
+namespace functions {
+
+CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority) {
+  if (flags != CU_STREAM_DEFAULT && flags != CU_STREAM_NON_BLOCKING)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the flags " + std::to_string(flags) + " are not known");
+  Stream *stream = state().make<Stream>(*currentContext(), flags == CU_STREAM_DEFAULT, priority);
+  *handle = handleOf<CUstream>(stream);
+  return CUDA_SUCCESS;
+}
+
+/// The work of the stream runs, but the host does not count as having waited for it.
+CUresult cuStreamDestroy(CUstream handle) {
+  Stream *stream = state().find<Stream>(handle);
+  if (!stream || stream == stream->context.legacy)
+    return refuse(CUDA_ERROR_INVALID_HANDLE, "the stream does not exist, or was destroyed");
+  state().schedule.run(*currentCall().lock, stream->last);
+  stream->context.streams.erase(stream);
+  state().destroy(stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  Stream *stream = state().streamOf(handle);
+  if (!stream)
+    return CUDA_ERROR_INVALID_HANDLE;
+  Context &context = stream->context;
+  // The legacy stream waits for all blocking streams.
+  waitFor(stream == context.legacy ? context.predecessorsOn(*stream) : std::vector{stream->last});
+  context.trimPools();
+  return context.error;
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  Stream *stream = state().streamOf(handle);
+  if (!stream)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!state().schedule.advance(*currentCall().lock, stream->last))
+    return CUDA_ERROR_NOT_READY;
+  return stream->context.error;
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent eventHandle, unsigned flags) {
+  Stream *stream = state().streamOf(handle);
+  const Event *event = eventOf(eventHandle);
+  if (!stream || !event)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (flags)
+    return refuse(CUDA_ERROR_NOT_SUPPORTED, "the flags must be 0");
+  // An event that was never recorded is complete.
+  if (event->recorded)
+    stream->context.enqueue(*stream, currentCall().text(), nullptr, {event->recorded});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data) {
+  Stream *stream = state().streamOf(handle);
+  if (!stream)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!function)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the function is null");
+  stream->context.enqueue(
+      *stream, currentCall().text(),
+      [function, data] {
+        function(data);
+        return Outcome();
+      },
+      {}, /*callsHost=*/true);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *handle, unsigned flags) {
+  if (flags & ~unsigned(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING))
+    return refuse(CUDA_ERROR_NOT_SUPPORTED, "the flags " + std::to_string(flags) + " are not supported");
+  Event *event = state().make<Event>(*currentContext(), !(flags & CU_EVENT_DISABLE_TIMING));
+  *handle = handleOf<CUevent>(event);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent handle) {
+  const Event *event = eventOf(handle);
+  if (!event)
+    return CUDA_ERROR_INVALID_HANDLE;
+  state().destroy(event);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent handle, CUstream streamHandle) {
+  Stream *stream = state().streamOf(streamHandle);
+  Event *event = eventOf(handle);
+  if (!stream || !event)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (&event->context != &stream->context)
+    return refuse(CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
+  event->recorded = stream->context.enqueue(*stream, currentCall().text(), nullptr);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent handle) {
+  const Event *event = eventOf(handle);
+  if (!event)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!state().schedule.advance(*currentCall().lock, event->recorded))
+    return CUDA_ERROR_NOT_READY;
+  return event->context.error;
+}
+
+CUresult cuEventSynchronize(CUevent handle) {
+  const Event *event = eventOf(handle);
+  if (!event)
+    return CUDA_ERROR_INVALID_HANDLE;
+  waitFor({event->recorded});
+  event->context.trimPools();
+  return event->context.error;
+}
+
+/// The clock is virtual: times grow, and mean nothing else.
+CUresult cuEventElapsedTime(float *milliseconds, CUevent startHandle, CUevent endHandle) {
+  const Event *start = eventOf(startHandle), *end = eventOf(endHandle);
+  if (!start || !end)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!start->hasTime || !end->hasTime || !start->recorded || !end->recorded)
+    return refuse(CUDA_ERROR_INVALID_HANDLE,
+                  "both events must be recorded, and made without CU_EVENT_DISABLE_TIMING");
+  if (!start->recorded->isDone() || !end->recorded->isDone())
+    return CUDA_ERROR_NOT_READY;
+  *milliseconds = float(double(int64_t(end->recorded->endTime - start->recorded->endTime)) / 1e6);
+  return CUDA_SUCCESS;
+}
+
+} // namespace functions
+} // namespace weft::cusim
