@@ -124,6 +124,18 @@ Graph *clone(const Graph &graph) {
   return made;
 }
 
+/// Whether the kernel of a launch is still loaded; true for other work.
+bool isLoaded(const Work &work) {
+  const Launch *launch = std::get_if<Launch>(&work);
+  return !launch || state().find<Kernel>(launch->kernel);
+}
+
+bool isLoaded(const Graph &graph) {
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node *node) {
+    return isLoaded(node->work) && (!node->child || isLoaded(*node->child));
+  });
+}
+
 /// The nodes, each after those that it needs.
 std::vector<const Node *> sorted(const Graph &graph) {
   std::vector<const Node *> order;
@@ -332,6 +344,8 @@ CUresult cuGraphInstantiate(CUgraphExec *handle, CUgraph graphHandle, unsigned l
     return CUDA_ERROR_INVALID_HANDLE;
   if (flags)
     return refuse(CUDA_ERROR_NOT_SUPPORTED, "the flags " + std::to_string(flags) + " are not supported");
+  if (!isLoaded(*graph))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the module of one of its kernels was unloaded");
   Executable *executable = state().make<Executable>();
   append(*graph, {}, *executable);
   makeRows(*executable);
@@ -353,6 +367,9 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   Executable *executable = executableOf(handle);
   if (!executable || !stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  for (const Step &step : executable->steps)
+    if (!isLoaded(step.work))
+      return refuse(CUDA_ERROR_INVALID_VALUE, "the module of " + step.what + " was unloaded");
   Context &context = stream->context;
   // Two launches of one graph do not run beside each other.
   const ItemPointer start = context.enqueue(*stream, currentCall().text(), nullptr, {executable->last});

@@ -169,6 +169,9 @@ std::vector<ItemPointer> Context::predecessorsOn(const Stream &stream) const {
     for (const Stream *one : streams)
       if (one->isBlocking)
         before.push_back(one->last);
+    for (const Ended &one : ended)
+      if (one.isBlocking)
+        before.push_back(one.last);
   } else if (stream.isBlocking) {
     before.push_back(legacy->last);
   }
@@ -179,7 +182,16 @@ std::vector<ItemPointer> Context::lastItems() const {
   std::vector<ItemPointer> items;
   for (const Stream *one : streams)
     items.push_back(one->last);
+  for (const Ended &one : ended)
+    items.push_back(one.last);
   return items;
+}
+
+void Context::destroy(Stream *stream) {
+  if (stream->last)
+    ended.push_back({stream->last, stream->isBlocking});
+  streams.erase(stream);
+  state().destroy(stream);
 }
 
 ItemPointer Context::enqueue(Stream &stream, const std::string &what, std::function<Outcome()> run,
@@ -307,6 +319,9 @@ void waitFor(const std::vector<ItemPointer> &items) {
     state().schedule.wait(*currentCall().lock, one);
 }
 
-void waitForAll(const Context &context) { state().schedule.waitAll(*currentCall().lock, context); }
+void waitForAll(Context &context) {
+  state().schedule.waitAll(*currentCall().lock, context);
+  context.ended.clear();
+}
 
 } // namespace weft::cusim

@@ -119,8 +119,9 @@ struct Context : Object {
                       const std::vector<ItemPointer> &more = {}, bool callsHost = false);
   /// What a new item of the stream comes after.
   std::vector<ItemPointer> predecessorsOn(const Stream &stream) const;
-  /// The last item of each stream.
+  /// The last item of each stream, also of those that are destroyed.
   std::vector<ItemPointer> lastItems() const;
+  void destroy(Stream *stream);
   /// When the host has waited, pools keep no more than their thresholds.
   void trimPools();
 
@@ -128,6 +129,14 @@ struct Context : Object {
   CUresult error = CUDA_SUCCESS;
   std::set<Stream *> streams;
   Stream *legacy = nullptr;
+
+private:
+  friend void waitForAll(Context &context);
+  struct Ended {
+    ItemPointer last;
+    bool isBlocking;
+  };
+  std::vector<Ended> ended; ///< of streams that were destroyed since the host has waited for all
 };
 
 /// Host memory that a device can reach by itself.
@@ -202,7 +211,7 @@ CUresult refuse(CUresult code, const std::string &why);
 
 /// Runs what these items need, and them; the host waits for it.
 void waitFor(const std::vector<ItemPointer> &items);
-void waitForAll(const Context &context);
+void waitForAll(Context &context);
 
 } // namespace weft::cusim
 

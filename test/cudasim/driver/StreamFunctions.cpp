@@ -34,8 +34,7 @@ CUresult cuStreamDestroy(CUstream handle) {
   if (!stream || stream == stream->context.legacy)
     return refuse(CUDA_ERROR_INVALID_HANDLE, "the stream does not exist, or was destroyed");
   state().schedule.run(*currentCall().lock, stream->last);
-  stream->context.streams.erase(stream);
-  state().destroy(stream);
+  stream->context.destroy(stream);
   return CUDA_SUCCESS;
 }
 

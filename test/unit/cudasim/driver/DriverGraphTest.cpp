@@ -116,6 +116,27 @@ TEST(DriverGraphs, RunTheirNodesWithTheParametersOfTheLaunch) {
   });
 }
 
+TEST(DriverGraphs, WhoseKernelIsUnloadedAreRefused) {
+  const std::string output = run({}, [](SoftwareDriver &driver) {
+    driver.start();
+    const std::string text = kernelText();
+    CUmodule module = nullptr;
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    EXPECT_EQ(driver.cuModuleLoadDataEx(&module, text.c_str(), 0, nullptr, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&parameters.func, module, "stop"), CUDA_SUCCESS);
+    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+    GraphBuilder graph(driver);
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(driver.cuGraphAddKernelNode(&node, graph.graph, nullptr, 0, &parameters), CUDA_SUCCESS);
+    CUgraphExec executable = graph.instantiate(), other = nullptr;
+    EXPECT_EQ(driver.cuModuleUnload(module), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, nullptr), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuGraphInstantiate(&other, graph.graph, 0), CUDA_ERROR_INVALID_VALUE);
+  });
+  EXPECT_TRUE(contains(output, "the module of kernel 'stop' of node 1 was unloaded")) << output;
+}
+
 /// Two branches, of which each one adds to the same number; `edge` orders them.
 std::string branches(bool edge) {
   return run({{"CUSIM_RACE", "1"}}, [=](SoftwareDriver &driver) {

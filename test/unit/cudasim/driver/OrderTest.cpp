@@ -205,6 +205,25 @@ TEST(Races, AreNotBetweenReadersNorDisjointBytes) {
   EXPECT_EQ(output, "");
 }
 
+TEST(Races, AreNotWithADestroyedStreamOnceTheHostHasWaited) {
+  const std::string output = run({}, [](SoftwareDriver &driver) {
+    driver.start();
+    CUstream first = driver.stream(), second = driver.stream();
+    const CUdeviceptr device = driver.allocate(64);
+    driver.cuMemsetD32Async(device, 1, 16, first);
+    EXPECT_EQ(driver.cuStreamDestroy(first), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+    driver.cuMemsetD32Async(device, 2, 16, second);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+    first = driver.stream();
+    driver.cuMemsetD32Async(device, 1, 16, first);
+    EXPECT_EQ(driver.cuStreamDestroy(first), CUDA_SUCCESS);
+    driver.cuMemsetD32Async(device, 2, 16, second);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED) << "a destroyed stream orders nothing";
+  });
+  EXPECT_TRUE(contains(output, "on stream 3 writes")) << output;
+}
+
 TEST(Races, WithMemoryThatIsAllocatedOnAnotherStreamAreFound) {
   const std::string output = run({}, [](SoftwareDriver &driver) {
     driver.start();
