@@ -19,12 +19,15 @@ namespace {
 CUresult allocate(CUdeviceptr *address, uint64_t bytes, Device &device, Pool *pool) {
   if (!address || !bytes)
     return refuse(CUDA_ERROR_INVALID_VALUE, "the number of bytes must not be 0");
-  *address = device.allocate(bytes, pool);
-  if (!*address) {
+  CUdeviceptr made = device.allocate(bytes, pool);
+  if (!made) {
     waitForAll(*device.primary);
-    *address = device.allocate(bytes, pool);
+    made = device.allocate(bytes, pool);
   }
-  return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  if (!made)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = made;
+  return CUDA_SUCCESS;
 }
 
 /// Items that allocate and free count as writes: what is not ordered with them must not touch the memory.
