@@ -166,6 +166,36 @@ TEST(Opcodes, ExtremaOfThreeOnNewerTargets) {
             bits(7));
 }
 
+// Hints do nothing; ldu is a load.
+TEST(Opcodes, HintsAndUniformLoads) {
+  EXPECT_EQ(
+      run("prefetch.global.L1 [%a];\nprefetch.global.L2 [%a+4];\nprefetchu.L1 [%a];\nnanosleep.u32 20;\n"
+          "ldu.global.u32 %r0, [%a+16];",
+          0, 0, {41})
+          .word,
+      41u);
+  EXPECT_EQ(run("nanosleep.u32 %r1;\nmov.u32 %r0, 3;", 100).word, 3u);
+}
+
+TEST(Opcodes, StateSpacesOfAddresses) {
+  const auto isSpace = [](const std::string &space) {
+    return run("cvta.global.u64 %q1, %a;\nisspacep." + space + " %p0, %q1;\nselp.u32 %r0, 1, 0, %p0;").word;
+  };
+  EXPECT_EQ(isSpace("global"), 1u);
+  EXPECT_EQ(isSpace("shared"), 0u);
+  EXPECT_EQ(isSpace("local"), 0u);
+}
+
+// One thread of those that the mask names.
+TEST(Opcodes, Elections) {
+  const Result result = run("elect.sync %r3|%p0, 0xFFFFFFFF;\n@%p0 atom.global.add.u32 %r4, [%a+16], 1;\n"
+                            "mov.u32 %r0, %r3;",
+                            0, 0, {0}, 32);
+  EXPECT_LT(result.word, 32u);
+  ASSERT_EQ(result.memory.size(), 1u);
+  EXPECT_EQ(result.memory[0], 1u);
+}
+
 TEST(Opcodes, BranchesByIndex) {
   const std::string body =
       "T: .branchtargets A, B, C;\nbrx.idx %r1, T;\nA: mov.u32 %r0, 10;\nbra E;\nB: mov.u32 %r0, 20;\n"
