@@ -370,9 +370,7 @@ public:
   Status add(ModuleOp module, const Target &target, const AfterPhase &afterPhase);
   /// The same for a module after the pipeline.
   Status addPlanned(ModuleOp module, const Target &target);
-  /// The report about the first target; its times and numbers of kernels are those of all targets.
-  CompileReport report;
-  Expected<std::vector<std::byte>> finish() { return writer.finish(); }
+  Expected<CompiledModule> finish();
 
 private:
   Status addSections(ModuleOp module, const Kernels &kernels, const Target &target,
@@ -382,6 +380,8 @@ private:
   }
 
   const CompilerOptions &options;
+  /// About the first target; its times and numbers of kernels are those of all targets.
+  CompileReport report;
   runtime::PackageWriter writer;
   bool isFirst = true;
 };
@@ -467,6 +467,13 @@ Status PackageBuilder::addPlanned(ModuleOp module, const Target &target) {
   return {};
 }
 
+Expected<CompiledModule> PackageBuilder::finish() {
+  auto package = writer.finish();
+  if (!package)
+    return package.status();
+  return CompiledModule{std::move(*package), std::move(report)};
+}
+
 /// The targets of a package, each once.
 Expected<std::vector<Target>> targetsOf(const CompilerOptions &options) {
   std::vector<std::string> names = options.targets;
@@ -509,13 +516,7 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &o
       return targets->size() > 1 ? status.context("for the target '" + target.name() + "': ") : status;
     copies[i] = {};
   }
-  auto package = builder.finish();
-  if (!package)
-    return package.status();
-  CompiledModule result;
-  result.report = std::move(builder.report);
-  result.package = std::move(*package);
-  return result;
+  return builder.finish();
 }
 
 Expected<CompiledModule> compilePlanned(ModuleOp module, const CompilerOptions &options) {
@@ -525,13 +526,7 @@ Expected<CompiledModule> compilePlanned(ModuleOp module, const CompilerOptions &
   PackageBuilder builder(options);
   if (Status status = builder.addPlanned(module, *target); !status)
     return status;
-  auto package = builder.finish();
-  if (!package)
-    return package.status();
-  CompiledModule result;
-  result.report = std::move(builder.report);
-  result.package = std::move(*package);
-  return result;
+  return builder.finish();
 }
 
 std::string hostTarget(const CompilerOptions &options) {

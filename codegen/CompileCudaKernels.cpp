@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/CompileCudaKernels.h"
 
-#include "codegen/cuda/CudaCompiler.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
@@ -175,6 +174,30 @@ Expected<CudaKernels> compileCudaKernels(ModuleOp module, const ir::Target &targ
                                          const KernelCompiler &compiler, KernelCache &cache,
                                          unsigned threads) {
   return SpillLoop(module, target, compiler, cache, threads).run();
+}
+
+Expected<std::vector<CudaKernel>> compileCudaTexts(ArrayRef<CudaText> texts, StringRef architecture,
+                                                   unsigned threads) {
+  std::vector<CudaKernel> kernels;
+  if (texts.empty())
+    return kernels;
+  auto compiler = CudaTextCompiler::make(architecture);
+  if (!compiler)
+    return compiler.status();
+  std::vector<KernelText> named;
+  for (const CudaText &each : texts)
+    named.push_back({each.text, each.symbol});
+  auto objects = KernelCache::global().compileTexts(named, *compiler, threads);
+  if (!objects)
+    return objects.status();
+  for (auto [each, object] : llvm::zip_equal(texts, *objects)) {
+    Expected<CudaKernel> kernel = CudaKernel::deserialize(*object);
+    if (!kernel)
+      return kernel.status();
+    kernel->dynamicShared = static_cast<uint32_t>(each.sharedBytes);
+    kernels.push_back(std::move(*kernel));
+  }
+  return kernels;
 }
 
 } // namespace weft::codegen

@@ -22,6 +22,7 @@
 #define WEFT_CODEGEN_COMPILECUDAKERNELS_H
 
 #include "codegen/Compile.h"
+#include "codegen/cuda/CudaCompiler.h"
 #include "codegen/kernel/KernelCache.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -45,6 +46,23 @@ Expected<CudaKernels> compileCudaKernels(mlir::ModuleOp module, const ir::Target
 Expected<CudaKernels> compileCudaKernels(mlir::ModuleOp module, const ir::Target &target,
                                          const KernelCompiler &compiler, KernelCache &cache,
                                          unsigned threads);
+
+/// A kernel whose text is CUDA C++, with the shared memory that its launch asks for, which ptxas does not
+/// see.
+struct CudaText {
+  std::string text, symbol;
+  int64_t sharedBytes = 0;
+};
+/// Compiles such kernels, in their order, or takes them from the cache. An error if there is no NVRTC.
+Expected<std::vector<CudaKernel>> compileCudaTexts(llvm::ArrayRef<CudaText> texts,
+                                                   llvm::StringRef architecture, unsigned threads);
+/// The texts of emitContractions() or emitAttention().
+template <typename Emitted> std::vector<CudaText> textsOf(const std::vector<Emitted> &emitted) {
+  std::vector<CudaText> texts;
+  for (const Emitted &each : emitted)
+    texts.push_back({each.text, each.symbol, each.sharedBytes});
+  return texts;
+}
 
 } // namespace weft::codegen
 

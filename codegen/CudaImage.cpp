@@ -26,51 +26,21 @@ CudaImage::CudaImage(CudaImage &&) noexcept = default;
 
 namespace {
 
-Expected<std::unique_ptr<fb::DeviceKernelT>> read(const std::string &symbol, const KernelObject &object) {
-  Expected<CudaKernel> compiled = CudaKernel::deserialize(*object);
-  if (!compiled)
-    return compiled.status();
+std::unique_ptr<fb::DeviceKernelT> pack(const std::string &symbol, CudaKernel compiled) {
   auto kernel = std::make_unique<fb::DeviceKernelT>();
   kernel->symbol = symbol;
-  kernel->cubin.assign(compiled->cubin.begin(), compiled->cubin.end());
-  kernel->ptx = std::move(compiled->ptx);
-  kernel->threads = compiled->threads;
-  kernel->shared_bytes = compiled->dynamicShared;
-  kernel->takes_table = compiled->usesTable;
-  kernel->takes_checks = compiled->usesChecks;
-  const CudaResources &used = compiled->resources;
+  kernel->cubin.assign(compiled.cubin.begin(), compiled.cubin.end());
+  kernel->ptx = std::move(compiled.ptx);
+  kernel->threads = compiled.threads;
+  kernel->shared_bytes = compiled.dynamicShared;
+  kernel->takes_table = compiled.usesTable;
+  kernel->takes_checks = compiled.usesChecks;
+  const CudaResources &used = compiled.resources;
   kernel->registers = used.registers;
   kernel->static_shared_bytes = used.sharedBytes;
   kernel->local_bytes = used.stackBytes;
   kernel->spill_bytes = used.spillStoreBytes + used.spillLoadBytes;
   return kernel;
-}
-
-/// The kernels of texts, in their order. Emitted is EmittedContraction or EmittedAttention.
-template <typename Emitted>
-Expected<std::vector<std::unique_ptr<fb::DeviceKernelT>>>
-compileTexts(const std::vector<Emitted> &emitted, const ir::Target &target, unsigned threads) {
-  std::vector<std::unique_ptr<fb::DeviceKernelT>> kernels;
-  if (emitted.empty())
-    return kernels;
-  auto compiler = CudaTextCompiler::make(target.getCuda()->name);
-  if (!compiler)
-    return compiler.status();
-  std::vector<KernelText> texts;
-  for (const Emitted &each : emitted)
-    texts.push_back({each.text, each.symbol});
-  auto objects = KernelCache::global().compileTexts(texts, *compiler, threads);
-  if (!objects)
-    return objects.status();
-  for (auto [each, object] : llvm::zip_equal(emitted, *objects)) {
-    auto kernel = read(each.symbol, object);
-    if (!kernel)
-      return kernel.status();
-    // What a launch asks for, ptxas does not see.
-    (*kernel)->shared_bytes = static_cast<uint32_t>(each.sharedBytes);
-    kernels.push_back(std::move(*kernel));
-  }
-  return kernels;
 }
 
 void setPointers(fb::DeviceKernelT &kernel, size_t count) {
@@ -116,19 +86,19 @@ std::unique_ptr<fb::ProductKernelT> productOf(const EmittedContraction &emitted)
 } // namespace
 
 Status CudaImage::addFusion(const EmittedKernel &emitted, const KernelObject &object) {
-  auto kernel = read(emitted.symbol, object);
-  if (!kernel)
-    return kernel.status();
+  Expected<CudaKernel> compiled = CudaKernel::deserialize(*object);
+  if (!compiled)
+    return compiled.status();
+  auto kernel = pack(emitted.symbol, std::move(*compiled));
   ModuleOp module = *emitted.module;
   auto function = module.lookupSymbol<func::FuncOp>(*kernelSymbol(module));
   for (int64_t buffer : function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef())
-    (*kernel)->pointers.push_back(static_cast<uint32_t>(buffer));
+    kernel->pointers.push_back(static_cast<uint32_t>(buffer));
   constexpr unsigned ownArguments = 4; // scratch, checks, begin, end
-  (*kernel)->sizes =
-      function.getNumArguments() - static_cast<unsigned>((*kernel)->pointers.size()) - ownArguments;
+  kernel->sizes = function.getNumArguments() - static_cast<unsigned>(kernel->pointers.size()) - ownArguments;
   const ir::Schedule schedule = cast<ir::FusionOp>(emitted.fusions.front()).getSchedule()->toSchedule();
-  (*kernel)->block_tasks = ir::isFallback(schedule) ? ir::fallbackThreads : 1;
-  kernels.emplace(emitted.symbol, std::move(*kernel));
+  kernel->block_tasks = ir::isFallback(schedule) ? ir::fallbackThreads : 1;
+  kernels.emplace(emitted.symbol, std::move(kernel));
   return {};
 }
 
@@ -136,10 +106,11 @@ Status CudaImage::addContractions(ModuleOp module, const ir::Target &target, uns
   auto emitted = emitContractions(module, target);
   if (!emitted)
     return emitted.status();
-  auto compiled = compileTexts(*emitted, target, threads);
+  auto compiled = compileCudaTexts(textsOf(*emitted), target.getCuda()->name, threads);
   if (!compiled)
     return compiled.status();
-  for (auto [each, kernel] : llvm::zip_equal(*emitted, *compiled)) {
+  for (auto [each, code] : llvm::zip_equal(*emitted, *compiled)) {
+    auto kernel = pack(each.symbol, std::move(code));
     texts += each.symbol + "\n" + each.text + "\n";
     setPointers(*kernel, 3 + each.contraction.bias + each.contraction.residual);
     kernel->product = productOf(each);
@@ -158,10 +129,11 @@ Status CudaImage::addAttention(ModuleOp module, const ir::Target &target, unsign
   auto emitted = emitAttention(module, target);
   if (!emitted)
     return emitted.status();
-  auto compiled = compileTexts(*emitted, target, threads);
+  auto compiled = compileCudaTexts(textsOf(*emitted), target.getCuda()->name, threads);
   if (!compiled)
     return compiled.status();
-  for (auto [each, kernel] : llvm::zip_equal(*emitted, *compiled)) {
+  for (auto [each, code] : llvm::zip_equal(*emitted, *compiled)) {
+    auto kernel = pack(each.symbol, std::move(code));
     texts += each.symbol + "\n" + each.text + "\n";
     setPointers(*kernel, each.attention.operands.size());
     kernel->attention = std::make_unique<fb::AttentionLaunchT>(attentionLaunch(each.uses.front()));

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 
 namespace weft::runtime {
 namespace {
@@ -78,17 +79,6 @@ Expected<uint32_t> blocks_for(int64_t tasks, int64_t of_block) {
   return static_cast<uint32_t>(blocks);
 }
 
-/// The numbers of a contraction in the order of ProductKernel::numbers.
-std::array<int64_t, productNumbers> numbers_of(const fb::ContractionLaunch &launch) {
-  std::array<int64_t, productNumbers> numbers = {launch.m(), launch.n(), launch.k()};
-  for (uint32_t d = 0; d < 3; ++d) {
-    numbers[3 + d] = launch.a_strides()->Get(d);
-    numbers[6 + d] = launch.b_strides()->Get(d);
-    numbers[9 + d] = launch.c_strides()->Get(d);
-  }
-  return numbers;
-}
-
 /// Completes the launch of one of the products of a contraction.
 Status take_product(const fb::ContractionLaunch &launch, const fb::ProductKernel &kernel, size_t product,
                     DeviceLaunch &made) {
@@ -97,7 +87,10 @@ Status take_product(const fb::ContractionLaunch &launch, const fb::ProductKernel
   if (launch.dtype() != kernel.dtype() || kernel.bias() != (first && launch.bias() >= 0) ||
       kernel.residual() != (!first || launch.residual() >= 0) || kernel.relu() != (first && launch.relu()))
     return Status::error("is another product than its kernel was made for");
-  const std::array<int64_t, productNumbers> numbers = numbers_of(launch);
+  const ContractionShape s = contraction_shape(launch);
+  const auto &[a, b, c] = std::tie(s.a_strides, s.b_strides, s.c_strides);
+  const std::array<int64_t, productNumbers> numbers = {s.m,  s.n,  s.k,  a[0], a[1], a[2],
+                                                       b[0], b[1], b[2], c[0], c[1], c[2]};
   // The extent along each stride: with one index, which is 0, the stride says nothing.
   const std::array<int64_t, productNumbers> along = {
       INT64_MAX,      INT64_MAX,  INT64_MAX,  launch.batch(), launch.m(), launch.k(),

@@ -171,9 +171,13 @@ bool has_device_code(const fb::Plan &plan) {
   return image.starts_with(prefix) && !parse_cpu_target(image.substr(prefix.size()));
 }
 
-bool is_device_launch(const fb::Plan &plan, const fb::Launch &launch) {
-  return has_device_code(plan) && launch.device() < length(plan.devices()) &&
+bool is_off_host(const fb::Plan &plan, const fb::Launch &launch) {
+  return launch.device() < length(plan.devices()) &&
          text(plan.devices()->Get(launch.device())->name()) != "cpu";
+}
+
+bool is_device_launch(const fb::Plan &plan, const fb::Launch &launch) {
+  return is_off_host(plan, launch) && has_device_code(plan);
 }
 
 std::vector<PlanDevice> plan_devices(const fb::Plan &plan) {

@@ -44,7 +44,9 @@ Status check_regions(const fb::Plan &plan);
 
 /// Whether launches on other devices than the host are of kernels of a GPU.
 bool has_device_code(const fb::Plan &plan);
-/// Whether a launch is carried out by a GPU.
+/// Whether a launch is carried out by another device than the host,
+bool is_off_host(const fb::Plan &plan, const fb::Launch &launch);
+/// and whether that is a GPU.
 bool is_device_launch(const fb::Plan &plan, const fb::Launch &launch);
 
 } // namespace weft::runtime

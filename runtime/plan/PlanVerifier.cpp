@@ -320,9 +320,7 @@ private:
 
   // The host looks at the failures of a call before each of its launches; on another device a launch has to.
   bool is_library_call_on_device(const fb::Launch &launch) const {
-    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch()) &&
-           launch.device() < length(plan_.devices()) &&
-           text(plan_.devices()->Get(launch.device())->name()) != "cpu";
+    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch()) && is_off_host(plan_, launch);
   }
 
   // What an earlier call left undone may fail this one before it begins, so that even a plan without checks

@@ -132,30 +132,19 @@ Status printForCuda(const codegen::CudaKernels &kernels, const std::string &form
 template <typename Emitted>
 Status printTexts(const std::vector<Emitted> &kernels, const std::string &form,
                   const ir::TargetDescription &device) {
-  std::vector<codegen::KernelObject> objects(kernels.size());
-  if (form != "kernel" && form != "cuda" && !kernels.empty()) {
-    auto compiler = codegen::CudaTextCompiler::make(device.name);
-    if (!compiler)
-      return compiler.status();
-    std::vector<codegen::KernelText> texts;
-    for (const Emitted &kernel : kernels)
-      texts.push_back({kernel.text, kernel.symbol});
-    auto compiled = codegen::KernelCache::global().compileTexts(
-        texts, *compiler, static_cast<unsigned>(runtime::default_width()));
-    if (!compiled)
-      return compiled.status();
-    objects = std::move(*compiled);
+  const bool isText = form == "kernel" || form == "cuda";
+  std::vector<codegen::CudaKernel> compiled(kernels.size());
+  if (!isText) {
+    auto made = codegen::compileCudaTexts(codegen::textsOf(kernels), device.name,
+                                          static_cast<unsigned>(runtime::default_width()));
+    if (!made)
+      return made.status();
+    compiled = std::move(*made);
   }
-  for (auto [kernel, object] : llvm::zip_equal(kernels, objects)) {
+  for (auto [kernel, code] : llvm::zip_equal(kernels, compiled)) {
     Expected<std::string> text = form == "kernel" ? std::string() : kernel.text;
-    if (object) {
-      auto made = codegen::CudaKernel::deserialize(*object);
-      if (!made)
-        return made.status();
-      // What a launch asks for, ptxas does not see.
-      made->dynamicShared = static_cast<uint32_t>(kernel.sharedBytes);
-      text = formOf(*made, form, device);
-    }
+    if (!isText)
+      text = formOf(code, form, device);
     if (!text)
       return text.status();
     printHeader(kernel.symbol, static_cast<unsigned>(kernel.uses.size()), kernel.lines);

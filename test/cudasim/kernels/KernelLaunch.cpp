@@ -324,26 +324,6 @@ Status checkSpills(const DeviceKernel &kernel, const std::string &target) {
                        " bytes of spilled registers on " + target);
 }
 
-Expected<DeviceKernel> readKernel(const std::string &symbol, const std::vector<char> &object) {
-  auto compiled = codegen::CudaKernel::deserialize(object);
-  if (!compiled)
-    return compiled.status();
-  DeviceKernel kernel;
-  kernel.symbol = symbol;
-  kernel.ptx = std::move(compiled->ptx);
-  kernel.cubin = std::move(compiled->cubin);
-  kernel.resources = compiled->resources;
-  kernel.threads = compiled->threads;
-  kernel.usesTable = compiled->usesTable;
-  kernel.usesChecks = compiled->usesChecks;
-  kernel.dynamicShared = compiled->dynamicShared;
-  ParseResult parsed = Module::parse(kernel.ptx);
-  if (!parsed)
-    return Status::error("kernel '" + symbol + "': " + parsed.error.str());
-  kernel.module = std::move(parsed.module);
-  return kernel;
-}
-
 Status LaunchNotes::explain(const Status &error) const {
   return racyRead.empty() ? error
                           : Status::error(error.message() +

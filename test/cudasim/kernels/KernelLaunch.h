@@ -43,9 +43,6 @@ struct DeviceKernel {
   bool usesTable = false, usesChecks = false;
 };
 
-/// A kernel as the cache of kernels has it. Its parameters are the caller's to fill in.
-Expected<DeviceKernel> readKernel(const std::string &symbol, const std::vector<char> &object);
-
 /// An error if the kernel keeps registers in local memory.
 Status checkSpills(const DeviceKernel &kernel, const std::string &target);
 
