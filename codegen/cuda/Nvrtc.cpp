@@ -171,8 +171,10 @@ Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::st
   for (const std::string &option : options)
     arguments.push_back(option.c_str());
   nvrtcProgram program = nullptr;
-  // The machine code has the file's name in it, and is to depend on the text alone.
-  nvrtcResult result = table.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr);
+  // Machine code and PTX have the path of the file in them, and are to depend on the text alone: a relative
+  // name gets the current folder in front.
+  nvrtcResult result =
+      table.nvrtcCreateProgram(&program, text.c_str(), "/weft/kernel.cu", 0, nullptr, nullptr);
   struct Guard {
     const NvrtcTable &table;
     nvrtcProgram &program;
