@@ -113,13 +113,7 @@ void decodeAddress(Decoder &decoder) {
   decoder.finish(2);
   constexpr uint64_t windows[] = {0, 0, sharedWindow, sharedWindow, localWindow, paramWindow, paramWindow};
   int64_t window = int64_t(windows[space]);
-  uint32_t from;
-  const Operand &operand = decoder.operand(1);
-  std::optional<Symbol> symbol = decoder.registerOf(operand) ? std::nullopt : decoder.symbol(operand.name);
-  // The address of a parameter is generic already where a symbol is used.
-  if (symbol && symbol->space == Space::param && !symbol->callParameter)
-    window = to ? -window : 0;
-  from = decoder.source(1, Type::u64);
+  const uint32_t from = decoder.source(1, Type::u64);
   decoder.emit(offsetAddress, {decoder.result(0, Type::u64), from}).immediate = to ? -window : window;
 }
 

@@ -343,8 +343,6 @@ uint32_t Decoder::sourceOf(const Operand &operand, Type type) {
   if (std::optional<Symbol> found = symbol(operand.name)) {
     if (isFloat(type) || sizeOf(type) < 4 || (found->variable >= 0 && sizeOf(type) < 8))
       fail("an address is not of the instruction's type");
-    if (found->space == Space::param && !found->callParameter)
-      return constant(paramWindow + found->offset + operand.value, sizeOf(type));
     return constant(found->offset + operand.value, sizeOf(type), found->variable);
   }
   fail("'" + std::string(operand.name) + "' is not known");

@@ -111,7 +111,10 @@ TEST(EngineFaults, OfMemory) {
       run(".local .align 4 .b8 s[32];\nmov.u64 %q0, s;\ncvta.local.u64 %q0, %q0;\nld.u32 %r0, [%q0+32];",
           words, {}),
       FaultKind::outOfBounds, "local read");
-  expectFault(run("mov.u64 %q0, p;\nst.u64 [%q0], 1;", words, {}), FaultKind::readOnly, "parameter write");
+  expectFault(run("mov.u64 %q0, p;\ncvta.param.u64 %q0, %q0;\nst.u64 [%q0], 1;", words, {}),
+              FaultKind::readOnly, "parameter write");
+  expectFault(run("mov.u64 %q0, p;\nld.param.u64 %q0, [%q0+8];", words, {}), FaultKind::outOfBounds,
+              "parameter read");
 }
 
 TEST(EngineFaults, UseAfterFree) {
@@ -325,6 +328,16 @@ TEST(EngineModules, VariablesAndConstants) {
   ASSERT_TRUE(ran.result.ok()) << ran.result.fault->str();
   EXPECT_EQ(ran.words[0], 7u);
   EXPECT_EQ(ran.words[1], 9u);
+}
+
+TEST(EngineModules, ParametersAreReadAtComputedPlaces) {
+  // The name is an address in the space of parameters, of which cvta makes a generic one.
+  Ran ran = run("mov.u32 %r0, 0;\nmul.wide.u32 %q0, %r0, 8;\nmov.b64 %q1, p;\nadd.s64 %q0, %q1, %q0;\n"
+                "ld.param.u64 %q0, [%q0];\nst.global.u32 [%q0], 3;\ncvta.param.u64 %q1, %q1;\n"
+                "ld.u64 %q1, [%q1];\nst.global.u32 [%q1+4], 4;",
+                {0, 0}, {});
+  ASSERT_TRUE(ran.result.ok()) << ran.result.fault->str();
+  EXPECT_EQ(ran.words, (std::vector<uint32_t>{3, 4}));
 }
 
 TEST(EngineModules, OrdersVisitEveryBlockOnce) {
