@@ -15,6 +15,7 @@
 #include "codegen/cpu/LowerKernel.h"
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/kernel/KernelCache.h"
+#include "codegen/kernel/KernelIR.h"
 #include "ir/CudaReductions.h"
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
@@ -23,6 +24,7 @@
 #include "passes/Pipeline.h"
 #include "passes/fusion/FusionCost.h"
 #include "passes/launch/LaunchList.h"
+#include "passes/launch/LaunchStorage.h"
 #include "runtime/package/Package.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
@@ -94,6 +96,8 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
       auto kernel = emitKernel(fusion, symbol, *skeletons, check, alignments);
       if (!kernel)
         return kernel.status().context(where);
+      if (!device->isCpu() && passes::writesArgument(fusion))
+        (**kernel).lookupSymbol(symbol)->setAttr(predicatedAttribute, UnitAttr::get(module.getContext()));
       check += static_cast<int64_t>(checksOf(fusion).size());
       auto text = canonicalKernelText(**kernel);
       if (!text)

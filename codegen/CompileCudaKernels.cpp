@@ -176,7 +176,7 @@ Expected<CudaKernels> compileCudaKernels(ModuleOp module, const ir::Target &targ
   return SpillLoop(module, target, compiler, cache, threads).run();
 }
 
-Expected<std::vector<CudaKernel>> compileCudaTexts(ArrayRef<CudaText> texts, StringRef architecture,
+Expected<std::vector<CudaKernel>> compileCudaTexts(ArrayRef<CudaSource> texts, StringRef architecture,
                                                    unsigned threads) {
   std::vector<CudaKernel> kernels;
   if (texts.empty())
@@ -185,7 +185,7 @@ Expected<std::vector<CudaKernel>> compileCudaTexts(ArrayRef<CudaText> texts, Str
   if (!compiler)
     return compiler.status();
   std::vector<KernelText> named;
-  for (const CudaText &each : texts)
+  for (const CudaSource &each : texts)
     named.push_back({each.text, each.symbol});
   auto objects = KernelCache::global().compileTexts(named, *compiler, threads);
   if (!objects)

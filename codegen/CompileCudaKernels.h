@@ -49,16 +49,16 @@ Expected<CudaKernels> compileCudaKernels(mlir::ModuleOp module, const ir::Target
 
 /// A kernel whose text is CUDA C++, with the shared memory that its launch asks for, which ptxas does not
 /// see.
-struct CudaText {
+struct CudaSource {
   std::string text, symbol;
   int64_t sharedBytes = 0;
 };
 /// Compiles such kernels, in their order, or takes them from the cache. An error if there is no NVRTC.
-Expected<std::vector<CudaKernel>> compileCudaTexts(llvm::ArrayRef<CudaText> texts,
+Expected<std::vector<CudaKernel>> compileCudaTexts(llvm::ArrayRef<CudaSource> texts,
                                                    llvm::StringRef architecture, unsigned threads);
 /// The texts of emitContractions() or emitAttention().
-template <typename Emitted> std::vector<CudaText> textsOf(const std::vector<Emitted> &emitted) {
-  std::vector<CudaText> texts;
+template <typename Emitted> std::vector<CudaSource> textsOf(const std::vector<Emitted> &emitted) {
+  std::vector<CudaSource> texts;
   for (const Emitted &each : emitted)
     texts.push_back({each.text, each.symbol, each.sharedBytes});
   return texts;

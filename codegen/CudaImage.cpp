@@ -35,6 +35,7 @@ std::unique_ptr<fb::DeviceKernelT> pack(const std::string &symbol, CudaKernel co
   kernel->shared_bytes = compiled.dynamicShared;
   kernel->takes_table = compiled.usesTable;
   kernel->takes_checks = compiled.usesChecks;
+  kernel->takes_predicate = compiled.usesPredicate;
   const CudaResources &used = compiled.resources;
   kernel->registers = used.registers;
   kernel->static_shared_bytes = used.sharedBytes;

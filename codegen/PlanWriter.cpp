@@ -17,6 +17,7 @@
 #include "ir/RecordedLocation.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
+#include "passes/launch/LaunchStorage.h"
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/FailureKey.h"
 #include "runtime/plan/KernelSignature.h"
@@ -123,18 +124,8 @@ private:
     return made;
   }
 
-  /// Whether a value is an argument's storage, which a failed call must not change.
-  bool isInArgument(Value value) {
-    Expected<uint32_t> index = bufferOf(value);
-    if (!index)
-      return false;
-    const rt::BufferT &buffer = *plan.buffers[*index];
-    return buffer.storage == rt::Storage::argument ||
-           (buffer.storage == rt::Storage::result && plan.results[buffer.index]->tied_to >= 0);
-  }
-
   void addLaunch(Operation *op, std::unique_ptr<rt::LaunchT> made) {
-    if (isa<PrintOp>(op) || llvm::any_of(op->getResults(), [&](Value value) { return isInArgument(value); }))
+    if (isa<PrintOp>(op) || passes::writesArgument(op))
       made->predicate = rt::Predicate::failure;
     if (auto region = op->getAttrOfType<IntegerAttr>(attr::capture))
       made->region = static_cast<int32_t>(region.getInt());

@@ -64,7 +64,7 @@ struct KernelHeader {
   uint64_t cubinBytes, ptxBytes;
 };
 constexpr char kernelMagic[8] = {'W', 'E', 'F', 'T', 'C', 'U', 'D', '1'};
-constexpr uint32_t tableFlag = 1, checksFlag = 2;
+constexpr uint32_t tableFlag = 1, checksFlag = 2, predicateFlag = 4;
 } // namespace
 
 std::vector<char> CudaKernel::serialize() const {
@@ -73,7 +73,8 @@ std::vector<char> CudaKernel::serialize() const {
   header.resources = resources;
   header.threads = threads;
   header.dynamicShared = dynamicShared;
-  header.flags = (usesTable ? tableFlag : 0) | (usesChecks ? checksFlag : 0);
+  header.flags =
+      (usesTable ? tableFlag : 0) | (usesChecks ? checksFlag : 0) | (usesPredicate ? predicateFlag : 0);
   header.cubinBytes = cubin.size();
   header.ptxBytes = ptx.size();
   const char *start = reinterpret_cast<const char *>(&header);
@@ -97,6 +98,7 @@ Expected<CudaKernel> CudaKernel::deserialize(llvm::ArrayRef<char> bytes) {
   kernel.dynamicShared = header.dynamicShared;
   kernel.usesTable = header.flags & tableFlag;
   kernel.usesChecks = header.flags & checksFlag;
+  kernel.usesPredicate = header.flags & predicateFlag;
   kernel.cubin.assign(bytes.data() + sizeof header, header.cubinBytes);
   kernel.ptx.assign(bytes.data() + sizeof header + header.cubinBytes, header.ptxBytes);
   return kernel;
@@ -224,6 +226,7 @@ Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::St
   kernel->dynamicShared = static_cast<uint32_t>(printed->dynamicShared);
   kernel->usesTable = printed->usesTable;
   kernel->usesChecks = printed->usesChecks;
+  kernel->usesPredicate = printed->usesPredicate;
   return finish(*kernel, start, stats);
 }
 

@@ -30,7 +30,7 @@ struct CudaKernel {
   CudaResources resources;
   uint32_t threads = 0;       ///< of a block
   uint32_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for, beside `resources`
-  bool usesTable = false, usesChecks = false;
+  bool usesTable = false, usesChecks = false, usesPredicate = false;
   std::string cubin, ptx;
 
   std::vector<char> serialize() const;

@@ -649,6 +649,11 @@ Status CudaPrinter::printKernel(func::FuncOp kernel, int64_t threads, int64_t re
   text.clear();
   indent = 2;
   std::string given = parameters(kernel, own);
+  usesPredicate = kernel->hasAttr(predicatedAttribute);
+  if (usesPredicate) {
+    line("if (*failed != ~0ull)");
+    line("  return; // the call has failed, and this would write an argument");
+  }
   Status status = block(kernel.getBody().front());
   indent = 0;
   if (!status)
@@ -659,6 +664,8 @@ Status CudaPrinter::printKernel(func::FuncOp kernel, int64_t threads, int64_t re
     also("void *const *buffers, const long long *sizes");
   if (usesChecks)
     also("weft_checks checks");
+  if (usesPredicate)
+    also("const unsigned long long *failed");
   text = before + "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) +
          (resident ? ", " + std::to_string(resident) : "") + ")\n" + kernel.getName().str() + "(" + given +
          ") {\n" + body + "}\n";

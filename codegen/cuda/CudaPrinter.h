@@ -47,7 +47,7 @@ public:
 
   std::string text;
   int64_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for
-  bool usesTable = false, usesChecks = false;
+  bool usesTable = false, usesChecks = false, usesPredicate = false;
   /// The elementary functions that were called: an op of each, by name.
   std::map<std::string, mlir::Operation *> elementary;
 

@@ -170,6 +170,7 @@ Expected<CudaText> printCuda(ModuleOp module) {
   made.threads = threads.getInt();
   made.usesTable = printer.usesTable;
   made.usesChecks = printer.usesChecks;
+  made.usesPredicate = printer.usesPredicate;
   made.dynamicShared = printer.dynamicShared;
   return made;
 }

@@ -37,7 +37,7 @@ struct CudaText {
   std::string text;
   int64_t threads = 0;       ///< of a block
   int64_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for, beside what the text declares
-  bool usesTable = false, usesChecks = false;
+  bool usesTable = false, usesChecks = false, usesPredicate = false;
 };
 
 /// Prints a kernel module, which it changes. The kernel has the attribute `weft.threads`. An error names an

@@ -65,6 +65,8 @@ inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction
 /// with the number of blocks which a multiprocessor holds, if the schedule says it.
 inline constexpr llvm::StringLiteral failFunction = "weft.fail", threadsAttribute = "weft.threads",
                                      residentAttribute = "weft.resident";
+/// The attribute of such a kernel that does nothing once its call has failed, because it writes an argument.
+inline constexpr llvm::StringLiteral predicatedAttribute = "weft.predicated";
 /// The attribute of a loop of such a kernel which is not to be unrolled.
 inline constexpr llvm::StringLiteral rolledAttribute = "weft.rolled";
 /// The attribute with the alignment of a buffer.

@@ -116,4 +116,16 @@ SliceAttr sliceOf(Value value) {
   return slices && number < slices.size() ? dyn_cast<SliceAttr>(slices[number]) : SliceAttr();
 }
 
+bool writesArgument(Operation *launch) {
+  auto func = launch->getParentOfType<FuncOp>();
+  return llvm::any_of(launch->getResults(), [&](Value result) {
+    const SliceAttr slice = sliceOf(result);
+    if (!slice || slice.getStorage() == StorageKind::argument)
+      return static_cast<bool>(slice);
+    // The verifier of the memory plan has checked that the position is the number of a result.
+    return slice.getStorage() == StorageKind::result &&
+           func.getTiedArgument(static_cast<unsigned>(slice.getPosition().number().value_or(0))) >= 0;
+  });
+}
+
 } // namespace weft::passes

@@ -33,6 +33,9 @@ bool readsOnlyInPlace(mlir::Operation *op, mlir::Value root, unsigned result);
 /// The slice of a launch's result, or null. The slice of an argument is the argument itself.
 ir::SliceAttr sliceOf(mlir::Value value);
 
+/// Whether a launch writes the storage of an argument, which a failed call must not change.
+bool writesArgument(mlir::Operation *launch);
+
 } // namespace weft::passes
 
 #endif // WEFT_PASSES_LAUNCH_LAUNCHSTORAGE_H

@@ -393,9 +393,19 @@ private:
       return {};
     if (!image_->device())
       return fail(what + " is of a kernel of a GPU, and there are none");
-    const Status status = kernel ? image_->device()->launch_of(*kernel).status()
-                                 : image_->device()->own_launches(launch).status();
-    return status.ok() ? status : fail(what + " " + status.message());
+    if (!kernel) {
+      const Status status = image_->device()->own_launches(launch).status();
+      return status.ok() ? status : fail(what + " " + status.message());
+    }
+    const Expected<DeviceLaunch> made = image_->device()->launch_of(*kernel);
+    if (!made)
+      return fail(what + " " + made.status().message());
+    // A GPU carries out what it was given, unless the kernel looks at the call's failures itself.
+    if (launch.predicate() != fb::Predicate::none && !made->kernel->takes_predicate())
+      return fail(what + " has a predicate, which its kernel does not look at");
+    if (launch.may_fail() && !made->kernel->takes_checks())
+      return fail(what + " may fail, and its kernel notes no failures");
+    return {};
   }
 
   Status check_kernel(const std::string &what, const fb::KernelLaunch &kernel, const fb::Launch &launch,

@@ -2,7 +2,8 @@
 """Names of passes, files, flags and tests correspond, so that each can be found from the others.
 
 A pass `MapDevices` of passes/Passes.td is in passes/MapDevices.cpp, runs as --weft-map-devices and is tested by
-test/passes/map-devices.mlir; the list is in alphabetical order. Every other file of passes/ is one of PIPELINE; what is
+test/passes/map-devices.mlir; the list is in alphabetical order. A class of a namespace has one definition: the linker
+takes two of the same name in different files for one, and uses the constructor of either for both. Every other file of passes/ is one of PIPELINE; what is
 no pass is in a room. GoogleTests are in files of the name XTest.cpp. Lit tests of the IR and of passes run no program of
 ours but weft-opt, because builds with a sanitizer, which run them too, have no other.
 """
@@ -15,6 +16,8 @@ PASSES = "passes/"
 # What is no pass and knows them all: their declarations, their order, and what counts what they did.
 PIPELINE = {"CMakeLists.txt", "Passes.h", "Passes.td", "Pipeline.cpp", "Pipeline.h", "Statistics.cpp", "Statistics.h"}
 DECLARATION = re.compile(r'^def (\w+) : Weft_\w+Pass<"([^"]*)">', re.MULTILINE)
+NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*) ?\{")
+CLASS = re.compile(r"(?:template <.*> )?(?:struct|class) (?:alignas\(\d+\) )?(?:\w+_API )?(\w+)(?: final)?(?: ?:[^:].*)? ?\{")
 UNIT = re.compile(r"test/unit/.*\.(cpp|h)")
 LIT = re.compile(r"test/(ir|passes)/.*\.mlir")
 # `weft kernels` as a command, and not `weft.func` or --weft-fuse.
@@ -59,7 +62,36 @@ def wrong_programs(text):
     return sorted({found.group() for line in lines for found in OTHER_PROGRAM.finditer(line)})
 
 
+def classes(text):
+    """The names, with their namespaces, of the classes that a file defines for other files to see."""
+    found, spaces = [], []
+    for line in text.splitlines():
+        if space := NAMESPACE.match(line):
+            spaces.append(space.group(1))
+        elif re.match(r"\} *// *namespace", line) and spaces:
+            spaces.pop()
+        elif (defined := CLASS.match(line)) and "" not in spaces:
+            found.append("::".join([*spaces, defined.group(1)]))
+    return found
+
+
+def defined_twice(texts):
+    """The classes that several files of `texts`, by name, define: class -> files. Programs of one file are apart."""
+    seen = {}
+    for file, text in texts.items():
+        if not file.startswith("examples/"):
+            for name in classes(text):
+                seen.setdefault(name, set()).add(file)
+    return {name: sorted(files) for name, files in seen.items() if len(files) > 1}
+
+
 def self_test(checks):
+    one = "namespace weft::a {\nstruct Text {\n};\n} // namespace weft::a\n"
+    checks.check(not defined_twice({"a.h": one, "b.h": one.replace("weft::a", "weft::b")}) and not defined_twice(
+        {"a.h": one, "b.cpp": one.replace("struct", "namespace {\nstruct").replace("};", "};\n} // namespace")}),
+                 "self-test: classes of different namespaces were taken for one")
+    checks.check(defined_twice({"a.h": one, "b.cpp": one.replace("struct Text", "class Text final : public X")}),
+                 "self-test: a class with two definitions was accepted")
     right = {"passes/Fuse.cpp", "passes/SplitReductions.cpp", "passes/Pipeline.cpp", "passes/launch/LaunchList.cpp",
              "test/passes/fuse.mlir", "test/passes/split-reductions.mlir"}
     text = 'def Fuse : Weft_FuncPass<"weft-fuse"> {\n}\ndef SplitReductions : Weft_ModulePass<"weft-split-reductions"> {\n'
@@ -99,6 +131,10 @@ def main():
         elif LIT.fullmatch(name):
             found = wrong_programs(read(name) or "")
             checks.check(not found, f"{name} runs {', '.join(found)}; tests of what weft-opt does not have are in test/codegen")
+    twice = defined_twice({name: read(name) or "" for name in files if re.fullmatch(r".*\.(h|hpp|cpp)", name)})
+    for name, where in twice.items():
+        checks.check(False, f"{name} has several definitions, in {', '.join(where)}")
+    checks.check(not twice, f"{len(twice)} classes have several definitions")
     checks.finish()
 
 

@@ -43,6 +43,7 @@ Expected<DeviceKernel> read(const fb::DeviceKernel &packed) {
   kernel.dynamicShared = packed.shared_bytes();
   kernel.usesTable = packed.takes_table();
   kernel.usesChecks = packed.takes_checks();
+  kernel.usesPredicate = packed.takes_predicate();
   kernel.sizeCount = packed.sizes();
   kernel.slots.assign(packed.pointers()->begin(), packed.pointers()->end());
   ParseResult parsed = Module::parse(kernel.ptx);

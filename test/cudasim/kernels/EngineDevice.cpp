@@ -115,7 +115,7 @@ Status EngineDevice::countLibrary(const DeviceKernel &kernel, const KernelCall &
     return countLaunch(kernel, call, std::min(mostBlocks_, mostProductBlocks), into);
   ++into.launches;
   into.blocks += static_cast<uint64_t>(call.tasks);
-  for (const Operand &operand : call.operands)
+  for (const CallOperand &operand : call.operands)
     if (operand.written)
       std::memset(operand.data, 0, operand.bytes);
   return {};

@@ -55,12 +55,13 @@ private:
   void findRegions();
   LaunchOptions sizes() const;
   void keep(const Outcome &outcome);
-  uint64_t addressOf(const Operand &operand) const;
+  uint64_t addressOf(const CallOperand &operand) const;
   uint64_t neededBytes() const;
   Expected<Outcome> once(const LaunchOptions &options, std::byte fill, LaunchNotes &notes);
   Expected<std::vector<std::byte>> parameters(Memory &memory, uint64_t record);
   Status compare(const Outcome &first, const Outcome &second) const;
   Status checkUnwritten(const Outcome &outcome) const;
+  Status checkPredicate(LaunchOptions options, LaunchNotes &notes);
   Status problem(const std::string &what) const {
     return Status::error("kernel '" + kernel.symbol + "': " + what);
   }
@@ -70,7 +71,8 @@ private:
   const KernelCall &call;
   const RunStyle &style;
   std::vector<Region> regions;
-  std::vector<size_t> regionOf; ///< of each operand
+  std::vector<size_t> regionOf;              ///< of each operand
+  uint64_t failedKey = FailureRecord::noKey; ///< what a kernel with a predicate reads
 };
 
 void Run::findRegions() {
@@ -81,7 +83,7 @@ void Run::findRegions() {
   });
   regionOf.resize(order.size());
   for (size_t i : order) {
-    const Operand &operand = call.operands[i];
+    const CallOperand &operand = call.operands[i];
     const bool joins = operand.bytes && !regions.empty() && regions.back().bytes &&
                        operand.data < regions.back().data + regions.back().bytes;
     if (!joins)
@@ -95,7 +97,7 @@ void Run::findRegions() {
   }
 }
 
-uint64_t Run::addressOf(const Operand &operand) const {
+uint64_t Run::addressOf(const CallOperand &operand) const {
   const Region &region = regions[regionOf[&operand - call.operands.data()]];
   return region.address + (operand.data - region.data);
 }
@@ -110,7 +112,7 @@ uint64_t Run::neededBytes() const {
 
 std::string Run::describe(size_t region, uint64_t byte) const {
   for (size_t i = 0; i < call.operands.size(); ++i) {
-    const Operand &operand = call.operands[i];
+    const CallOperand &operand = call.operands[i];
     const std::byte *at = regions[region].data + byte;
     if (regionOf[i] == region && at >= operand.data && at < operand.data + operand.bytes)
       return "byte " + std::to_string(at - operand.data) + " of operand " + std::to_string(i) + " (" +
@@ -150,6 +152,11 @@ Expected<std::vector<std::byte>> Run::parameters(Memory &memory, uint64_t record
   if (kernel.usesChecks) {
     const ChecksParameter checks = {record, call.launchKey, call.firstCheck, call.checkBits, 0};
     add(&checks, sizeof checks);
+  }
+  if (kernel.usesPredicate) {
+    const uint64_t failed = memory.allocate(sizeof failedKey);
+    std::memcpy(memory.host(failed, sizeof failedKey), &failedKey, sizeof failedKey);
+    addNumber(failed);
   }
   if (!fits || next != info.parameters.size())
     return problem("its text has other parameters than its launch");
@@ -249,6 +256,24 @@ Status Run::compare(const Outcome &first, const Outcome &second) const {
   return {};
 }
 
+/// Whether a kernel with a predicate writes nothing once its call has failed.
+Status Run::checkPredicate(LaunchOptions options, LaunchNotes &notes) {
+  constexpr auto fill = std::byte(0x5A);
+  failedKey = FailureRecord::blockedKey;
+  const Expected<Outcome> outcome = once(options, fill, notes);
+  failedKey = FailureRecord::noKey;
+  if (!outcome)
+    return outcome.status();
+  for (size_t i = 0; i < regions.size(); ++i) {
+    const Region &region = regions[i];
+    const std::byte *const now = outcome->regions[i].data() + region.shift;
+    for (uint64_t byte = 0; byte < region.bytes; ++byte)
+      if (now[byte] != (region.read ? region.data[byte] : fill))
+        return problem("it changes " + describe(i, byte) + ", and its call has failed");
+  }
+  return {};
+}
+
 /// The launch's grid and block.
 LaunchOptions Run::sizes() const {
   LaunchOptions options;
@@ -299,6 +324,8 @@ Status Run::twice(LaunchNotes &notes) {
   if (Status status = checkUnwritten(*first); !status)
     return status;
   if (Status status = failed ? Status() : compare(*first, *second); !status)
+    return status;
+  if (Status status = kernel.usesPredicate ? checkPredicate(options, notes) : Status(); !status)
     return status;
   if (failed && first->record.key != second->record.key)
     return problem("two orders of warps and blocks report different failures");

@@ -40,21 +40,21 @@ struct DeviceKernel {
   uint32_t threads = 0;       ///< of a block
   int64_t blockTasks = 1;     ///< tasks of a block
   uint32_t dynamicShared = 0; ///< bytes
-  bool usesTable = false, usesChecks = false;
+  bool usesTable = false, usesChecks = false, usesPredicate = false;
 };
 
 /// An error if the kernel keeps registers in local memory.
 Status checkSpills(const DeviceKernel &kernel, const std::string &target);
 
-struct Operand {
+struct CallOperand {
   std::byte *data = nullptr; ///< memory of the host that stands for the device's
   uint64_t bytes = 0;
   bool written = false;
 };
 
 struct KernelCall {
-  std::vector<Operand> operands;  ///< in the launch's order
-  std::span<const int64_t> sizes; ///< of the launch, or its table
+  std::vector<CallOperand> operands; ///< in the launch's order
+  std::span<const int64_t> sizes;    ///< of the launch, or its table
   int64_t tasks = 0;
   runtime::FailureRecord *failure = nullptr; ///< null if nothing of the function may fail
   uint64_t launchKey = 0;                    ///< the launch, in its bits of a key
