@@ -477,16 +477,15 @@ Expected<std::string> explainAsPage(const Program &program, const std::string &t
 /// The devices that the region has values on, beside the host.
 static Expected<runtime::DeviceMap> devicesOf(const Region &region) {
   runtime::DeviceMap devices;
-  const std::map<std::string, runtime::Device *, std::less<>> known = runtime::registered_devices();
   Status status;
   const auto add = [&](const Spec &spec) {
     if (spec.device.is_cpu() || devices.contains(spec.device.str()))
       return;
-    const auto found = known.find(spec.device.str());
-    if (found != known.end())
-      devices.insert(*found);
+    const Expected<runtime::Device *> found = runtime::open_device(spec.device.str());
+    if (found)
+      devices.insert({spec.device.str(), *found});
     else if (status.ok())
-      status = Status::error("'" + spec.device.str() + "' is not there any more", "WEFT-E001");
+      status = found.status();
   };
   for (const RegionArgument &argument : region.arguments)
     add(argument.value.spec());

@@ -7,6 +7,7 @@
 #include "weft/device.hpp"
 
 #include "frontend/graph/Message.h"
+#include "runtime/cuda/Driver.h"
 #include "runtime/support/DeviceName.h"
 
 #include <cstdlib>
@@ -62,7 +63,8 @@ Device default_device() {
         parsed.status().context("the environment variable WEFT_DEVICE is wrong: ").throw_if_failed();
       state().device = *parsed;
     } else {
-      state().device = Device();
+      state().device =
+          runtime::driver().state == runtime::DriverState::ready ? Device(DeviceType::cuda, 0) : Device();
     }
   }
   return *state().device;

@@ -19,10 +19,10 @@ bool isThere(const Device &device) {
 runtime::Device &backendOf(const Device &device, Loc loc) {
   if (device.is_cpu())
     return runtime::host_device();
-  if (runtime::Device *const found = runtime::find_device(resolve(device).str()))
-    return *found;
-  fail("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"", loc, {},
-       "WEFT-E001");
+  const Expected<runtime::Device *> found = runtime::open_device(resolve(device).str());
+  if (!found)
+    fail(found.status(), loc);
+  return **found;
 }
 
 std::shared_ptr<runtime::Buffer> allocateOn(const Device &device, size_t bytes, Loc loc) {

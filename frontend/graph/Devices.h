@@ -19,7 +19,7 @@ namespace weft::frontend {
 
 /// Whether this process has a backend for the device.
 bool isThere(const Device &device);
-/// The backend's device. Throws WEFT-E001 if there is none.
+/// The backend's device. Throws WEFT-E001, with the reason, if there is none.
 runtime::Device &backendOf(const Device &device, Loc loc);
 /// Uninitialised memory on a device.
 std::shared_ptr<runtime::Buffer> allocateOn(const Device &device, size_t bytes, Loc loc);

@@ -11,6 +11,7 @@
 #include "frontend/lazy/Pending.h"
 #include "frontend/lazy/Recompilation.h"
 
+#include "runtime/device/Registry.h"
 #include "runtime/support/LeastRecentlyUsed.h"
 
 #include <algorithm>
@@ -33,11 +34,10 @@ static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
 }
 
 void failWithoutDevice(const Ref &value, Loc loc) {
-  fail("this value needs " + value.spec().device.str() +
-           ", and this build of Weft has no CUDA backend (WEFT-E001): programs for CUDA are recorded and "
-           "checked, but "
-           "run on the device \"cpu\" only",
-       loc, {value}, "WEFT-E001");
+  const Status status = runtime::open_device(resolve(value.spec().device).str()).status();
+  fail("this value needs a device that is not there; programs for it are recorded and checked: " +
+           status.message(),
+       loc, {value}, status.code());
 }
 
 /// The operation that failed in this flush; null if the failure is of another call.

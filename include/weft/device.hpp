@@ -58,7 +58,7 @@ private:
 };
 
 /// The device that programs should use: that of WEFT_DEVICE if it is set, otherwise the first CUDA device,
-/// otherwise the CPU. (This version has no CUDA backend: without WEFT_DEVICE it is the CPU.)
+/// otherwise the CPU. Without WEFT_DEVICE, the first call loads the driver.
 WEFT_API Device default_device();
 /// Sets what `default_device` returns, and the device of new tensors whose device is not given.
 WEFT_API void set_default_device(Device device);

@@ -14,9 +14,14 @@
 namespace weft::runtime {
 
 DeviceStream::~DeviceStream() = default;
+DeviceCode::~DeviceCode() = default;
 Device::Device(std::string name)
     : name_(std::move(name)), failure_flags_(std::make_unique<FailureFlags>(*this)) {}
 Device::~Device() = default;
+
+Expected<std::shared_ptr<const DeviceCode>> Device::load(const std::shared_ptr<const DeviceImage> &) {
+  return std::shared_ptr<const DeviceCode>();
+}
 
 Status copy_between(Device &to_device, void *to, Device &from_device, const void *from, size_t bytes) {
   if (bytes == 0)

@@ -26,6 +26,7 @@
 
 namespace weft::runtime {
 
+class DeviceImage;  // runtime/plan/DeviceImage.h
 class FailureFlags; // runtime/device/FailureFlags.h
 struct LaunchRun;   // runtime/execution/LaunchRun.h
 
@@ -57,6 +58,16 @@ private:
   const StreamId id_ = new_stream_id();
 };
 
+/// The kernels of an image, on a device that has loaded them. They stay there as long as this exists, which
+/// is as long as a launch of them may be running.
+class WEFT_RUNTIME_API DeviceCode {
+public:
+  DeviceCode() = default;
+  DeviceCode(const DeviceCode &) = delete;
+  DeviceCode &operator=(const DeviceCode &) = delete;
+  virtual ~DeviceCode();
+};
+
 /// A device exists as long as the process, because queues keep streams and memory on it.
 class WEFT_RUNTIME_API Device {
 public:
@@ -73,6 +84,9 @@ public:
   /// How well it runs the kernels of a target with a GPU, as "cuda:sm_90": the larger the better, 0 not at
   /// all.
   virtual int suits(std::string_view target) const { return target == code(); }
+  /// Loads the kernels of an image, or finds that it has. Null from a device whose kernels are code of the
+  /// host.
+  virtual Expected<std::shared_ptr<const DeviceCode>> load(const std::shared_ptr<const DeviceImage> &image);
   /// The allocator of the device's memory.
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.

@@ -7,6 +7,9 @@
 
 #include "runtime/device/Registry.h"
 
+#include "runtime/cuda/device/Devices.h"
+#include "runtime/support/DeviceName.h"
+
 #include <mutex>
 
 namespace weft::runtime {
@@ -33,13 +36,28 @@ void register_device(std::string_view name, Device *device) {
     registry.devices.erase(found);
 }
 
-Device *find_device(std::string_view name) {
+Expected<Device *> open_device(std::string_view name) {
   if (name == host_device().name())
     return &host_device();
   Registry &registry = Registry::get();
+  {
+    const std::lock_guard lock(registry.mutex);
+    if (const auto found = registry.devices.find(name); found != registry.devices.end())
+      return found->second;
+  }
+  const Expected<DeviceName> parsed = parse_device_name(name);
+  if (!parsed)
+    return parsed.status();
+  Expected<Device *> opened = cuda_device(parsed->index.value_or(0));
+  if (!opened)
+    return opened;
   const std::lock_guard lock(registry.mutex);
-  const auto found = registry.devices.find(name);
-  return found == registry.devices.end() ? nullptr : found->second;
+  return registry.devices.try_emplace(std::string(name), *opened).first->second;
+}
+
+Device *find_device(std::string_view name) {
+  const Expected<Device *> found = open_device(name);
+  return found ? *found : nullptr;
 }
 
 std::map<std::string, Device *, std::less<>> registered_devices() {

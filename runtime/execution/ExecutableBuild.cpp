@@ -59,6 +59,12 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
         return status;
       device.constants = *std::move(copy);
     }
+    if (for_gpu && !device.device->is_host() && this->image && this->image->device()) {
+      auto loaded = device.device->load(this->image->device());
+      if (!loaded)
+        return loaded.status();
+      device.code = *std::move(loaded);
+    }
     devices.push_back(std::move(device));
   }
   return {};
@@ -148,7 +154,7 @@ private:
   /// The kernels of the plan's GPU. The verifier has found those that launches name, if there was an image.
   Expected<const DeviceImage *> device_image() const {
     if (function_.image && function_.image->device())
-      return function_.image->device();
+      return function_.image->device().get();
     return Status::error(
         "'" + function_.signature.function + "' has launches for a GPU and no kernels of one", "WEFT-L008");
   }
@@ -173,6 +179,8 @@ private:
       Expected<DeviceLaunch> made = (*image)->launch_of(kernel);
       if (!made)
         return made.status();
+      if (made->kernel->takes_table() && kernel.sizes())
+        launch.table.assign(kernel.sizes()->begin(), kernel.sizes()->end());
       launch.on_device.push_back(*std::move(made));
       return {};
     }

@@ -108,7 +108,8 @@ struct FunctionDevice {
   size_t kernel_scratch = 0; // per thread
   bool any_fallible = false;
   bool reads_scalars = false;
-  std::shared_ptr<Buffer> constants; // the copy in its memory; null for the host, or if there are none
+  std::shared_ptr<Buffer> constants;      // the copy in its memory; null for the host, or if there are none
+  std::shared_ptr<const DeviceCode> code; // the plan's kernels of a GPU, on that
 };
 
 /// The place of a scalar argument in the block of scalars that a call makes.

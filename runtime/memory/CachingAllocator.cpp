@@ -38,8 +38,9 @@ CachingAllocator &CachingAllocator::get() {
   return *instance;
 }
 
-CachingAllocator::CachingAllocator(AllocatorConfig config, bool caching, std::string device)
-    : impl_(std::make_unique<CachingAllocatorImpl>(std::move(config), caching, std::move(device))) {}
+CachingAllocator::CachingAllocator(AllocatorConfig config, bool caching, std::string device,
+                                   const RawAllocator &raw)
+    : impl_(std::make_unique<CachingAllocatorImpl>(std::move(config), caching, std::move(device), raw)) {}
 CachingAllocator::~CachingAllocator() = default;
 
 uint32_t CachingAllocator::intern_label(const MemoryLabel &label) {
@@ -153,7 +154,7 @@ Status CachingAllocator::set_memory_fraction(double fraction) {
   if (!(fraction > 0 && fraction <= 1))
     return Status::error("the memory fraction must be above 0 and up to 1, found " + std::to_string(fraction),
                          "WEFT-M002");
-  set_limit(static_cast<uint64_t>(static_cast<double>(machine_bytes()) * fraction));
+  set_limit(static_cast<uint64_t>(static_cast<double>(impl_->memory().total) * fraction));
   return {};
 }
 
@@ -310,6 +311,7 @@ std::string CachingAllocator::snapshot_json() const {
 }
 
 const AllocatorConfig &CachingAllocator::config() const { return impl_->config; }
+bool CachingAllocator::is_caching() const { return impl_->caching; }
 
 void CachingAllocator::note_arena_bytes(int64_t change) {
   const std::lock_guard lock(impl_->mutex);

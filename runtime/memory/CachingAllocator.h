@@ -51,11 +51,19 @@ WEFT_RUNTIME_API Expected<AllocatorConfig> parse_allocator_config(std::string_vi
 
 class CachingAllocatorImpl;
 
-/// Allocates and frees segments in place of the system. Both functions must be set, or none.
+/// Bytes of a memory, and how many of them nobody has.
+struct MemoryAmount {
+  uint64_t total = 0, free = 0;
+};
+
+/// Allocates and frees segments in place of the system. Both functions must be set, or none. Segments begin
+/// on a multiple of 512 bytes; `alignment` is that of the system's.
 struct RawAllocator {
   void *user = nullptr;
   void *(*allocate)(void *user, size_t bytes, size_t alignment) = nullptr;
   void (*free)(void *user, void *data, size_t bytes) = nullptr;
+  /// Measures the memory that segments are of. Null: that of the machine.
+  MemoryAmount (*measure)(void *user) = nullptr;
 };
 
 /// What a block of memory holds, for reports.
@@ -92,7 +100,8 @@ public:
   /// error.
   static CachingAllocator &get();
   /// `device` is the name of the device in messages: "CPU", "cuda:0".
-  explicit CachingAllocator(AllocatorConfig config = {}, bool caching = true, std::string device = "CPU");
+  explicit CachingAllocator(AllocatorConfig config = {}, bool caching = true, std::string device = "CPU",
+                            const RawAllocator &raw = {});
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator &) = delete;
   CachingAllocator &operator=(const CachingAllocator &) = delete;
@@ -145,6 +154,8 @@ public:
   /// its label.
   std::string snapshot_json() const;
   const AllocatorConfig &config() const;
+  /// Whether freed memory is kept.
+  bool is_caching() const;
   /// For tests: checks that the blocks of a segment leave no gaps, that no two neighbours of one cache are
   /// free, and that the statistics agree with the blocks.
   Status check() const;

@@ -83,9 +83,14 @@ void CachingAllocatorImpl::unmap_segment(void *data, uint64_t bytes) {
     ::munmap(data, bytes);
 }
 
-CachingAllocatorImpl::CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device)
-    : config(std::move(config)), caching(caching), device(std::move(device)),
-      limit(std::min(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
+MemoryAmount CachingAllocatorImpl::memory() const {
+  return raw.measure ? raw.measure(raw.user) : MemoryAmount{machine_bytes(), available_bytes()};
+}
+
+CachingAllocatorImpl::CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device,
+                                           const RawAllocator &raw)
+    : raw(raw), config(std::move(config)), caching(caching), device(std::move(device)),
+      limit(std::min(static_cast<uint64_t>(static_cast<double>(memory().total) *
                                            this->config.per_process_memory_fraction),
                      this->config.memory_limit_bytes)) {
   labels.emplace_back();
@@ -412,10 +417,11 @@ std::string CachingAllocatorImpl::out_of_memory_message(uint64_t requested,
   std::string text = device + " out of memory. Tried to allocate " + readable(requested);
   if (!purpose.empty())
     text += " for " + purpose;
-  text += ". The machine has a total capacity of " + readable(machine_bytes()) + " of which " +
-          readable(available_bytes()) + " is free. The limit is " + readable(limit) + ", of which " +
-          readable(limit > reserved ? limit - reserved : 0) + " is free; " + readable(allocated) +
-          " is allocated (" + readable(static_cast<uint64_t>(arena_bytes.current)) +
+  const MemoryAmount whole = memory();
+  text += (raw.measure ? ". The device" : ". The machine") + std::string(" has a total capacity of ") +
+          readable(whole.total) + " of which " + readable(whole.free) + " is free. The limit is " +
+          readable(limit) + ", of which " + readable(limit > reserved ? limit - reserved : 0) + " is free; " +
+          readable(allocated) + " is allocated (" + readable(static_cast<uint64_t>(arena_bytes.current)) +
           " of it in arenas) and " + readable(reserved - allocated) + " is reserved but unallocated";
   const uint64_t in_use = static_cast<uint64_t>(stats[activeBytes][allPools].current) - allocated;
   text += in_use ? ", of which streams still use " + readable(in_use) + "." : ".";

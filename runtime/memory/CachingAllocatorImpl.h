@@ -79,7 +79,7 @@ public:
   using StatId = allocator_blocks::StatId;
   using Pool = allocator_blocks::Pool;
 
-  CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device);
+  CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device, const RawAllocator &raw);
   ~CachingAllocatorImpl();
 
   /// Moves points that have passed to `passed`. A point may own memory, so the caller destroys them after it
@@ -96,6 +96,8 @@ public:
   /// `purpose` is what the memory is for, "the result 'loss' of 'step'", or empty.
   std::string out_of_memory_message(uint64_t requested, const std::string &purpose) const;
   uint64_t rounded(uint64_t bytes) const;
+  /// Of the device, or of the machine.
+  MemoryAmount memory() const;
 
   bool is_of_host() const { return device == "CPU"; }
   void count(StatId id, Pool pool, int64_t amount) {

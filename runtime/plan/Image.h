@@ -105,7 +105,7 @@ public:
   std::vector<std::string> symbols() const;
   CpuLevel level() const { return level_; }
   /// The kernels of a GPU; null if the target has none.
-  const DeviceImage *device() const { return device_.get(); }
+  const std::shared_ptr<const DeviceImage> &device() const { return device_; }
   /// The signatures of the kernels, or null if there are none (from_functions()).
   const fb::ImageSignatures *signatures() const { return signatures_; }
   /// A number that identifies the kernels and is part of a plan's seal; 0 for from_functions().

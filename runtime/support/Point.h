@@ -40,6 +40,9 @@ public:
       state_->wait_passed();
   }
 
+  /// Null of a point that had passed when it was made.
+  const State *state() const { return state_.get(); }
+
 private:
   std::shared_ptr<State> state_;
 };

@@ -43,6 +43,8 @@ RULES = {
         ("package", ("support",), ()),
         ("plan", ("support", "memory", "gemm", "package"), (r"flatbuffers/.+",)),
         ("execution", ("support", "memory", "device", "threads", "queue", "gemm", "package", "plan"), ()),
+        # The backend of CUDA devices, on the driver that the room above has loaded.
+        ("cuda/device", ("cuda", "support", "memory", "device", "queue", "package", "plan", "execution"), (r"cuda\.h",)),
         ("capi", ("support", "memory", "threads", "queue", "package", "execution"), (r"weft/weft\.h",)))},
     "ir": [r"ir/.+", r"weft/(status|dtype|limits|philox)\.hpp", COMPILER_LIBRARIES],
     # A pass knows the rooms that it uses; a room knows neither passes nor another room.
@@ -96,7 +98,10 @@ RULES = {
 EXCEPTIONS = {
     # One library, WeftCodegen, joins passes, kernels and plan.
     "codegen/Compile.cpp": [r"passes/.+", r"runtime/.+"],
+    "codegen/PlanWriter.cpp": [r"passes/launch/.+"],
     "codegen/Report.cpp": [r"passes/launch/.+"],
+    # A device that is asked for by name is opened by its backend.
+    "runtime/device/Registry.cpp": [r"runtime/cuda/device/Devices\.h"],
     # What the compiler asks a library of contractions, the runtime of this process answers.
     "codegen/HostLibrary.cpp": [r"runtime/gemm/Contraction\.h"],
     "frontend/compiler/Session.cpp": [r"(ir|passes|codegen)/.+", COMPILER_LIBRARIES],  # the one file that speaks MLIR

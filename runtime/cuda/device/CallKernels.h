@@ -1,0 +1,224 @@
+//===- CallKernels.h - The runtime's own kernels ----------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a call does on a GPU beside its launches: it resets its failure record, looks at the flags of its
+// arguments, takes in the keys of other devices, sets flags at its end, and copies into arguments unless it
+// has failed. The kernels are PTX, which the driver compiles when a device is opened, so that they fit every
+// GPU and belong to no package.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_CUDA_DEVICE_CALLKERNELS_H
+#define WEFT_RUNTIME_CUDA_DEVICE_CALLKERNELS_H
+
+#include "runtime/execution/FailureRecord.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::runtime::call_kernels {
+
+/// Flags that one launch takes, as parameters: a flag's address, plus 1 where weft_begin_call clears it.
+inline constexpr size_t mostFlags = 496;
+inline constexpr unsigned threads = 256;
+
+struct Flags {
+  uint64_t addresses[mostFlags];
+};
+
+// The places of a record's members that the text has.
+static_assert(offsetof(FailureRecord, key) == 0 && offsetof(FailureRecord, appended) == 8 &&
+              offsetof(FailureRecord, foreign) == 144);
+static_assert(FailureRecord::noKey == UINT64_MAX && FailureRecord::blockedKey == 0);
+
+inline constexpr const char *text = R"(.version 7.0
+.target sm_75
+.address_size 64
+
+// One block. Resets the record if `resets` is not 0. Clears those flags that say so. The call is blocked if one
+// of the others is set.
+.visible .entry weft_begin_call(
+  .param .u64 record,
+  .param .u32 count,
+  .param .u32 resets,
+  .param .align 8 .b8 flags[3968])
+{
+  .reg .pred %p<6>;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<12>;
+
+  ld.param.u64 %rd1, [record];
+  cvta.to.global.u64 %rd1, %rd1;
+  ld.param.u32 %r1, [count];
+  ld.param.u32 %r2, [resets];
+  mov.u32 %r3, %tid.x;
+  mov.u32 %r4, %ntid.x;
+  mov.b64 %rd2, -1;
+  mov.b64 %rd3, 0;
+  setp.ne.u32 %p1, %r3, 0;
+  setp.eq.u32 %p2, %r2, 0;
+  or.pred %p1, %p1, %p2;
+  @%p1 bra READY;
+  st.global.u64 [%rd1], %rd2;
+  st.global.u64 [%rd1+8], %rd3;
+READY:
+  bar.sync 0;
+  mov.b64 %rd4, flags;
+LOOP:
+  setp.ge.u32 %p3, %r3, %r1;
+  @%p3 bra DONE;
+  mul.wide.u32 %rd5, %r3, 8;
+  add.s64 %rd5, %rd4, %rd5;
+  ld.param.u64 %rd6, [%rd5];
+  and.b64 %rd7, %rd6, 1;
+  and.b64 %rd6, %rd6, -2;
+  cvta.to.global.u64 %rd6, %rd6;
+  setp.eq.u64 %p4, %rd7, 0;
+  @%p4 bra LOOK;
+  st.global.u64 [%rd6], %rd3;
+  bra NEXT;
+LOOK:
+  ld.global.u64 %rd8, [%rd6];
+  setp.eq.u64 %p5, %rd8, 0;
+  @%p5 bra NEXT;
+  atom.global.min.u64 %rd9, [%rd1], %rd3;
+NEXT:
+  add.u32 %r3, %r3, %r4;
+  bra LOOP;
+DONE:
+  ret;
+}
+
+// One block. Sets the flags if the call has failed.
+.visible .entry weft_end_call(
+  .param .u64 record,
+  .param .u32 count,
+  .param .align 8 .b8 flags[3968])
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<8>;
+
+  ld.param.u64 %rd1, [record];
+  cvta.to.global.u64 %rd1, %rd1;
+  ld.global.u64 %rd2, [%rd1];
+  setp.eq.s64 %p1, %rd2, -1;
+  @%p1 bra DONE;
+  ld.param.u32 %r1, [count];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.b64 %rd3, flags;
+  mov.b64 %rd4, 1;
+LOOP:
+  setp.ge.u32 %p2, %r2, %r1;
+  @%p2 bra DONE;
+  mul.wide.u32 %rd5, %r2, 8;
+  add.s64 %rd5, %rd3, %rd5;
+  ld.param.u64 %rd6, [%rd5];
+  cvta.to.global.u64 %rd6, %rd6;
+  st.global.u64 [%rd6], %rd4;
+  add.u32 %r2, %r2, %r3;
+  bra LOOP;
+DONE:
+  ret;
+}
+
+// One thread. Lowers the key to the least of the keys of other devices that the bits of `devices` select.
+.visible .entry weft_merge_keys(
+  .param .u64 record,
+  .param .u32 devices)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<5>;
+
+  ld.param.u64 %rd1, [record];
+  cvta.to.global.u64 %rd1, %rd1;
+  ld.param.u32 %r1, [devices];
+  add.s64 %rd2, %rd1, 144;
+LOOP:
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra DONE;
+  and.b32 %r2, %r1, 1;
+  setp.eq.u32 %p2, %r2, 0;
+  @%p2 bra NEXT;
+  ld.global.u64 %rd3, [%rd2];
+  atom.global.min.u64 %rd4, [%rd1], %rd3;
+NEXT:
+  shr.u32 %r1, %r1, 1;
+  add.s64 %rd2, %rd2, 8;
+  bra LOOP;
+DONE:
+  ret;
+}
+
+// Copies `bytes` bytes unless the call has failed: 16 at a time where both addresses allow it.
+.visible .entry weft_copy(
+  .param .u64 to,
+  .param .u64 from,
+  .param .u64 bytes,
+  .param .u64 record)
+{
+  .reg .pred %p<5>;
+  .reg .b16 %h<2>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<16>;
+
+  ld.param.u64 %rd1, [record];
+  cvta.to.global.u64 %rd1, %rd1;
+  ld.global.u64 %rd2, [%rd1];
+  setp.ne.s64 %p1, %rd2, -1;
+  @%p1 bra DONE;
+  ld.param.u64 %rd3, [to];
+  ld.param.u64 %rd4, [from];
+  ld.param.u64 %rd5, [bytes];
+  cvta.to.global.u64 %rd3, %rd3;
+  cvta.to.global.u64 %rd4, %rd4;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  cvt.u64.u32 %rd6, %r3;
+  mul.wide.u32 %rd7, %r1, %r2;
+  add.s64 %rd6, %rd6, %rd7;
+  mov.u32 %r1, %nctaid.x;
+  mul.wide.u32 %rd7, %r1, %r2;
+  // %rd8: bytes that are copied 16 at a time
+  mov.b64 %rd8, 0;
+  or.b64 %rd9, %rd3, %rd4;
+  and.b64 %rd9, %rd9, 15;
+  setp.ne.s64 %p2, %rd9, 0;
+  @%p2 bra TAIL;
+  and.b64 %rd8, %rd5, -16;
+  shl.b64 %rd10, %rd6, 4;
+  shl.b64 %rd11, %rd7, 4;
+WIDE:
+  setp.ge.u64 %p3, %rd10, %rd8;
+  @%p3 bra TAIL;
+  add.s64 %rd12, %rd4, %rd10;
+  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd12];
+  add.s64 %rd13, %rd3, %rd10;
+  st.global.v4.u32 [%rd13], {%r4, %r5, %r6, %r7};
+  add.s64 %rd10, %rd10, %rd11;
+  bra WIDE;
+TAIL:
+  add.s64 %rd10, %rd8, %rd6;
+BYTE:
+  setp.ge.u64 %p4, %rd10, %rd5;
+  @%p4 bra DONE;
+  add.s64 %rd12, %rd4, %rd10;
+  ld.global.u8 %h1, [%rd12];
+  add.s64 %rd13, %rd3, %rd10;
+  st.global.u8 [%rd13], %h1;
+  add.s64 %rd10, %rd10, %rd7;
+  bra BYTE;
+DONE:
+  ret;
+}
+)";
+
+} // namespace weft::runtime::call_kernels
+
+#endif // WEFT_RUNTIME_CUDA_DEVICE_CALLKERNELS_H

@@ -1,0 +1,105 @@
+//===- Context.cpp - The primary context of a CUDA device -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/device/Context.h"
+
+#include <pthread.h>
+
+namespace weft::runtime {
+namespace {
+
+/// Set in a child that was forked after a context was opened: nothing of the driver works there.
+std::atomic<bool> forked{false};
+
+void watch_forks() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
+  (void)registered;
+}
+
+/// Whether an error is one of work on the device, after which the driver refuses everything.
+bool ends_context(CUresult code) {
+  switch (code) {
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_LAUNCH_FAILED:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_ASSERT:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_ECC_UNCORRECTABLE:
+  case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+Expected<std::unique_ptr<CudaContext>> CudaContext::open(const DriverTable &table, int ordinal) {
+  std::unique_ptr<CudaContext> made(new CudaContext(table, ordinal));
+  if (Status status = made->check(table.cuDeviceGet(&made->device_, ordinal), "asking for the device");
+      !status)
+    return status;
+  if (Status status = made->check(table.cuDevicePrimaryCtxRetain(&made->context_, made->device_),
+                                  "opening its primary context");
+      !status)
+    return status;
+  watch_forks();
+  return made;
+}
+
+int CudaContext::attribute(CUdevice_attribute which) const {
+  int value = 0;
+  return table_.cuDeviceGetAttribute(&value, which, device_) == CUDA_SUCCESS ? value : 0;
+}
+
+Status CudaContext::check(CUresult code, const std::string &what) const {
+  if (code == CUDA_SUCCESS)
+    return {};
+  const char *name = nullptr, *meaning = nullptr;
+  std::string said = "error " + std::to_string(static_cast<int>(code));
+  if (table_.cuGetErrorName(code, &name) == CUDA_SUCCESS && name)
+    said = name;
+  if (table_.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning)
+    said += std::string(" (") + meaning + ")";
+  if (ends_context(code))
+    lost_.store(true, std::memory_order_relaxed);
+  if (is_lost())
+    return Status::error("'" + name_ + "' has failed, " + what + ": " + said +
+                             "; nothing more runs on it in this process: find the launch with "
+                             "WEFT_LAUNCH_BLOCKING=1, and start the process again",
+                         "WEFT-E007");
+  return Status::error("'" + name_ + "', " + what + ": " + said, "WEFT-E006");
+}
+
+ContextScope::ContextScope(const CudaContext &context) : context_(context) {
+  const DriverTable &table = context.table();
+  if (forked.load(std::memory_order_relaxed)) {
+    status_ =
+        Status::error("Cannot re-initialize CUDA in forked subprocess: '" + context.name() +
+                          "' was opened by the parent of this process; start the child without fork, or "
+                          "use the device in the child alone",
+                      "WEFT-E006");
+    return;
+  }
+  CUresult code = table.cuCtxGetCurrent(&before_);
+  if (code == CUDA_SUCCESS && before_ != context.handle()) {
+    code = table.cuCtxSetCurrent(context.handle());
+    changed_ = code == CUDA_SUCCESS;
+  }
+  status_ = context.check(code, "making its context current");
+}
+
+ContextScope::~ContextScope() {
+  // The thread's own context may be gone by now, which is not for us to report.
+  if (changed_)
+    (void)context_.table().cuCtxSetCurrent(before_);
+}
+
+} // namespace weft::runtime

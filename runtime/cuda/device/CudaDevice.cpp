@@ -1,0 +1,199 @@
+//===- CudaDevice.cpp - An NVIDIA GPU -------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/device/CudaDevice.h"
+
+#include "runtime/cuda/device/CudaStream.h"
+
+#include <charconv>
+#include <cstdlib>
+
+namespace weft::runtime {
+namespace {
+
+int capability_of(const CudaContext &context) {
+  return 10 * context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+/// 90 for "sm_90"; 0 for anything else.
+int capability_in(std::string_view architecture) {
+  constexpr std::string_view prefix = "sm_";
+  int capability = 0;
+  if (!architecture.starts_with(prefix))
+    return 0;
+  const char *const end = architecture.data() + architecture.size();
+  const auto [last, error] = std::from_chars(architecture.data() + prefix.size(), end, capability);
+  return error == std::errc() && last == end ? capability : 0;
+}
+
+bool is_set(const char *variable) {
+  const char *const value = std::getenv(variable);
+  return value && *value && std::string_view(value) != "0";
+}
+
+CUdeviceptr address_of(const void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+} // namespace
+
+CudaDevice::CudaDevice(std::unique_ptr<CudaContext> context)
+    : Device(context->name()), context_(std::move(context)), capability_(capability_of(*context_)),
+      code_("cuda:sm_" + std::to_string(capability_)), blocking_(is_set("WEFT_LAUNCH_BLOCKING")) {}
+
+Expected<CudaDevice *> CudaDevice::open(const DriverTable &table, int ordinal) {
+  Expected<std::unique_ptr<CudaContext>> context = CudaContext::open(table, ordinal);
+  if (!context)
+    return context.status();
+  // It exists as long as the process, also if it cannot be used.
+  auto *const device = new CudaDevice(*std::move(context));
+  if (Status status = device->prepare(); !status)
+    return status;
+  return device;
+}
+
+Status CudaDevice::prepare() {
+  const ContextScope scope(*context_);
+  if (!scope.status().ok())
+    return scope.status();
+  const CachingAllocator &host = CachingAllocator::get();
+  allocator_ = std::make_unique<CachingAllocator>(
+      host.config(), host.is_caching(), name(),
+      RawAllocator{.user = this, .allocate = allocate_segment, .free = free_segment, .measure = measure});
+  pinned_ = std::make_unique<CachingAllocator>(
+      AllocatorConfig(), host.is_caching(), "host memory pinned for " + name(),
+      RawAllocator{.user = this, .allocate = allocate_pinned, .free = free_pinned});
+  const DriverTable &table = context_->table();
+  if (Status status = context_->check(table.cuStreamCreateWithPriority(&copies_, CU_STREAM_NON_BLOCKING, 0),
+                                      "making a stream");
+      !status)
+    return status;
+  Expected<std::unique_ptr<const CallCode>> code = CallCode::load(*context_);
+  if (!code)
+    return code.status();
+  call_code_ = *std::move(code);
+  const Expected<MemoryBlock> word = allocator_->allocate(sizeof(uint64_t));
+  if (!word)
+    return word.status();
+  never_failed_ = address_of(word->data);
+  const uint64_t key = FailureRecord::noKey;
+  return copy_now(word->data, &key, sizeof key, CopyDirection::host_to_device);
+}
+
+int CudaDevice::suits(std::string_view target) const {
+  constexpr std::string_view prefix = "cuda:";
+  if (!target.starts_with(prefix))
+    return 0;
+  const int wanted = capability_in(target.substr(prefix.size()));
+  if (wanted == 0 || wanted > capability_)
+    return 0;
+  constexpr int sameMajor = 1000;
+  return wanted + (wanted / 10 == capability_ / 10 ? sameMajor : 0);
+}
+
+Expected<std::shared_ptr<const DeviceCode>>
+CudaDevice::load(const std::shared_ptr<const DeviceImage> &image) {
+  const std::lock_guard lock(code_mutex_);
+  std::erase_if(loaded_, [](const auto &known) { return known.second.expired(); });
+  if (const auto known = loaded_.find(image.get()); known != loaded_.end())
+    if (std::shared_ptr<const DeviceCode> code = known->second.lock())
+      return code;
+  const ContextScope scope(*context_);
+  if (!scope.status().ok())
+    return scope.status();
+  const int made_for = capability_in(image->architecture());
+  const bool machine_code = made_for / 10 == capability_ / 10 && made_for <= capability_;
+  Expected<std::shared_ptr<const CudaCode>> code = CudaCode::load(*context_, image, machine_code);
+  if (!code)
+    return code.status();
+  loaded_.insert_or_assign(image.get(), *code);
+  return std::shared_ptr<const DeviceCode>(*std::move(code));
+}
+
+Expected<std::unique_ptr<DeviceStream>> CudaDevice::make_stream() { return CudaStream::make(*this); }
+
+Status CudaDevice::copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) {
+  if (bytes == 0)
+    return {};
+  const ContextScope scope(*context_);
+  if (!scope.status().ok())
+    return scope.status();
+  const std::lock_guard lock(copies_mutex_);
+  Status status = issue_copy(*context_, copies_, to, from, bytes, direction);
+  if (status.ok())
+    status = context_->check(context_->table().cuStreamSynchronize(copies_), "copying");
+  return status;
+}
+
+Expected<CUevent> CudaDevice::take_event() {
+  {
+    const std::lock_guard lock(events_mutex_);
+    if (!events_.empty()) {
+      const CUevent event = events_.back();
+      events_.pop_back();
+      return event;
+    }
+  }
+  CUevent event = nullptr;
+  if (Status status = context_->check(context_->table().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
+                                      "making an event");
+      !status)
+    return status;
+  return event;
+}
+
+void CudaDevice::give_event(CUevent event) noexcept {
+  try {
+    const std::lock_guard lock(events_mutex_);
+    events_.push_back(event);
+    return;
+  } catch (...) { // NOLINT(bugprone-empty-catch): there is no memory to keep it
+  }
+  (void)context_->table().cuEventDestroy(event);
+}
+
+void *CudaDevice::allocate_segment(void *device, size_t bytes, size_t) {
+  const CudaContext &context = *static_cast<CudaDevice *>(device)->context_;
+  const ContextScope scope(context);
+  CUdeviceptr address = 0;
+  if (!scope.status().ok() || context.table().cuMemAlloc(&address, bytes) != CUDA_SUCCESS)
+    return nullptr;
+  return reinterpret_cast<void *>(address);
+}
+
+void CudaDevice::free_segment(void *device, void *data, size_t) {
+  const CudaContext &context = *static_cast<CudaDevice *>(device)->context_;
+  const ContextScope scope(context);
+  if (scope.status().ok())
+    (void)context.table().cuMemFree(address_of(data));
+}
+
+MemoryAmount CudaDevice::measure(void *device) {
+  const CudaContext &context = *static_cast<CudaDevice *>(device)->context_;
+  const ContextScope scope(context);
+  size_t free = 0, total = 0;
+  if (!scope.status().ok() || context.table().cuMemGetInfo(&free, &total) != CUDA_SUCCESS)
+    return {};
+  return {total, free};
+}
+
+void *CudaDevice::allocate_pinned(void *device, size_t bytes, size_t) {
+  const CudaContext &context = *static_cast<CudaDevice *>(device)->context_;
+  const ContextScope scope(context);
+  void *data = nullptr;
+  if (!scope.status().ok() ||
+      context.table().cuMemHostAlloc(&data, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
+    return nullptr;
+  return data;
+}
+
+void CudaDevice::free_pinned(void *device, void *data, size_t) {
+  const CudaContext &context = *static_cast<CudaDevice *>(device)->context_;
+  const ContextScope scope(context);
+  if (scope.status().ok())
+    (void)context.table().cuMemFreeHost(data);
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,85 @@
+//===- CudaDevice.h - An NVIDIA GPU ----------------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The device interface on the CUDA driver. Memory comes in segments of cuMemAlloc, from which the caching
+// allocator serves requests. Streams are non-blocking ones of the primary context: nothing is issued to the
+// legacy stream, and nothing waits for it. A point is an event.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_CUDA_DEVICE_CUDADEVICE_H
+#define WEFT_RUNTIME_CUDA_DEVICE_CUDADEVICE_H
+
+#include "runtime/cuda/device/Code.h"
+#include "runtime/cuda/device/Context.h"
+#include "runtime/device/Device.h"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace weft::runtime {
+
+class CudaDevice final : public Device {
+public:
+  /// Opens device `ordinal` of a driver that is ready.
+  static Expected<CudaDevice *> open(const DriverTable &table, int ordinal);
+
+  std::string_view code() const override { return code_; }
+  /// 0 for a target of a newer GPU. Machine code runs within a major version; for older ones there is PTX.
+  int suits(std::string_view target) const override;
+  Expected<std::shared_ptr<const DeviceCode>> load(const std::shared_ptr<const DeviceImage> &image) override;
+  CachingAllocator &allocator() override { return *allocator_; }
+  CachingAllocator &pinned_allocator() override { return *pinned_; }
+  Expected<std::unique_ptr<DeviceStream>> make_stream() override;
+  Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) override;
+
+  const CudaContext &context() const { return *context_; }
+  /// As 90 for a GPU of compute capability 9.0.
+  int capability() const { return capability_; }
+  /// The runtime's own kernels.
+  const CallCode &call_code() const { return *call_code_; }
+  /// A word of the device's memory that says of no call that it has failed.
+  CUdeviceptr never_failed() const { return never_failed_; }
+  /// Whether each launch is waited for, so that an error is that of the launch (WEFT_LAUNCH_BLOCKING=1).
+  bool is_blocking() const { return blocking_; }
+
+  /// An event without a time, which nothing has been recorded for.
+  Expected<CUevent> take_event();
+  /// Takes an event back. Nobody waits for it any more.
+  void give_event(CUevent event) noexcept;
+
+private:
+  explicit CudaDevice(std::unique_ptr<CudaContext> context);
+  Status prepare();
+
+  static void *allocate_segment(void *device, size_t bytes, size_t alignment);
+  static void free_segment(void *device, void *data, size_t bytes);
+  static MemoryAmount measure(void *device);
+  static void *allocate_pinned(void *device, size_t bytes, size_t alignment);
+  static void free_pinned(void *device, void *data, size_t bytes);
+
+  const std::unique_ptr<CudaContext> context_;
+  const int capability_;
+  const std::string code_; ///< "cuda:sm_90"
+  const bool blocking_;
+  std::unique_ptr<CachingAllocator> allocator_, pinned_;
+  std::unique_ptr<const CallCode> call_code_;
+  CUdeviceptr never_failed_ = 0;
+
+  std::mutex copies_mutex_;
+  CUstream copies_ = nullptr; ///< of copy_now()
+
+  std::mutex events_mutex_;
+  std::vector<CUevent> events_;
+
+  std::mutex code_mutex_;
+  std::map<const DeviceImage *, std::weak_ptr<const DeviceCode>> loaded_;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_CUDA_DEVICE_CUDADEVICE_H

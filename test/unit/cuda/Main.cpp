@@ -1,0 +1,30 @@
+//===- Main.cpp - Tests of CUDA devices -----------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weft opens the driver by its bare name, for which the loader takes a library that is already in the
+// process. So the software driver is opened first. It runs no CUBIN of NVRTC, so kernels come to it as PTX.
+// WEFT_TEST_CUDA=real leaves that out, for a machine with a GPU.
+//
+//===----------------------------------------------------------------------===//
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+int main(int count, char **arguments) {
+  testing::InitGoogleTest(&count, arguments);
+  const char *const wanted = std::getenv("WEFT_TEST_CUDA");
+  if (wanted && !std::strcmp(wanted, "real"))
+    return RUN_ALL_TESTS();
+  ::setenv("CUSIM_DEVICES", "2", /*overwrite=*/0);
+  if (!::dlopen(WEFT_CUDASIM_LIBRARIES "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    std::fprintf(stderr, "weft-cuda-tests: %s\n", ::dlerror());
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}
