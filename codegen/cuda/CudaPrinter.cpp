@@ -262,6 +262,7 @@ bool CudaPrinter::makeInline(Operation *op) {
   if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
     Form form = forms.find(slice.getVector())->second;
     form.offset += form.array ? cast<IntegerAttr>(slice.getOffsets()[0]).getInt() : 0;
+    form.part = form.array;
     forms[slice] = std::move(form);
     return true;
   }
@@ -388,7 +389,7 @@ Status CudaPrinter::access(Operation *op) {
          at(load.getBase(), load.getIndices()[0]) + ");");
   } else if (auto store = dyn_cast<vector::StoreOp>(op)) {
     Form form = forms.find(store.getValueToStore())->second;
-    if (!form.array || form.offset != 0) { // the lanes of a part, or one scalar in all
+    if (!form.array || form.part) { // one scalar in all lanes, or the lanes of a part
       Form copy{fresh("v"), true, 0};
       line(typeOf(store.getVectorType().getElementType()) + " " + copy.name + "[" +
            Twine(store.getVectorType().getNumElements()) + "];");

@@ -57,6 +57,7 @@ private:
     std::string name;   ///< of a variable; or text, in brackets where it needs them
     bool array = false; ///< a vector, of which lane l is name[l + offset]
     int64_t offset = 0;
+    bool part = false; ///< the array has more elements than the vector
   };
 
   // Types and literals
