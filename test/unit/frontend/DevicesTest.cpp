@@ -310,6 +310,29 @@ TEST_F(OnADevice, AFailureLeavesStateAsItWas) {
   EXPECT_EQ(bitsOf({state}), bitsOf({numbers(8)}));
 }
 
+TEST_F(OnADevice, MemoryOfFailedStateIsUsedAgain) {
+  const Tensor wrong = Tensor::from(std::vector<int64_t>{1, 9}, {2}).to("cuda:0"),
+               right = (wrong * 0).contiguous();
+  right.to_vector<int64_t>();
+  const auto step_of = [](Tensor state) {
+    return compile([state](Tensor i) mutable {
+      Tensor read = state.index_select(0, i);
+      state.add_(read.sum());
+      return read;
+    });
+  };
+  {
+    Tensor state = numbers(8).to("cuda:0");
+    auto step = step_of(state);
+    // The second call clears the mark of the first failure, and leaves one of its own.
+    for (int i = 0; i < 2; ++i)
+      EXPECT_ERROR(step(wrong).to_vector<float>(), "out of bounds");
+  }
+  Tensor state = numbers(8).to("cuda:0");
+  auto step = step_of(state);
+  EXPECT_EQ(floats(step(right)), Floats({0, 0}));
+}
+
 TEST_F(OnADevice, MemoryIsCountedAndLimitedByDevice) {
   synchronize();
   trim("cuda:0");
