@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/PlanTables.h"
 
+#include "ir/Alignment.h"
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/LaunchAttributes.h"
 #include "ir/StridedLayout.h"
 #include "ir/Updates.h"
+#include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/DynamicPlan.h"
 
 using namespace mlir;
@@ -168,6 +170,8 @@ std::unique_ptr<rt::TensorTypeT> PlanTables::typeOf(Type type) {
 }
 
 void PlanTables::addArguments() {
+  const Alignments alignments(function);
+  static_assert(widestAccess == runtime::widest_access);
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto argument = std::make_unique<rt::ArgumentT>();
     if (auto name = function.getArgAttrOfType<StringAttr>(i, attr::name))
@@ -186,6 +190,8 @@ void PlanTables::addArguments() {
       bytes = stridedReach(shape.asArrayRef(), strides.asArrayRef()) *
               static_cast<int64_t>(itemsize(dtypeOf(value.getType())));
     }
+    if (!deviceOf(value.getType()).isCpu())
+      argument->alignment = static_cast<uint32_t>(alignments.of(value));
     plan.arguments.push_back(std::move(argument));
     if (!addScalar(i))
       buffers[value] = bufferIndex(value.getType(), rt::Storage::argument, i, 0, bytes);

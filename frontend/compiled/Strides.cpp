@@ -10,6 +10,7 @@
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/View.h"
 #include "ir/StridedLayout.h"
+#include "runtime/plan/DeviceImage.h"
 
 namespace weft::frontend {
 
@@ -17,6 +18,15 @@ namespace weft::frontend {
 /// it.
 static std::optional<StridedPlace> placeOf(const Slot &slot) {
   return slot.view() ? placeOf(*slot.view()) : std::nullopt;
+}
+
+/// The bytes that divide the address of a view's elements on a GPU, where those are fewer than the GPU
+/// accesses at once; 0 otherwise.
+static int64_t alignmentOf(const Slot &slot, const StridedPlace &place) {
+  const uint64_t offset = place.offset * itemsize(slot.spec().dtype);
+  if (slot.spec().device.is_cpu() || offset % runtime::widest_access == 0)
+    return 0;
+  return static_cast<int64_t>(offset & (~offset + 1));
 }
 
 static std::string listText(const std::vector<int64_t> &list) {
@@ -35,8 +45,10 @@ void takeStrides(Variant &variant, Region &region, const std::vector<std::shared
       continue;
     binding.keepsStrides = true;
     if (auto place = placeOf(*arguments[static_cast<size_t>(binding.callArgument)])) {
-      binding.strides = place->strides;
-      region.arguments[static_cast<size_t>(binding.argument)].strides = place->strides;
+      RegionArgument &argument = region.arguments[static_cast<size_t>(binding.argument)];
+      binding.strides = argument.strides = place->strides;
+      binding.alignment = argument.alignment =
+          alignmentOf(*arguments[static_cast<size_t>(binding.callArgument)], *place);
     }
   }
 }
@@ -47,8 +59,18 @@ std::optional<Mismatch> stridesMismatch(const Binding &binding, const Slot &slot
     return std::nullopt;
   auto place = placeOf(slot);
   std::vector<int64_t> strides = place ? std::move(place->strides) : std::vector<int64_t>();
-  if (strides == binding.strides)
-    return std::nullopt;
+  if (strides == binding.strides) {
+    const int64_t alignment = place ? alignmentOf(slot, *place) : 0;
+    if (alignment == 0 || (binding.alignment && binding.alignment <= alignment))
+      return std::nullopt;
+    return Mismatch{.text = binding.str() + " began at a multiple of " +
+                            std::to_string(binding.alignment ? static_cast<uint64_t>(binding.alignment)
+                                                             : runtime::widest_access) +
+                            " bytes of the GPU's memory and begins at one of " + std::to_string(alignment),
+                    .code = "WEFT-R007",
+                    .kind = "layout in memory",
+                    .remedy = ": pass a copy, with .clone(), and one variant serves all"};
+  }
   auto text = [](const std::vector<int64_t> &list) {
     return list.empty() ? std::string("row-major") : "in memory with the strides " + listText(list);
   };

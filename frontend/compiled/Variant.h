@@ -42,7 +42,8 @@ struct Binding {
   bool clearsGrad = false;        ///< the call leaves no gradient
   bool keepsStrides = false;      ///< an argument that is only read, in place, with
   std::vector<int64_t> strides;   ///< these strides of its memory; empty: row-major
-  Ref input; ///< if the variant is differentiable: the node that stood for it in the trace
+  int64_t alignment = 0; ///< bytes that divide its address on a GPU; 0: as many as that accesses at once
+  Ref input;             ///< if the variant is differentiable: the node that stood for it in the trace
 
   bool writes() const { return tiedResult >= 0 || freshResult >= 0; }
   /// "fc1.weight", "argument 1", "the tensor made at file.cpp:3:5".

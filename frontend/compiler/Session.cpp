@@ -346,6 +346,8 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
       list.set(ir::attr::donated, attrs.getUnitAttr());
     if (!argument.strides.empty())
       list.set(ir::attr::strides, attrs.getDenseI64ArrayAttr(argument.strides));
+    if (argument.alignment)
+      list.set(ir::attr::alignment, attrs.getI64IntegerAttr(argument.alignment));
     argumentAttrs.push_back(list.getDictionary(&context()));
   }
   for (const RegionResult &result : region.results) {
@@ -415,13 +417,14 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program,
   const ContextUse use(program.trace->context);
   // The passes change the module that they run on.
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
-  // A package is for callers that are not known: they give row-major memory.
+  // A package is for callers that are not known: they give row-major memory of the runtime's alignment.
   for (auto function : module->getOps<ir::FuncOp>()) {
     SmallVector<DictionaryAttr> attributes;
     function.getAllArgAttrs(attributes);
     for (DictionaryAttr &own : attributes) {
       NamedAttrList kept(own);
       kept.erase(ir::attr::strides);
+      kept.erase(ir::attr::alignment);
       own = kept.getDictionary(module->getContext());
     }
     function.setAllArgAttrs(attributes);

@@ -228,6 +228,7 @@ std::string structuralKey(const Region &region) {
     writer.put(argument.role);
     writer.put(argument.donated);
     writer.putList(argument.strides);
+    writer.put(argument.alignment);
     define(argument.value.node.get(), argument.value.result);
   }
   for (const Node *node : region.nodes) {

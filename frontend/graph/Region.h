@@ -32,6 +32,7 @@ struct RegionArgument {
   ir::ArgumentRole role = ir::ArgumentRole::argument;
   bool donated = false;
   std::vector<int64_t> strides = {}; ///< of the memory that calls pass; empty: row-major
+  int64_t alignment = 0;             ///< bytes that divide its address; 0: as many as a GPU accesses at once
 };
 
 struct RegionResult {

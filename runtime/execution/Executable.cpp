@@ -11,6 +11,7 @@
 #include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanVerifier.h"
 #include "runtime/support/TensorText.h"
@@ -44,9 +45,10 @@ Signature signature_of(const fb::Plan &plan) {
     const fb::Argument *argument = plan.arguments()->Get(i);
     signature.arguments.push_back({text(argument->name()), tensor_info(*argument->type()),
                                    static_cast<ArgumentRole>(argument->role()), argument->donated()});
+    TensorInfo &type = signature.arguments.back().type;
+    type.alignment = has_device_code(plan) ? argument->alignment() : 0;
     if (length(argument->strides()) == 0)
       continue;
-    TensorInfo &type = signature.arguments.back().type;
     type.strides.assign(argument->strides()->begin(), argument->strides()->end());
     type.bytes = strided_elements(type.shape, type.strides).value_or(0) * itemsize(type.dtype);
   }

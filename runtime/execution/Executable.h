@@ -46,6 +46,9 @@ struct TensorInfo {
   size_t bytes = 0;
   /// The strides of an argument whose memory is not row-major, in elements, one for each dimension.
   std::vector<int64_t> strides = {};
+  /// Bytes: a power of two that divides the address of an argument, if kernels of a GPU count on more than
+  /// the bytes of an element. 0 otherwise.
+  size_t alignment = 0;
 };
 
 /// A size that each call chooses.

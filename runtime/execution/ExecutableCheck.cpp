@@ -60,6 +60,10 @@ Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> 
     if (reinterpret_cast<uintptr_t>(buffer->data()) % itemsize(result.type.dtype) != 0)
       return complain("begins at an address that is no multiple of its element size " +
                       std::to_string(itemsize(result.type.dtype)));
+    if (image && image->device() && !result_devices[i]->is_host() &&
+        reinterpret_cast<uintptr_t>(buffer->data()) % widest_access != 0)
+      return complain("begins at an address that is no multiple of " + std::to_string(widest_access) +
+                      " bytes, which kernels of a GPU write at once");
   }
   return {};
 }
@@ -85,6 +89,11 @@ Status Executable::Impl::check_arguments(std::span<const std::shared_ptr<Buffer>
     if (reinterpret_cast<uintptr_t>(buffer->data()) % itemsize(type.dtype) != 0)
       return complain(i, "begins at an address that is no multiple of its element size " +
                              std::to_string(itemsize(type.dtype)) + ": copy it into a buffer of the runtime");
+    if (type.alignment && reinterpret_cast<uintptr_t>(buffer->data()) % type.alignment != 0)
+      return complain(
+          i, "begins at an address that is no multiple of " + std::to_string(type.alignment) +
+                 " bytes, for which its kernels were compiled: copy it into a buffer of the runtime, "
+                 "or compile the function with weft.alignment for this argument");
   }
   if (Status status = check_outputs(outputs); !status)
     return status;

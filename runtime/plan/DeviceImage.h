@@ -34,6 +34,9 @@ struct OwnKernel;
 
 namespace weft::runtime {
 
+/// Bytes of the widest access of any GPU. Results begin at a multiple of it.
+inline constexpr size_t widest_access = 32;
+
 /// One launch of a kernel of a GPU: how many blocks, and what its parameters are.
 struct DeviceLaunch {
   const fb::DeviceKernel *kernel = nullptr;

@@ -23,10 +23,11 @@ static Status is_there(int ordinal) {
   const Driver &found = driver();
   const std::string name = "'cuda:" + std::to_string(ordinal) + "'";
   if (found.state != DriverState::ready)
-    return Status::error(name + " is not there: " + found.text() + ", or use \"cpu\"", "WEFT-E001");
+    return Status::error(name + " is not there (WEFT-E001): " + found.text() + ", or use \"cpu\"",
+                         "WEFT-E001");
   if (ordinal >= 0 && ordinal < found.devices)
     return {};
-  return Status::error("invalid device ordinal: " + name + " is not there, the driver sees " +
+  return Status::error("invalid device ordinal: " + name + " is not there (WEFT-E001), the driver sees " +
                            std::to_string(found.devices) + (found.devices == 1 ? " device" : " devices") +
                            ": use a smaller number, or check CUDA_VISIBLE_DEVICES",
                        "WEFT-E001");

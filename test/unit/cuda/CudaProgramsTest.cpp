@@ -4,13 +4,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Elementwise results have the host's bits. Sums are in another order there, so results of reductions and
+// products are compared within a bound.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/TemporaryFolder.h"
 #include "test/unit/frontend/Helpers.h"
+
+#include <cmath>
 
 using namespace weft;
 
 namespace {
+using weft::test::TemporaryFolder;
 
 Tensor numbers(int64_t count) { return sin(arange(count).to(f32)); }
+
+void expectNear(const Floats &found, const Floats &expected, double bound) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(found[i], expected[i], bound * (1 + std::abs(expected[i]))) << "element " << i;
+}
+
+void expectNear(const std::vector<Tensor> &found, const std::vector<Tensor> &expected, double bound) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    SCOPED_TRACE("tensor " + std::to_string(i));
+    EXPECT_EQ(found[i].device(), Device("cuda:0"));
+    expectNear(floats(found[i].to(f32)), floats(expected[i].to(f32)), bound);
+  }
+}
 
 struct Net : TwoLayers {
   Net() : TwoLayers(6, 8, 3) {}
@@ -49,33 +73,210 @@ TEST(CudaPrograms, ValuesAreReadAndPrinted) {
   EXPECT_EQ(x.device(), Device("cuda:0"));
   EXPECT_EQ(floats(x), Floats({1, 2, 3, 4}));
   EXPECT_EQ(x[1][0].item<float>(), 3);
+  EXPECT_EQ(x.sum().item<double>(), 10);
 }
 
-TEST(CudaPrograms, ElementwiseResultsAreTheHosts) {
-  Tensor x = numbers(1000);
-  EXPECT_EQ(floats(exp(x.to("cuda:0")) * 2 + 1), floats(exp(x) * 2 + 1));
-}
-
-TEST(CudaPrograms, SumsAndProducts) {
-  Tensor x = numbers(64 * 32).reshape({64, 32}), y = cos(arange(32 * 48).to(f32)).reshape({32, 48});
-  EXPECT_NEAR(x.to("cuda:0").sum().item<double>(), x.sum().item<double>(), 1e-4);
-  const Floats expected = floats(matmul(x, y)), found = floats(matmul(x.to("cuda:0"), y.to("cuda:0")));
-  ASSERT_EQ(found.size(), expected.size());
-  for (size_t i = 0; i < found.size(); ++i)
-    EXPECT_NEAR(found[i], expected[i], 1e-5);
-}
-
-TEST(CudaPrograms, ACompiledStepTrains) {
-  const auto losses = [](Device on) {
-    Training training = seeded(on);
-    auto step = compile([&](Tensor x, Tensor classes) { return training.body(x, classes); });
-    std::vector<float> all;
-    Tensor images = training.images(), labels = training.labels();
-    for (int i = 0; i < 5; ++i)
-      all.push_back(step(images, labels).item<float>());
-    return all;
+TEST(CudaPrograms, ElementwiseResultsHaveTheBitsOfTheHost) {
+  const auto program = [](Tensor x) {
+    Tensor y = x.reshape({8, 125});
+    return bitsOf({exp(x) * 2 + 1, tanh(y.t()).contiguous(), (y > 0).to(i32), cat({y, y * 2}, 1), y[3],
+                   y.index_select(0, arange(3).to(x.device())), sqrt(abs(x)).to(f16), x.to(f64) / 3});
   };
-  const std::vector<float> host = losses("cpu"), device = losses("cuda:0");
-  for (size_t i = 0; i < host.size(); ++i)
-    EXPECT_NEAR(device[i], host[i], 1e-5);
+  EXPECT_EQ(program(numbers(1000).to("cuda:0")), program(numbers(1000)));
+}
+
+TEST(CudaPrograms, SumsProductsAndScansAreNearTheHosts) {
+  const auto program = [](Tensor x) {
+    Tensor y = x.reshape({8, 12});
+    Tensor z = matmul(y, y.t()) + 0.5;
+    z = softmax(z, 1) * exp(y.sum(1, true)) - z.amax(0);
+    return std::vector<Tensor>{z, z.cumsum(0), argmax(z, 1), z.mean(), y.sum(0), y.var(1)};
+  };
+  expectNear(program(numbers(96).to("cuda:0")), program(numbers(96)), 1e-5);
+}
+
+TEST(CudaPrograms, WritesGoThroughViews) {
+  const auto program = [](Tensor x) {
+    Tensor y = x.reshape({4, 6}) * 1;
+    y[1] = 7;
+    y.select(1, 2).add_(y.select(1, 3));
+    y.t()[0].copy_(numbers(4).to(y.device()));
+    y[3][5] -= 1;
+    return bitsOf({y, y[3]});
+  };
+  EXPECT_EQ(program(numbers(24).to("cuda:0")), program(numbers(24)));
+}
+
+TEST(CudaPrograms, ValuesMoveBetweenDevices) {
+  Tensor host = numbers(100), there = host.to("cuda:0"), beyond = there.to("cuda:1");
+  EXPECT_EQ(beyond.device(), Device("cuda:1"));
+  EXPECT_EQ(bitsOf({beyond}), bitsOf({host}));
+  EXPECT_EQ(bitsOf({(there * 2).cpu()}), bitsOf({host * 2}));
+  EXPECT_EQ(bitsOf({beyond * 2 + there.to("cuda:1")}), bitsOf({host * 2 + host}));
+  Tensor target = zeros({100}, {.device = "cuda:0"});
+  target.copy_(host);
+  EXPECT_EQ(bitsOf({target}), bitsOf({host}));
+  EXPECT_ERROR((there + host).to_vector<float>(), "WEFT-P001");
+  EXPECT_ERROR(ones({2}, {.device = "cuda:5"}).to_vector<float>(), "the driver sees 2 devices");
+  const DefaultDeviceGuard guard("cuda:1");
+  EXPECT_EQ(floats(ones({2}) + 1), Floats({2, 2}));
+}
+
+TEST(CudaPrograms, GradientsFlowBetweenDevices) {
+  Tensor x = numbers(10).requires_grad_();
+  Tensor there = x.to("cuda:0") * 3;
+  (there.to("cuda:1") * there.to("cuda:1")).sum().backward();
+  EXPECT_EQ(x.grad().device(), Device("cpu"));
+  Tensor y = numbers(10).requires_grad_();
+  Tensor here = y * 3;
+  (here * here).sum().backward();
+  EXPECT_EQ(bitsOf({x.grad()}), bitsOf({y.grad()}));
+}
+
+TEST(CudaPrograms, TrainingFollowsTheHosts) {
+  Training host = seeded("cpu"), lazy = seeded("cuda:0"), compiled = seeded("cuda:0");
+  auto step = compile([&](Tensor x, Tensor classes) { return compiled.body(x, classes); });
+  Tensor x = compiled.images(), classes = compiled.labels();
+  for (int i = 0; i < 5; ++i) {
+    for (Training *run : {&host, &lazy, &compiled})
+      run->adam->set_lr(0.01 / (1 + i));
+    const float expected = host.body(host.images(), host.labels()).item<float>();
+    EXPECT_NEAR(lazy.body(lazy.images(), lazy.labels()).item<float>(), expected, 1e-5) << i;
+    EXPECT_NEAR(step(x, classes).item<float>(), expected, 1e-5) << i;
+  }
+  expectNear(compiled.model.parameters(), host.model.parameters(), 1e-5);
+  // A steady step compiles and allocates nothing.
+  synchronize();
+  const uint64_t count = compile_count(), held = memory_allocated("cuda:0");
+  std::vector<Tensor> losses;
+  for (int i = 0; i < 10; ++i)
+    losses.push_back(step(x, classes));
+  synchronize();
+  EXPECT_LT(losses.back().item<float>(), losses.front().item<float>());
+  losses.clear();
+  EXPECT_EQ(memory_allocated("cuda:0"), held);
+  EXPECT_EQ(compile_count(), count);
+  EXPECT_ERROR(step(x.cpu(), classes), "WEFT-P001");
+}
+
+TEST(CudaPrograms, AFailedStepChangesNothing) {
+  Training run = seeded("cuda:0");
+  auto step = compile([&](Tensor x, Tensor classes) { return run.body(x, classes); });
+  Tensor x = run.images(), classes = run.labels();
+  Tensor wrong = (arange(16) % 3 + (arange(16) == 11).to(i64) * 7).to("cuda:0");
+  step(x, classes);
+  const auto state = [&] {
+    std::vector<Tensor> all = run.model.parameters();
+    for (const auto &[name, value] : run.adam->state_dict())
+      all.push_back(value);
+    return bitsOf(all);
+  };
+  const auto before = state();
+  EXPECT_ERROR(step(x, wrong).item<float>(), "out of bounds");
+  EXPECT_EQ(state(), before);
+  // A call that was issued before the host knew does nothing either. One that is issued later is refused.
+  Tensor first = step(x, wrong);
+  EXPECT_ERROR(step(x, classes).item<float>(), "out of bounds");
+  EXPECT_ERROR(first.item<float>(), "out of bounds");
+  EXPECT_EQ(state(), before);
+  const float loss = step(x, classes).item<float>();
+  Training other = seeded("cuda:0");
+  other.body(x, classes).item<float>();
+  EXPECT_EQ(loss, other.body(x, classes).item<float>());
+}
+
+TEST(CudaPrograms, AFailureNamesTheFirstViolation) {
+  Tensor state = numbers(8).to("cuda:0"),
+         index = Tensor::from(std::vector<int64_t>{1, 9, 12}, {3}).to("cuda:0");
+  EXPECT_ERROR(state.index_select(0, index).to_vector<float>(),
+               "index 9 is out of bounds for dimension 0 with size 8");
+  auto step = compile([&](Tensor i) {
+    Tensor read = state.index_select(0, i);
+    state.add_(read.sum());
+    return read;
+  });
+  EXPECT_ERROR(step(index).to_vector<float>(), "index 9 is out of bounds for dimension 0 with size 8");
+  EXPECT_EQ(bitsOf({state}), bitsOf({numbers(8)}));
+}
+
+TEST(CudaPrograms, ArgumentsAtAnyAddressAreReadInPlace) {
+  auto twice = compile([](Tensor x) { return x * 2; });
+  Tensor base = numbers(600).reshape({60, 10}), there = (base * 1).to("cuda:0");
+  // Rows begin at multiples of 40 bytes, and elements at multiples of 4.
+  for (int64_t first : {0, 1, 2, 4, 3})
+    EXPECT_EQ(bitsOf({twice(there.slice(0, first, first + 50))}),
+              bitsOf({base.slice(0, first, first + 50) * 2}))
+        << first;
+  Tensor line = there.reshape({600}), host = base.reshape({600});
+  for (int64_t first : {1, 2, 3, 5})
+    EXPECT_EQ(bitsOf({twice(line.slice(0, first, first + 128))}),
+              bitsOf({host.slice(0, first, first + 128) * 2}))
+        << first;
+  EXPECT_EQ(bitsOf({twice(there.t())}), bitsOf({base.t().contiguous() * 2}));
+}
+
+TEST(CudaPrograms, RandomNumbersAndSizesThatACallChooses) {
+  const auto draw = [](Device on) {
+    manual_seed(11);
+    Tensor x = randn({20}, {.device = on});
+    return bitsOf({x, dropout(x, 0.5), rand({4}, {.device = on}), randperm(9, {.device = on})});
+  };
+  EXPECT_EQ(draw("cuda:0"), draw("cpu"));
+  Dim n("n", 1, 64);
+  auto sums = compile([](Tensor x) { return (x * 2).sum(1); }, {spec({n, 3}, f32, "cuda:0")});
+  for (int64_t rows : {1, 5, 64}) {
+    Tensor x = numbers(rows * 3).reshape({rows, 3});
+    expectNear(floats(sums(x.to("cuda:0"))), floats((x * 2).sum(1)), 1e-6);
+  }
+}
+
+TEST(CudaPrograms, StateIsSavedAndLoaded) {
+  TemporaryFolder folder;
+  Training there = seeded("cuda:0"), host = seeded("cpu");
+  auto step = compile([&](Tensor x, Tensor classes) { return there.body(x, classes); });
+  const auto items = [](Training &run) {
+    return std::vector<CheckpointItem>{{"model", run.model}, {"adam", *run.adam}};
+  };
+  step(there.images(), there.labels());
+  save_checkpoint(folder / "run.safetensors", items(there));
+  const auto saved = bitsOf(there.model.parameters());
+  const float expected = step(there.images(), there.labels()).item<float>();
+  load_checkpoint(folder / "run.safetensors", items(there));
+  EXPECT_EQ(bitsOf(there.model.parameters()), saved);
+  EXPECT_EQ(step(there.images(), there.labels()).item<float>(), expected);
+  host.body(host.images(), host.labels());
+  load_checkpoint(folder / "run.safetensors", items(host));
+  EXPECT_EQ(bitsOf(host.model.parameters()), saved);
+}
+
+TEST(CudaPrograms, MemoryIsCountedAndLimitedByDevice) {
+  synchronize();
+  trim("cuda:0");
+  (ones({4}, {.device = "cuda:0"}) * 2).to_vector<float>(); // its arena has the record of failures
+  const uint64_t before = memory_allocated("cuda:0"), host = memory_allocated();
+  Tensor x = ones({1 << 20}, {.device = "cuda:0"}) * 2;
+  x.to_vector<float>();
+  EXPECT_EQ(memory_allocated("cuda:0"), before + (4 << 20));
+  EXPECT_EQ(memory_allocated(), host);
+  EXPECT_TRUE(mentions(memory_summary("cuda:0"), "cuda:0 memory"));
+  set_memory_limit(memory_reserved("cuda:0"), "cuda:0");
+  EXPECT_ERROR((ones({64 << 20}, {.device = "cuda:0"}) * 2).to_vector<float>(),
+               "cuda:0 out of memory. Tried to allocate 256.00 MiB");
+  set_memory_limit(UINT64_MAX, "cuda:0");
+  EXPECT_EQ(floats(x.slice(0, 0, 2)), Floats({2, 2}));
+  x = {};
+  EXPECT_EQ(memory_allocated("cuda:0"), before);
+}
+
+TEST(CudaPrograms, StreamsAndEventsOrderWork) {
+  const Stream side(Device("cuda:0"));
+  EXPECT_EQ(side.device(), Device("cuda:0"));
+  Tensor x = numbers(1000).to("cuda:0"), y;
+  {
+    const StreamGuard guard(side);
+    y = x * 2;
+  }
+  Stream::current("cuda:0").wait_stream(side);
+  EXPECT_EQ(bitsOf({y + 1}), bitsOf({numbers(1000) * 2 + 1}));
+  synchronize("cuda:0");
 }
