@@ -13,7 +13,13 @@
 namespace weft::frontend {
 
 bool isThere(const Device &device) {
-  return device.is_cpu() || runtime::find_device(resolve(device).str()) != nullptr;
+  if (device.is_cpu())
+    return true;
+  const Status status = runtime::open_device(resolve(device).str()).status();
+  // One that is there and cannot be opened may be opened later.
+  if (!status.ok() && status.code() != "WEFT-E001")
+    status.throw_if_failed();
+  return status.ok();
 }
 
 runtime::Device &backendOf(const Device &device, Loc loc) {

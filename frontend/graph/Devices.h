@@ -17,7 +17,7 @@
 
 namespace weft::frontend {
 
-/// Whether this process has a backend for the device.
+/// Whether this process has the device. Throws Error (WEFT-E006) if it does and cannot open it.
 bool isThere(const Device &device);
 /// The backend's device. Throws WEFT-E001, with the reason, if there is none.
 runtime::Device &backendOf(const Device &device, Loc loc);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ops_protocol.h"
 
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 
@@ -63,7 +64,7 @@ Tensor readTensor(std::istream &in, DType dtype, const Shape &shape) {
     bytes *= static_cast<size_t>(size);
   std::string data(bytes, '\0');
   in.read(data.data(), static_cast<std::streamsize>(bytes));
-  return Tensor::from_bytes(data.data(), bytes, dtype, shape, {.dtype = dtype});
+  return Tensor::from_bytes(data.data(), bytes, dtype, shape, {.dtype = dtype, .device = creation_device()});
 }
 
 void writeTensor(std::ostream &out, const Tensor &tensor) {
@@ -183,6 +184,8 @@ int main(int argc, char **argv) {
       std::cout << name << '\n';
     return 0;
   }
+  if (const char *device = std::getenv("WEFT_TEST_DEVICE"))
+    set_default_device(device); // that of all tensors here
   for (Request request; read(std::cin, request); request = {}) {
     std::string text;
     try {

@@ -3,7 +3,8 @@
 
 A test gets the build folder in WEFT_BUILD and finds its tools in PATH. Its last line must be
 "N passed, N failed"; without it, or with an exit code that disagrees, it counts as one failure. This program
-ends with the sum, in the same form.
+ends with the sum, in the same form. Where the software driver of test/cudasim was built, test_ops.py runs a second time,
+with fewer samples, on "cuda:0".
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,10 +47,18 @@ def main():
     tests = [os.path.join(HERE, name) for name in arguments.tests] or sorted(glob.glob(os.path.join(HERE, "test_*.py")))
     if not tests:
         print(f"there is no test_*.py in {HERE}")
-    for test in tests:
-        name, started = os.path.basename(test), time.monotonic()
+    runs = [(test, {}) for test in tests]
+    driver = os.path.join(build, "cudasim", "libcuda.so.1")
+    folder = tempfile.TemporaryDirectory(prefix="weft-parity-")
+    if os.path.exists(driver) and not arguments.tests:
+        # The driver alone: beside it lies a wrapper of NVRTC, which these kernels do not need.
+        os.symlink(driver, os.path.join(folder.name, "libcuda.so.1"))
+        runs.append((os.path.join(HERE, "test_ops.py"), {
+            "WEFT_TEST_DEVICE": "cuda:0", "LD_LIBRARY_PATH": folder.name, "WEFT_PARITY_SAMPLES": "1"}))
+    for test, more in runs:
+        name, started = os.path.basename(test) + (" on cuda:0" if more else ""), time.monotonic()
         try:
-            result = subprocess.run([sys.executable, test], env=environment, stdin=subprocess.DEVNULL,
+            result = subprocess.run([sys.executable, test], env={**environment, **more}, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=arguments.timeout,
                                     check=False)
             code, output = result.returncode, result.stdout.decode(errors="replace")

@@ -54,6 +54,11 @@ Expected<std::unique_ptr<CudaContext>> CudaContext::open(const DriverTable &tabl
   return made;
 }
 
+CudaContext::~CudaContext() {
+  if (context_)
+    (void)table_.cuDevicePrimaryCtxRelease(device_);
+}
+
 int CudaContext::attribute(CUdevice_attribute which) const {
   int value = 0;
   return table_.cuDeviceGetAttribute(&value, which, device_) == CUDA_SUCCESS ? value : 0;
@@ -68,14 +73,25 @@ Status CudaContext::check(CUresult code, const std::string &what) const {
     said = name;
   if (table_.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning)
     said += std::string(" (") + meaning + ")";
-  if (ends_context(code))
-    lost_.store(true, std::memory_order_relaxed);
-  if (is_lost())
-    return Status::error("'" + name_ + "' has failed, " + what + ": " + said +
-                             "; nothing more runs on it in this process: find the launch with "
-                             "WEFT_LAUNCH_BLOCKING=1, and start the process again",
-                         "WEFT-E007");
-  return Status::error("'" + name_ + "', " + what + ": " + said, "WEFT-E006");
+  if (!ends_context(code))
+    return Status::error("'" + name_ + "', " + what + ": " + said, "WEFT-E006");
+  const std::lock_guard lock(mutex_);
+  if (lost_text_.empty())
+    lost_text_ = what + ": " + said;
+  lost_.store(true, std::memory_order_release);
+  return lost();
+}
+
+Status CudaContext::lost() const {
+  return Status::error("'" + name_ + "' has failed, " + lost_text_ +
+                           "; nothing more runs on it in this process: find the launch with "
+                           "WEFT_LAUNCH_BLOCKING=1, and start the process again",
+                       "WEFT-E007");
+}
+
+Status CudaContext::end_wait(CUresult code, const std::string &what) const {
+  Status status = check(code, what);
+  return status.ok() || is_lost() ? status : check(table_.cuCtxSynchronize(), what);
 }
 
 ContextScope::ContextScope(const CudaContext &context) : context_(context) {
@@ -86,6 +102,10 @@ ContextScope::ContextScope(const CudaContext &context) : context_(context) {
                           "' was opened by the parent of this process; start the child without fork, or "
                           "use the device in the child alone",
                       "WEFT-E006");
+    return;
+  }
+  if (context.is_lost()) {
+    status_ = context.lost();
     return;
   }
   CUresult code = table.cuCtxGetCurrent(&before_);

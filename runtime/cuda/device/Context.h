@@ -18,14 +18,19 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace weft::runtime {
 
 class CudaContext {
 public:
-  /// Retains the primary context of device `ordinal` of a driver that is ready, for the rest of the process.
+  /// Retains the primary context of device `ordinal` of a driver that is ready.
   static Expected<std::unique_ptr<CudaContext>> open(const DriverTable &table, int ordinal);
+
+  ~CudaContext();
+  CudaContext(const CudaContext &) = delete;
+  CudaContext &operator=(const CudaContext &) = delete;
 
   const DriverTable &table() const { return table_; }
   CUcontext handle() const { return context_; }
@@ -39,8 +44,13 @@ public:
   /// An error of the device itself ends the context: the driver then refuses everything until the process
   /// ends, which the message says (WEFT-E007).
   Status check(CUresult code, const std::string &what) const;
+  /// The outcome of a wait, `code`. What is still running uses memory, so an error that does not end the
+  /// context is no end of the wait: it goes on until all work of the context is done.
+  Status end_wait(CUresult code, const std::string &what) const;
   /// Whether the device has ended the context by an error of its own.
-  bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
+  bool is_lost() const { return lost_.load(std::memory_order_acquire); }
+  /// The error of a context that is lost.
+  Status lost() const;
 
 private:
   CudaContext(const DriverTable &table, int ordinal)
@@ -50,6 +60,8 @@ private:
   const std::string name_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::string lost_text_; ///< of the first error, written once before `lost_`
   mutable std::atomic<bool> lost_{false};
 };
 
@@ -60,7 +72,7 @@ public:
   ~ContextScope();
   ContextScope(const ContextScope &) = delete;
   ContextScope &operator=(const ContextScope &) = delete;
-  /// An error if the context could not be made current, also because this process is a fork of the one that
+  /// An error if the context could not be made current: it is lost, or this process is a fork of the one that
   /// opened it.
   const Status &status() const { return status_; }
 

@@ -47,17 +47,31 @@ Expected<CudaDevice *> CudaDevice::open(const DriverTable &table, int ordinal) {
   Expected<std::unique_ptr<CudaContext>> context = CudaContext::open(table, ordinal);
   if (!context)
     return context.status();
-  // It exists as long as the process, also if it cannot be used.
   auto *const device = new CudaDevice(*std::move(context));
-  if (Status status = device->prepare(); !status)
+  if (Status status = device->prepare(); !status) {
+    delete device; // the next caller tries again
     return status;
+  }
   return device;
+}
+
+CudaDevice::~CudaDevice() {
+  const ContextScope scope(*context_);
+  if (scope.status().ok() && copies_)
+    (void)context_->table().cuStreamDestroy(copies_);
 }
 
 Status CudaDevice::prepare() {
   const ContextScope scope(*context_);
   if (!scope.status().ok())
     return scope.status();
+  size_t free = 0, total = 0;
+  if (Status status = context_->check(context_->table().cuMemGetInfo(&free, &total), "asking for its memory");
+      !status)
+    return status;
+  if (capability_ < 10)
+    return Status::error("'" + name() + "' does not say its compute capability; check what nvidia-smi shows",
+                         "WEFT-E006");
   const CachingAllocator &host = CachingAllocator::get();
   allocator_ = std::make_unique<CachingAllocator>(
       host.config(), host.is_caching(), name(),
@@ -123,7 +137,7 @@ Status CudaDevice::copy_now(void *to, const void *from, size_t bytes, CopyDirect
   const std::lock_guard lock(copies_mutex_);
   Status status = issue_copy(*context_, copies_, to, from, bytes, direction);
   if (status.ok())
-    status = context_->check(context_->table().cuStreamSynchronize(copies_), "copying");
+    status = context_->end_wait(context_->table().cuStreamSynchronize(copies_), "copying");
   return status;
 }
 

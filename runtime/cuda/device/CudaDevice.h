@@ -54,6 +54,8 @@ public:
 
 private:
   explicit CudaDevice(std::unique_ptr<CudaContext> context);
+  /// Of one that could not be prepared.
+  ~CudaDevice() override;
   Status prepare();
 
   static void *allocate_segment(void *device, size_t bytes, size_t alignment);

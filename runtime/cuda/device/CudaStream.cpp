@@ -26,22 +26,28 @@ public:
   bool passed() const override {
     if (passed_.load(std::memory_order_acquire))
       return true;
-    const ContextScope scope(device_.context());
-    // Work that has failed is over, too.
-    if (scope.status().ok() && device_.context().table().cuEventQuery(event_) == CUDA_ERROR_NOT_READY)
-      return false;
+    const CudaContext &context = device_.context();
+    const ContextScope scope(context);
+    // Nothing runs any more for a context that is lost, or that is the parent's.
+    if (scope.status().ok()) {
+      const CUresult code = context.table().cuEventQuery(event_);
+      // Work that has failed is over, too. Of other errors, which say nothing of the work, wait() tells.
+      if (code == CUDA_ERROR_NOT_READY ||
+          (!context.check(code, "asking for an event").ok() && !context.is_lost()))
+        return false;
+    }
     passed_.store(true, std::memory_order_release);
     return true;
   }
   Status wait() override {
-    if (passed_.load(std::memory_order_acquire) && !device_.context().is_lost())
-      return {};
-    const ContextScope scope(device_.context());
+    const CudaContext &context = device_.context();
+    const ContextScope scope(context);
     if (!scope.status().ok())
       return scope.status();
-    Status status =
-        device_.context().check(device_.context().table().cuEventSynchronize(event_), "waiting for its work");
-    passed_.store(true, std::memory_order_release);
+    if (passed_.load(std::memory_order_acquire))
+      return {};
+    Status status = context.end_wait(context.table().cuEventSynchronize(event_), "waiting for its work");
+    passed_.store(status.ok() || context.is_lost(), std::memory_order_release);
     return status;
   }
   void wait_passed() override { (void)wait(); }
@@ -117,7 +123,7 @@ CudaStream::~CudaStream() {
   const ContextScope scope(context);
   if (!scope.status().ok())
     return;
-  (void)context.check(context.table().cuStreamSynchronize(stream_), "waiting for its work");
+  (void)context.end_wait(context.table().cuStreamSynchronize(stream_), "waiting for its work");
   (void)context.table().cuStreamDestroy(stream_);
 }
 
@@ -329,7 +335,8 @@ void CudaStream::free_tables(const Tables &tables) {
     return;
   const Expected<Point> point = record();
   if (!point)
-    (void)device_.context().table().cuStreamSynchronize(stream_);
+    (void)device_.context().end_wait(device_.context().table().cuStreamSynchronize(stream_),
+                                     "waiting for tables");
   for (const auto &[allocator, block] : {std::pair(&device_.allocator(), &tables.on_device),
                                          std::pair(&device_.pinned_allocator(), &tables.pinned)}) {
     StreamPoints uses;

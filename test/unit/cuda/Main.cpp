@@ -16,7 +16,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+int trainForFaults(); // CudaFaultsTest.cpp
+
 int main(int count, char **arguments) {
+  const bool trains = count == 2 && !std::strcmp(arguments[1], "--train");
   testing::InitGoogleTest(&count, arguments);
   const char *const wanted = std::getenv("WEFT_TEST_CUDA");
   if (wanted && !std::strcmp(wanted, "real"))
@@ -26,5 +29,5 @@ int main(int count, char **arguments) {
     std::fprintf(stderr, "weft-cuda-tests: %s\n", ::dlerror());
     return 1;
   }
-  return RUN_ALL_TESTS();
+  return trains ? trainForFaults() : RUN_ALL_TESTS();
 }

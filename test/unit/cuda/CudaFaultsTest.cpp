@@ -1,0 +1,183 @@
+//===- CudaFaultsTest.cpp - Calls of the driver that fail -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A training step, in a process of its own, whose driver fails at one of its calls. The program then has an
+// error with a code, or goes on; later steps work, or say that the device is lost; and nothing is left
+// behind.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/TemporaryFolder.h"
+#include "test/unit/frontend/Helpers.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+using namespace weft;
+
+int trainForFaults();
+
+namespace {
+using weft::test::TemporaryFolder;
+
+struct Net : TwoLayers {
+  Net() : TwoLayers(6, 8, 3) {}
+};
+
+/// What a child process wrote, and how it ended.
+struct Child {
+  std::string output;
+  int code = 0;
+};
+
+Child train(const std::string &environment) {
+  std::array<char, 4096> path = {};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  EXPECT_GT(length, 0);
+  const std::string command = environment + " '" + path.data() + "' --train 2>&1";
+  Child child;
+  std::FILE *const pipe = ::popen(command.c_str(), "r");
+  if (!pipe)
+    return {"no child", -1};
+  std::array<char, 4096> part;
+  while (const size_t read = std::fread(part.data(), 1, part.size(), pipe))
+    child.output.append(part.data(), read);
+  child.code = ::pclose(pipe);
+  return child;
+}
+
+/// How often each function was called, by the driver's log.
+std::map<std::string, int> callsIn(const std::filesystem::path &log) {
+  std::map<std::string, int> calls;
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);)
+    if (const size_t begin = line.find("cu"); begin != std::string::npos)
+      ++calls[line.substr(
+          begin,
+          line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", begin) -
+              begin)];
+  return calls;
+}
+
+bool hasCode(const std::string &output) {
+  for (const char *code : {"WEFT-E001", "WEFT-E006", "WEFT-E007", "WEFT-M001"})
+    if (mentions(output, code))
+      return true;
+  return false;
+}
+
+} // namespace
+
+/// Steps, WEFT_TEST_STEPS of them, each of which may fail, and two more of which one has to work. Writes a
+/// line for each failure, and the end.
+int trainForFaults() {
+  const auto attempt = [](const char *what, auto body) {
+    try {
+      body();
+      return true;
+    } catch (const Error &error) {
+      std::printf("%s: error %s: %s\n", what, error.code().c_str(), error.what());
+      return false;
+    }
+  };
+  Net model;
+  std::optional<optim::Adam> adam;
+  Tensor x = sin(arange(96).to(f32)).reshape({16, 6}), classes = arange(16) % 3;
+  const auto prepare = [&] {
+    model.to("cuda:0");
+    if (!adam)
+      adam.emplace(model.parameters(), optim::AdamOptions{.lr = 0.01});
+    x = x.to("cuda:0");
+    classes = classes.to("cuda:0");
+  };
+  auto step = compile([&](Tensor images, Tensor labels) {
+    Tensor loss = nn::cross_entropy(model(images), labels);
+    loss.backward();
+    adam->step();
+    adam->zero_grad();
+    return loss;
+  });
+  const char *const steps = std::getenv("WEFT_TEST_STEPS");
+  for (int i = 0; i < std::atoi(steps ? steps : "5"); ++i)
+    attempt("step", [&] {
+      prepare();
+      step(x, classes).item<float>();
+    });
+  float loss = NAN;
+  bool works = false;
+  for (int i = 0; i < 2 && !works; ++i)
+    works = attempt("last", [&] {
+      prepare();
+      loss = step(x, classes).item<float>();
+    });
+  std::printf("%s %s\n", works ? "works" : "fails", std::isfinite(loss) ? "finite" : "no loss");
+  return 0;
+}
+
+TEST(CudaFaults, EveryFunctionOfTheDriverFails) {
+  TemporaryFolder folder;
+  // The last call of these three steps is not one of the last step of the others.
+  const Child good = train("WEFT_TEST_STEPS=2 CUSIM_LOG=" + (folder / "log"));
+  ASSERT_EQ(good.code, 0) << good.output;
+  ASSERT_TRUE(mentions(good.output, "works finite")) << good.output;
+  const std::map<std::string, int> calls = callsIn(folder / "log");
+  ASSERT_GT(calls.size(), 15u);
+  int cases = 0;
+  for (const auto &[function, count] : calls)
+    for (const int call : std::set<int>{1, 2, count}) {
+      if (call > count)
+        continue;
+      ++cases;
+      SCOPED_TRACE(function + ", call " + std::to_string(call) + " of " + std::to_string(count));
+      const Child child = train("CUSIM_FAIL=" + function + ":" + std::to_string(call) + ":" +
+                                (function == "cuMemAlloc" ? "2" : "999"));
+      EXPECT_EQ(child.code, 0) << child.output;
+      // After an error of the driver that is none of the device, the next step works.
+      EXPECT_TRUE(mentions(child.output, "works finite") || mentions(child.output, "WEFT-E001"))
+          << child.output;
+      if (mentions(child.output, "error "))
+        EXPECT_TRUE(hasCode(child.output)) << child.output;
+    }
+  EXPECT_GT(cases, 40);
+}
+
+TEST(CudaFaults, ADeviceThatHasFailedStaysFailed) {
+  const Child child = train("CUSIM_FAIL=cuMemcpyDtoHAsync:5:700");
+  EXPECT_EQ(child.code, 0) << child.output;
+  EXPECT_TRUE(mentions(child.output, "error WEFT-E007: ")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "CUDA_ERROR_ILLEGAL_ADDRESS")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "nothing more runs on it in this process")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "fails no loss")) << child.output;
+}
+
+// Otherwise the error of a launch is seen where the host waits.
+TEST(CudaFaults, BlockingLaunchesNameTheLaunchThatFails) {
+  TemporaryFolder folder;
+  const Child good = train("WEFT_TEST_STEPS=2 WEFT_LAUNCH_BLOCKING=1 CUSIM_LOG=" + (folder / "log"));
+  const std::map<std::string, int> calls = callsIn(folder / "log");
+  ASSERT_TRUE(calls.contains("cuStreamSynchronize")) << good.output;
+  const std::string last = std::to_string(calls.at("cuStreamSynchronize") - 3);
+  const Child child = train("WEFT_LAUNCH_BLOCKING=1 CUSIM_FAIL=cuStreamSynchronize:" + last + ":700");
+  EXPECT_TRUE(mentions(child.output, "'cuda:0' has failed, running 'main.")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "CudaFaultsTest.cpp:")) << child.output;
+}
+
+TEST(CudaFaults, LittleMemoryIsAnErrorOrEnough) {
+  int errors = 0, successes = 0;
+  for (int kilobytes : {1, 512, 2048, 4096, 8192, 24000, 65536}) {
+    SCOPED_TRACE(std::to_string(kilobytes) + " KiB");
+    const Child child = train("CUSIM_MEM=" + std::to_string(kilobytes * 1024));
+    EXPECT_EQ(child.code, 0) << child.output;
+    const bool works = mentions(child.output, "works finite");
+    ++(works ? successes : errors);
+    EXPECT_NE(works, mentions(child.output, "WEFT-M001")) << child.output;
+  }
+  EXPECT_GT(errors, 0);
+  EXPECT_GT(successes, 0);
+}
