@@ -7,7 +7,7 @@
 //
 // Trains the network of train_mlp.cpp on real digits if there are any, and shows what the compiler did with
 // it:
-//   mnist [--data DIR] [--epochs N] [--peer-ms NAME=MS] [--output DIR]
+//   mnist [--data DIR] [--epochs N] [--steps N] [--peer-ms NAME=MS] [--output DIR]
 //
 //===----------------------------------------------------------------------===//
 #include "common/chart.h"
@@ -30,7 +30,7 @@ struct Mlp : nn::Module {
 };
 
 static int demo(const example::Arguments &arguments) {
-  int64_t epochs = arguments.integer("epochs", 1);
+  int64_t epochs = arguments.integer("epochs", 1), most = arguments.integer("steps", 0);
   manual_seed(0);
   Device device = default_device();
   Mlp model;
@@ -54,12 +54,16 @@ static int demo(const example::Arguments &arguments) {
   std::string output = arguments.text("output");
   CsvLogger log(output + "/loss.csv", {"step", "loss"});
   example::ChartSeries curve{"training loss", {}};
-  Progress progress("training", epochs * loader.size());
+  if (most == 0)
+    most = epochs * loader.size();
+  Progress progress("training", most);
   example::Timings times;
   std::string explanation; // of a full batch; the last batch of an epoch is shorter and has its own variant
   int64_t count = 0;
-  for (int64_t epoch = 0; epoch < epochs; ++epoch)
+  for (int64_t epoch = 0; epoch < epochs && count < most; ++epoch)
     for (auto &[images, labels] : loader) {
+      if (count == most)
+        break;
       times.start();
       float loss = step(images, labels).item<float>();
       if (images.size(0) == 128)
@@ -79,8 +83,8 @@ static int demo(const example::Arguments &arguments) {
     hits += correct(images, labels).item<int64_t>();
   std::printf("\ntest accuracy: %.2f %% of %lld images\n", 100.0 * (double)hits / (double)held.size(),
               (long long)held.size());
-  std::printf("time per step: %.2f ms (median of %zu, batch 128, compiled once in %.0f ms)\n",
-              times.median_ms(), times.count(), step.variants().back().compile_ms);
+  std::printf("time per step: %.2f ms on %s (median of %zu, batch 128, compiled once in %.0f ms)\n",
+              times.median_ms(), device.str().c_str(), times.count(), step.variants().back().compile_ms);
   for (const std::string &peer : arguments.all("peer-ms")) {
     double ms = std::atof(peer.substr(peer.find('=') + 1).c_str());
     std::printf("               %.2f ms in %s: Weft takes %.2f of its time\n", ms,
@@ -99,6 +103,7 @@ int main(int argc, char **argv) {
       argc, argv, "mnist --data ~/datasets/mnist --epochs 3",
       {{"data", "DIR", "folder with MNIST; without it the program draws digits itself", ""},
        {"epochs", "N", "passes over the training images", "10"},
+       {"steps", "N", "end after as many steps; 0: after all epochs", "0"},
        {"peer-ms", "NAME=MS", "another program's time, to compare with; may be repeated", ""},
        {"output", "DIR", "where loss.csv, loss.svg and mlp.safetensors go", "demo-output"}},
       demo);

@@ -37,12 +37,11 @@ namespace weft::tool {
 
 /// The variables of docs/debugging.md that libraries, scripts and tests read; a house test compares the two.
 static constexpr const char *knownVariables[] = {
-    "WEFT_ALLOC_CONF",        "WEFT_CACHE",          "WEFT_CACHE_DIR",
-    "WEFT_CACHE_MAX_MB",      "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",
-    "WEFT_CUDA_PATH",         "WEFT_DATA_DIR",       "WEFT_DEVICE",
-    "WEFT_EXPLAIN",           "WEFT_JOBS",           "WEFT_LLVM_PREFIX",
-    "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES",
-    "WEFT_TEST_DEVICE",       "WEFT_TEST_LEVEL",     "WEFT_TRACE_DIR"};
+    "WEFT_ALLOC_CONF",     "WEFT_CACHE",           "WEFT_CACHE_DIR",         "WEFT_CACHE_MAX_MB",
+    "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",       "WEFT_CUDA_GRAPHS",       "WEFT_CUDA_PATH",
+    "WEFT_DATA_DIR",       "WEFT_DEVICE",          "WEFT_EXPLAIN",           "WEFT_JOBS",
+    "WEFT_LLVM_PREFIX",    "WEFT_LAUNCH_BLOCKING", "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS",
+    "WEFT_PARITY_SAMPLES", "WEFT_TEST_DEVICE",     "WEFT_TEST_LEVEL",        "WEFT_TRACE_DIR"};
 
 static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 

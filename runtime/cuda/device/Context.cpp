@@ -111,7 +111,7 @@ ContextScope::ContextScope(const CudaContext &context) : context_(context) {
   CUresult code = table.cuCtxGetCurrent(&before_);
   if (code == CUDA_SUCCESS && before_ != context.handle()) {
     code = table.cuCtxSetCurrent(context.handle());
-    changed_ = code == CUDA_SUCCESS;
+    changed_ = code == CUDA_SUCCESS && before_;
   }
   status_ = context.check(code, "making its context current");
 }

@@ -65,7 +65,8 @@ private:
   mutable std::atomic<bool> lost_{false};
 };
 
-/// Makes a context current on the thread as long as it exists.
+/// Makes a context current on the thread, and gives the thread back the one that it had. A thread that had
+/// none keeps this one, so that a steady loop does not change it all the time.
 class ContextScope {
 public:
   explicit ContextScope(const CudaContext &context);

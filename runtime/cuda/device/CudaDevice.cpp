@@ -30,9 +30,9 @@ int capability_in(std::string_view architecture) {
   return error == std::errc() && last == end ? capability : 0;
 }
 
-bool is_set(const char *variable) {
-  const char *const value = std::getenv(variable);
-  return value && *value && std::string_view(value) != "0";
+/// What the value of a variable of the environment says, or `otherwise` if it is not set.
+bool is_on(const char *value, bool otherwise) {
+  return value && *value ? std::string_view(value) != "0" : otherwise;
 }
 
 CUdeviceptr address_of(const void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
@@ -41,7 +41,9 @@ CUdeviceptr address_of(const void *pointer) { return reinterpret_cast<CUdevicept
 
 CudaDevice::CudaDevice(std::unique_ptr<CudaContext> context)
     : Device(context->name()), context_(std::move(context)), capability_(capability_of(*context_)),
-      code_("cuda:sm_" + std::to_string(capability_)), blocking_(is_set("WEFT_LAUNCH_BLOCKING")) {}
+      code_("cuda:sm_" + std::to_string(capability_)),
+      blocking_(is_on(std::getenv("WEFT_LAUNCH_BLOCKING"), false)),
+      graphs_(!blocking_ && is_on(std::getenv("WEFT_CUDA_GRAPHS"), true)) {}
 
 Expected<CudaDevice *> CudaDevice::open(const DriverTable &table, int ordinal) {
   Expected<std::unique_ptr<CudaContext>> context = CudaContext::open(table, ordinal);

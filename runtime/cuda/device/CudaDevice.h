@@ -47,6 +47,9 @@ public:
   /// Whether each launch is waited for, so that an error is that of the launch (WEFT_LAUNCH_BLOCKING=1).
   bool is_blocking() const { return blocking_; }
 
+  /// Whether runs that repeat become graphs: not where each launch is waited for, or with WEFT_CUDA_GRAPHS=0.
+  bool makes_graphs() const { return graphs_; }
+
   /// An event without a time, which nothing has been recorded for.
   Expected<CUevent> take_event();
   /// Takes an event back. Nobody waits for it any more.
@@ -67,7 +70,7 @@ private:
   const std::unique_ptr<CudaContext> context_;
   const int capability_;
   const std::string code_; ///< "cuda:sm_90"
-  const bool blocking_;
+  const bool blocking_, graphs_;
   std::unique_ptr<CachingAllocator> allocator_, pinned_;
   std::unique_ptr<const CallCode> call_code_;
   CUdeviceptr never_failed_ = 0;

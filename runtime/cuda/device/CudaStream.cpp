@@ -124,6 +124,10 @@ CudaStream::~CudaStream() {
   if (!scope.status().ok())
     return;
   (void)context.end_wait(context.table().cuStreamSynchronize(stream_), "waiting for its work");
+  for (const auto &[key, kept] : repeated_)
+    if (kept.table.handle)
+      device_.allocator().free(kept.table);
+  repeated_.clear();
   (void)context.table().cuStreamDestroy(stream_);
 }
 
@@ -163,218 +167,258 @@ Expected<Point> CudaStream::record() {
   return Point(std::move(state));
 }
 
-Status CudaStream::launch(CUfunction function, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                          void *const *parameters, const Launch *carried_out) {
-  CUlaunchConfig config = {};
-  config.gridDimX = blocks;
-  config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = threads;
-  config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = shared_bytes;
-  config.hStream = stream_;
-  const CudaContext &context = device_.context();
-  CUresult code =
-      context.table().cuLaunchKernelEx(&config, function, const_cast<void **>(parameters), nullptr);
-  if (code == CUDA_SUCCESS && device_.is_blocking())
-    code = context.table().cuStreamSynchronize(stream_);
-  if (code == CUDA_SUCCESS)
-    return {};
-  return context.check(code, "running " + (carried_out ? named(*carried_out) : "a kernel of the runtime"));
-}
+//===----------------------------------------------------------------------===//
+// What a run consists of
+//===----------------------------------------------------------------------===//
 
 /// Resets the call's record and looks at the flags of its arguments.
-Status CudaStream::begin_call(const LaunchRun &run) {
-  std::vector<uint64_t> flags;
+void CudaStream::write_down_beginning(const LaunchRun &run) {
+  words_.clear();
   if (run.flags) {
     for (const uint64_t *flag : run.flags->cleared)
-      flags.push_back(address_of(flag) | 1);
+      words_.push_back(address_of(flag) | 1);
     // What is cleared says nothing.
     for (uint64_t *flag : run.flags->blocking)
       if (std::ranges::find(run.flags->cleared, flag) == run.flags->cleared.end())
-        flags.push_back(address_of(flag));
+        words_.push_back(address_of(flag));
   }
-  CUdeviceptr record = address_of(run.failure);
-  uint32_t resets = 1;
   size_t at = 0;
   do {
-    call_kernels::Flags part;
-    auto count = static_cast<uint32_t>(std::min(flags.size() - at, call_kernels::mostFlags));
-    std::copy_n(flags.begin() + static_cast<ptrdiff_t>(at), count, part.addresses);
-    void *const parameters[] = {&record, &count, &resets, &part};
-    if (Status status = launch(device_.call_code().begin_call, 1, call_kernels::threads, 0, parameters);
-        !status)
-      return status;
+    call_kernels::Flags part = {};
+    const size_t count = std::min(words_.size() - at, call_kernels::mostFlags);
+    std::copy_n(words_.begin() + static_cast<ptrdiff_t>(at), count, part.addresses);
+    list_.add_kernel(device_.call_code().begin_call, 1, call_kernels::threads, 0, nullptr);
+    list_.add_parameter(address_of(run.failure));
+    list_.add_parameter(static_cast<uint32_t>(count));
+    list_.add_parameter(uint32_t(at == 0));
+    list_.add_parameter(part);
     at += count;
-    resets = 0;
-  } while (at < flags.size());
-  return {};
+  } while (at < words_.size());
 }
 
-Status CudaStream::end_call(const LaunchRun &run) {
+void CudaStream::write_down_end(const LaunchRun &run) {
   const std::vector<uint64_t *> &flags = run.flags->flagged;
-  CUdeviceptr record = address_of(run.failure);
   for (size_t at = 0; at < flags.size(); at += call_kernels::mostFlags) {
-    call_kernels::Flags part;
-    auto count = static_cast<uint32_t>(std::min(flags.size() - at, call_kernels::mostFlags));
+    call_kernels::Flags part = {};
+    const size_t count = std::min(flags.size() - at, call_kernels::mostFlags);
     std::transform(flags.begin() + static_cast<ptrdiff_t>(at),
                    flags.begin() + static_cast<ptrdiff_t>(at + count), part.addresses, address_of);
-    void *const parameters[] = {&record, &count, &part};
-    if (Status status = launch(device_.call_code().end_call, 1, call_kernels::threads, 0, parameters);
-        !status)
-      return status;
+    list_.add_kernel(device_.call_code().end_call, 1, call_kernels::threads, 0, nullptr);
+    list_.add_parameter(address_of(run.failure));
+    list_.add_parameter(static_cast<uint32_t>(count));
+    list_.add_parameter(part);
   }
-  return {};
 }
 
-Status CudaStream::launch_code(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own,
-                               uint64_t &table) {
+void CudaStream::write_down(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own,
+                            uint64_t &table) {
   const fb::DeviceKernel &kernel = *own.kernel;
+  const auto &code = static_cast<const CudaCode &>(*run.function->devices[launch.device].code);
   void **const at = run.pointers.data() + launch.first_operand;
-  numbers_.clear();
+  list_.add_kernel(code.function(&kernel), own.blocks, kernel.threads(), kernel.shared_bytes(), &launch);
   for (const uint32_t pointer : own.pointers)
-    numbers_.push_back(address_of(at[pointer]));
+    list_.add_parameter(address_of(at[pointer]));
   for (const int64_t size : own.sizes)
-    numbers_.push_back(static_cast<uint64_t>(size));
+    list_.add_parameter(size);
   if (kernel.takes_table()) {
-    numbers_.push_back(table);
-    numbers_.push_back(table + operand_count(run, launch) * sizeof(uint64_t));
+    list_.add_parameter(table);
+    list_.add_parameter(table + operand_count(run, launch) * sizeof(uint64_t));
     table += table_words(run, launch) * sizeof(uint64_t);
   }
-  parameters_.clear();
-  for (uint64_t &number : numbers_)
-    parameters_.push_back(&number);
-  ChecksParameter checks = {};
   if (kernel.takes_checks()) {
+    ChecksParameter checks = {};
     checks.record = address_of(run.failure);
     checks.launch = run.function->failure_key.pack({launch.failure_number, 0, 0});
     checks.first = launch.first_check + int64_t(1);
     checks.check_bits = run.function->failure_key.check_bits;
-    parameters_.push_back(&checks);
+    list_.add_parameter(checks);
   }
-  CUdeviceptr failed = run.failure && launch.predicated ? address_of(run.failure) : device_.never_failed();
   if (kernel.takes_predicate())
-    parameters_.push_back(&failed);
-  const auto &code = static_cast<const CudaCode &>(*run.function->devices[launch.device].code);
-  return this->launch(code.function(&kernel), own.blocks, kernel.threads(), kernel.shared_bytes(),
-                      parameters_.data(), &launch);
+    list_.add_parameter(run.failure && launch.predicated ? address_of(run.failure) : device_.never_failed());
 }
 
 /// A copy within the device, which writes an argument only if the call has not failed.
-Status CudaStream::copy_in_run(const LaunchRun &run, const Launch &launch) {
+void CudaStream::write_down_copy(const LaunchRun &run, const Launch &launch) {
   void **const at = run.pointers.data() + launch.first_operand;
-  if (launch.copy_bytes == 0)
-    return {};
-  if (!launch.predicated || !run.failure) {
-    const CudaContext &context = device_.context();
-    Status status = issue_copy(context, stream_, at[1], at[0], static_cast<size_t>(launch.copy_bytes),
-                               CopyDirection::device_to_device);
-    if (status.ok() && device_.is_blocking())
-      status = context.check(context.table().cuStreamSynchronize(stream_), "running " + named(launch));
-    return status;
-  }
-  constexpr int64_t bytesOfBlock = 16 * call_kernels::threads;
-  constexpr int64_t mostBlocks = 4096;
-  CUdeviceptr to = address_of(at[1]), from = address_of(at[0]), record = address_of(run.failure);
-  auto bytes = static_cast<uint64_t>(launch.copy_bytes);
-  const int64_t blocks = std::min((launch.copy_bytes + bytesOfBlock - 1) / bytesOfBlock, mostBlocks);
-  void *const parameters[] = {&to, &from, &bytes, &record};
-  return this->launch(device_.call_code().copy, static_cast<uint32_t>(blocks), call_kernels::threads, 0,
-                      parameters, &launch);
+  const auto bytes = static_cast<uint64_t>(launch.copy_bytes);
+  if (bytes == 0)
+    return;
+  if (!launch.predicated || !run.failure)
+    return list_.add_copy(address_of(at[1]), address_of(at[0]), bytes, &launch);
+  constexpr uint64_t bytesOfBlock = 16 * call_kernels::threads;
+  constexpr uint64_t mostBlocks = 4096;
+  const uint64_t blocks = std::min((bytes + bytesOfBlock - 1) / bytesOfBlock, mostBlocks);
+  list_.add_kernel(device_.call_code().copy, static_cast<uint32_t>(blocks), call_kernels::threads, 0,
+                   &launch);
+  list_.add_parameter(address_of(at[1]));
+  list_.add_parameter(address_of(at[0]));
+  list_.add_parameter(bytes);
+  list_.add_parameter(address_of(run.failure));
 }
 
-Status CudaStream::carry_out(const LaunchRun &run, const Launch &launch, uint64_t &table) {
-  switch (launch.kind) {
-  case LaunchKind::kernel:
-  case LaunchKind::contraction:
-  case LaunchKind::attention:
-    for (const DeviceLaunch &own : launch.on_device)
-      if (own.blocks)
-        if (Status status = launch_code(run, launch, own, table); !status)
-          return status;
-    return {};
-  case LaunchKind::copy:
-    return copy_in_run(run, launch);
-  case LaunchKind::print:
-  case LaunchKind::require:
-    break;
-  }
-  return Status::error(named(launch) + " is the host's, and '" + device_.name() +
-                       "' was asked for it; this is an error of Weft: please report it with the program");
+void CudaStream::write_down(const LaunchRun &run, const Launch &launch, uint64_t &table) {
+  if (launch.kind == LaunchKind::copy)
+    return write_down_copy(run, launch);
+  for (const DeviceLaunch &own : launch.on_device)
+    if (own.blocks)
+      write_down(run, launch, own, table);
 }
 
-Status CudaStream::prepare_tables(const LaunchRun &run, Tables &tables) {
+void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
+  list_.clear();
+  if (run.failure && run.begins)
+    write_down_beginning(run);
+  if (run.failure && run.foreign_keys) {
+    list_.add_kernel(device_.call_code().merge_keys, 1, 1, 0, nullptr);
+    list_.add_parameter(address_of(run.failure));
+    list_.add_parameter(run.foreign_keys);
+  }
+  uint64_t table = address_of(kept.table.data);
   for (const Launch &launch : run.launches)
-    tables.bytes += table_words(run, launch) * sizeof(uint64_t);
-  if (!tables.bytes)
-    return {};
-  for (const auto &[allocator, block] : {std::pair(&device_.allocator(), &tables.on_device),
-                                         std::pair(&device_.pinned_allocator(), &tables.pinned)}) {
-    Expected<MemoryBlock> made =
-        allocator->allocate(tables.bytes, allocator->intern_label({"operands of steps"}), {.stream = id()},
-                            Queue::finish_passed_all);
-    if (!made)
-      return made.status();
-    *block = *made;
-  }
-  auto *to = static_cast<std::byte *>(tables.pinned.data);
-  const auto add = [&](const void *words, size_t count) {
-    std::memcpy(to, words, count * sizeof(uint64_t));
-    to += count * sizeof(uint64_t);
-  };
+    write_down(run, launch, table);
+  if (run.ends && run.flags)
+    write_down_end(run);
+}
+
+//===----------------------------------------------------------------------===//
+// Operands in memory of the device
+//===----------------------------------------------------------------------===//
+
+void CudaStream::free_later(CachingAllocator &allocator, const MemoryBlock &block) {
+  const Expected<Point> point = record();
+  StreamPoints uses;
+  if (point)
+    uses.push_back({id(), *point});
+  else
+    (void)device_.context().end_wait(device_.context().table().cuStreamSynchronize(stream_),
+                                     "waiting for its work");
+  allocator.free(block, std::move(uses));
+}
+
+Status CudaStream::upload(const std::vector<uint64_t> &words, void *to) {
+  CachingAllocator &pinned = device_.pinned_allocator();
+  const size_t bytes = words.size() * sizeof(uint64_t);
+  const Expected<MemoryBlock> from = pinned.allocate(bytes, pinned.intern_label({"operands of kernels"}),
+                                                     {.stream = id()}, Queue::finish_passed_all);
+  if (!from)
+    return from.status();
+  std::memcpy(from->data, words.data(), bytes);
+  Status status =
+      issue_copy(device_.context(), stream_, to, from->data, bytes, CopyDirection::host_to_device);
+  free_later(pinned, *from);
+  return status;
+}
+
+/// Sends the operands that kernels read from memory of the device, unless those are there.
+Status CudaStream::send_table(const LaunchRun &run, Repeated &kept) {
+  words_.clear();
   for (const Launch &launch : run.launches)
     if (table_words(run, launch)) {
-      add(run.pointers.data() + launch.first_operand, operand_count(run, launch));
-      add(launch.table.data(), launch.table.size());
+      void **const at = run.pointers.data() + launch.first_operand;
+      std::transform(at, at + operand_count(run, launch), std::back_inserter(words_), address_of);
+      words_.insert(words_.end(), launch.table.begin(), launch.table.end());
     }
-  return issue_copy(device_.context(), stream_, tables.on_device.data, tables.pinned.data, tables.bytes,
-                    CopyDirection::host_to_device);
-}
-
-void CudaStream::free_tables(const Tables &tables) {
-  if (!tables.on_device.handle && !tables.pinned.handle)
-    return;
-  const Expected<Point> point = record();
-  if (!point)
-    (void)device_.context().end_wait(device_.context().table().cuStreamSynchronize(stream_),
-                                     "waiting for tables");
-  for (const auto &[allocator, block] : {std::pair(&device_.allocator(), &tables.on_device),
-                                         std::pair(&device_.pinned_allocator(), &tables.pinned)}) {
-    StreamPoints uses;
-    if (point)
-      uses.push_back({id(), *point});
-    if (block->handle)
-      allocator->free(*block, std::move(uses));
+  if (words_ == kept.words)
+    return {};
+  CachingAllocator &allocator = device_.allocator();
+  const size_t bytes = words_.size() * sizeof(uint64_t);
+  if (bytes > kept.table.bytes) {
+    const Expected<MemoryBlock> block = allocator.allocate(
+        bytes, allocator.intern_label({"operands of kernels"}), {.stream = id()}, Queue::finish_passed_all);
+    if (!block)
+      return block.status();
+    if (kept.table.handle)
+      free_later(allocator, kept.table);
+    kept.table = *block;
   }
-}
-
-Status CudaStream::issue_all(const LaunchRun &run, Tables &tables) {
-  if (Status status = prepare_tables(run, tables); !status)
+  kept.words.clear(); // until it is known what is there
+  if (Status status = upload(words_, kept.table.data); !status)
     return status;
-  if (run.failure && run.begins)
-    if (Status status = begin_call(run); !status)
-      return status;
-  if (run.failure && run.foreign_keys) {
-    CUdeviceptr record = address_of(run.failure);
-    uint32_t devices = run.foreign_keys;
-    void *const parameters[] = {&record, &devices};
-    if (Status status = launch(device_.call_code().merge_keys, 1, 1, 0, parameters); !status)
-      return status;
+  kept.words = words_;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Launches and graphs
+//===----------------------------------------------------------------------===//
+
+CudaStream::Repeated &CudaStream::repeated(const LaunchRun &run) {
+  constexpr size_t mostKept = 64;
+  const RunKey key{run.launches.data(), run.launches.size(), run.begins, run.ends};
+  if (repeated_.size() >= mostKept && !repeated_.contains(key)) {
+    const auto oldest =
+        std::ranges::min_element(repeated_, {}, [](const auto &kept) { return kept.second.last_use; });
+    if (oldest->second.table.handle)
+      free_later(device_.allocator(), oldest->second.table);
+    repeated_.erase(oldest);
   }
-  uint64_t table = address_of(tables.on_device.data);
-  for (const Launch &launch : run.launches)
-    if (Status status = carry_out(run, launch, table); !status)
-      return status;
-  return run.ends && run.flags ? end_call(run) : Status();
+  Repeated &kept = repeated_[key];
+  kept.last_use = ++uses_;
+  ++kept.calls;
+  return kept;
+}
+
+Status CudaStream::launch_each() {
+  const CudaContext &context = device_.context();
+  const DriverTable &table = context.table();
+  CUlaunchConfig config = {};
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream_;
+  for (const WorkItem &item : list_.items()) {
+    config.gridDimX = item.blocks;
+    config.blockDimX = item.threads;
+    config.sharedMemBytes = item.shared_bytes;
+    CUresult code = item.function
+                        ? table.cuLaunchKernelEx(&config, item.function, list_.parameters_of(item), nullptr)
+                        : table.cuMemcpyDtoDAsync(item.to, item.from, item.bytes, stream_);
+    if (code == CUDA_SUCCESS && device_.is_blocking())
+      code = table.cuStreamSynchronize(stream_);
+    if (code != CUDA_SUCCESS)
+      return context.check(code,
+                           "running " + (item.launch ? named(*item.launch) : "a kernel of the runtime"));
+  }
+  return {};
+}
+
+/// Launches the list as a graph if it is time for that.
+Status CudaStream::launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched) {
+  constexpr uint64_t firstAsGraph = 3;
+  if (!device_.makes_graphs() || run.launches.empty() || list_.items().size() < 2 || kept.refused)
+    return {};
+  if (kept.graph && !kept.graph->fits(list_)) { // another function, or more flags
+    kept.graph = nullptr;
+    kept.calls = 1;
+  }
+  if (!kept.graph) {
+    if (kept.calls < firstAsGraph)
+      return {};
+    Expected<std::unique_ptr<CudaGraph>> made = CudaGraph::make(
+        device_.context(), list_, run.function->devices[run.launches.front().device].code, stream_);
+    if (!made) {
+      // The launches go on, if the device does.
+      kept.refused = true;
+      return device_.context().is_lost() ? made.status() : Status();
+    }
+    kept.graph = *std::move(made);
+  }
+  launched = true;
+  Status status = kept.graph->launch(list_, stream_);
+  if (!status)
+    kept.graph = nullptr; // some of its nodes may be set to this call already
+  return status;
 }
 
 Status CudaStream::issue(const LaunchRun &run) {
   const ContextScope scope(device_.context());
   if (!scope.status().ok())
     return scope.status();
-  Tables tables;
-  Status status = issue_all(run, tables);
-  free_tables(tables);
-  return status;
+  Repeated &kept = repeated(run);
+  if (Status status = send_table(run, kept); !status)
+    return status;
+  write_down(run, kept);
+  bool launched = false;
+  Status status = launch_as_graph(run, kept, launched);
+  return status.ok() && !launched ? launch_each() : status;
 }
 
 } // namespace weft::runtime

@@ -8,9 +8,13 @@
 #define WEFT_RUNTIME_CUDA_DEVICE_CUDASTREAM_H
 
 #include "runtime/cuda/device/CudaDevice.h"
+#include "runtime/cuda/device/Graph.h"
+#include "runtime/cuda/device/WorkList.h"
 #include "runtime/execution/LaunchRun.h"
 
-#include <initializer_list>
+#include <map>
+#include <tuple>
+#include <vector>
 
 namespace weft::runtime {
 
@@ -18,6 +22,8 @@ namespace weft::runtime {
 Status issue_copy(const CudaContext &context, CUstream stream, void *to, const void *from, size_t bytes,
                   CopyDirection direction);
 
+/// A run is issued as launches at first, and as a graph from its third time on, so that a loop over many
+/// sizes does not pay for graphs that it launches once.
 class CudaStream final : public DeviceStream {
 public:
   static Expected<std::unique_ptr<DeviceStream>> make(CudaDevice &device);
@@ -28,31 +34,40 @@ public:
   Expected<Point> record() override;
 
 private:
-  /// Memory that what was issued uses until a point passes.
-  struct Tables {
-    MemoryBlock on_device, pinned;
-    uint64_t bytes = 0;
+  /// What the stream keeps of a run that is issued again and again. It is found by the function's launches.
+  /// That these may be those of another function by now does no harm, because everything is compared.
+  struct Repeated {
+    uint64_t calls = 0, last_use = 0;
+    std::unique_ptr<CudaGraph> graph;
+    bool refused = false; ///< the driver made no graph of it
+    /// Operands of kernels that read them from memory of the device, and what is there.
+    MemoryBlock table;
+    std::vector<uint64_t> words;
   };
+  using RunKey = std::tuple<const Launch *, size_t, bool, bool>;
 
   CudaStream(CudaDevice &device, CUstream stream) : device_(device), stream_(stream) {}
-  Status issue_all(const LaunchRun &run, Tables &tables);
-  Status begin_call(const LaunchRun &run);
-  Status end_call(const LaunchRun &run);
-  Status carry_out(const LaunchRun &run, const Launch &launch, uint64_t &table);
-  Status launch_code(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own, uint64_t &table);
-  Status copy_in_run(const LaunchRun &run, const Launch &launch);
-  /// Launches a kernel of one dimension. The context is current. `carried_out` is what an error names; null
-  /// for the runtime's own kernels.
-  Status launch(CUfunction function, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                void *const *parameters, const Launch *carried_out = nullptr);
-  Status prepare_tables(const LaunchRun &run, Tables &tables);
-  void free_tables(const Tables &tables);
+  Repeated &repeated(const LaunchRun &run);
+  Status send_table(const LaunchRun &run, Repeated &kept);
+  Status upload(const std::vector<uint64_t> &words, void *to);
+  void write_down(const LaunchRun &run, const Repeated &kept);
+  void write_down_beginning(const LaunchRun &run);
+  void write_down_end(const LaunchRun &run);
+  void write_down(const LaunchRun &run, const Launch &launch, uint64_t &table);
+  void write_down(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own, uint64_t &table);
+  void write_down_copy(const LaunchRun &run, const Launch &launch);
+  Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
+  Status launch_each();
+  /// Frees memory once what was issued until now is done.
+  void free_later(CachingAllocator &allocator, const MemoryBlock &block);
 
   CudaDevice &device_;
   const CUstream stream_;
-  // Parameters of the launch that is being issued, kept so that a steady loop allocates nothing.
-  std::vector<uint64_t> numbers_;
-  std::vector<void *> parameters_;
+  std::map<RunKey, Repeated> repeated_;
+  uint64_t uses_ = 0;
+  // Of the run that is being issued, kept so that a steady loop allocates nothing.
+  WorkList list_;
+  std::vector<uint64_t> words_;
 };
 
 } // namespace weft::runtime

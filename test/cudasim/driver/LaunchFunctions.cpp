@@ -25,11 +25,9 @@ CUresult readText(const void *data, Image &image) {
     return CUDA_SUCCESS;
   }
   image.ptx = trailerOf(data);
+  // No message: the caller may have PTX, too, and go on with that.
   if (image.ptx.empty())
-    return refuse(
-        CUDA_ERROR_NO_BINARY_FOR_GPU,
-        "the CUBIN has no PTX behind it: compile it with the libnvrtc.so.13 beside this driver, and "
-        "use a cache of kernels of its own");
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
   image.resources = resourcesOf(data);
   return CUDA_SUCCESS;
 }

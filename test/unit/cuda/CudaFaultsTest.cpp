@@ -116,7 +116,7 @@ int trainForFaults() {
       prepare();
       loss = step(x, classes).item<float>();
     });
-  std::printf("%s %s\n", works ? "works" : "fails", std::isfinite(loss) ? "finite" : "no loss");
+  std::printf("%s %s %a\n", works ? "works" : "fails", std::isfinite(loss) ? "finite" : "no loss", loss);
   return 0;
 }
 
@@ -145,6 +145,34 @@ TEST(CudaFaults, EveryFunctionOfTheDriverFails) {
         EXPECT_TRUE(hasCode(child.output)) << child.output;
     }
   EXPECT_GT(cases, 40);
+}
+
+TEST(CudaGraphs, AWarmStepIsOneLaunch) {
+  TemporaryFolder folder;
+  const Child graphs = train("WEFT_TEST_STEPS=6 WEFT_CUDA_GRAPHS=1 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_TRUE(mentions(graphs.output, "works finite")) << graphs.output;
+  std::vector<std::string> calls;
+  std::ifstream file(folder / "log");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("cu") && !line.starts_with("cuCtx"))
+      calls.push_back(line.substr(0, line.find('(')));
+  // The last step: the graph, the record of failures with its event, and the loss, which the program reads.
+  const std::vector<std::string> step = {"cuGraphLaunch",      "cuMemcpyDtoHAsync", "cuEventRecord",
+                                         "cuEventSynchronize", "cuMemcpyDtoHAsync", "cuStreamSynchronize"};
+  ASSERT_GT(calls.size(), 2 * step.size());
+  for (size_t i = 0; i < 2 * step.size(); ++i)
+    EXPECT_EQ(calls[calls.size() - 2 * step.size() + i], step[i % step.size()]) << i;
+  EXPECT_EQ(callsIn(folder / "log")["cuGraphInstantiate"], 1);
+}
+
+TEST(CudaGraphs, GiveTheBitsOfLaunches) {
+  const Child graphs = train("WEFT_TEST_STEPS=6 WEFT_CUDA_GRAPHS=1"),
+              launches = train("WEFT_TEST_STEPS=6 WEFT_CUDA_GRAPHS=0");
+  EXPECT_TRUE(mentions(graphs.output, "works finite 0x1.")) << graphs.output;
+  EXPECT_EQ(graphs.output, launches.output);
+  TemporaryFolder folder;
+  train("WEFT_TEST_STEPS=6 WEFT_CUDA_GRAPHS=0 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_FALSE(callsIn(folder / "log").contains("cuGraphLaunch"));
 }
 
 TEST(CudaFaults, ADeviceThatHasFailedStaysFailed) {

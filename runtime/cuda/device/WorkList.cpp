@@ -1,0 +1,80 @@
+//===- WorkList.cpp - Kernels and copies of a run -------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/device/WorkList.h"
+
+#include <algorithm>
+
+namespace weft::runtime {
+
+constexpr size_t parameterAlignment = 8;
+
+void WorkList::clear() {
+  items_.clear();
+  parameters_.clear();
+  bytes_.clear();
+}
+
+void WorkList::add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, const Launch *launch) {
+  WorkItem item;
+  item.first = static_cast<uint32_t>(parameters_.size());
+  item.to = to;
+  item.from = from;
+  item.bytes = bytes;
+  item.launch = launch;
+  items_.push_back(item);
+}
+
+void WorkList::add_kernel(CUfunction function, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                          const Launch *launch) {
+  WorkItem item;
+  item.function = function;
+  item.blocks = blocks;
+  item.threads = threads;
+  item.shared_bytes = shared_bytes;
+  item.first = static_cast<uint32_t>(parameters_.size());
+  item.launch = launch;
+  items_.push_back(item);
+}
+
+void WorkList::add_bytes(const std::byte *value, size_t bytes) {
+  const size_t offset = bytes_.size();
+  parameters_.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes)});
+  // What fills up the last 8 bytes is zero, so that lists can be compared.
+  bytes_.resize(offset + (bytes + parameterAlignment - 1) / parameterAlignment * parameterAlignment);
+  std::copy_n(value, bytes, bytes_.begin() + static_cast<ptrdiff_t>(offset));
+  ++items_.back().count;
+}
+
+void **WorkList::parameters_of(const WorkItem &item) {
+  addresses_.clear();
+  for (uint32_t i = 0; i < item.count; ++i)
+    addresses_.push_back(bytes_.data() + parameters_[item.first + i].offset);
+  return addresses_.data();
+}
+
+bool WorkList::has_form_of(const WorkList &other) const {
+  return std::ranges::equal(items_, other.items_,
+                            [](const WorkItem &a, const WorkItem &b) {
+                              return a.function == b.function && a.count == b.count;
+                            }) &&
+         std::ranges::equal(parameters_, other.parameters_, {}, &Parameter::bytes, &Parameter::bytes);
+}
+
+std::span<const std::byte> WorkList::bytes_of(const WorkItem &item) const {
+  if (item.count == 0)
+    return {};
+  const Parameter &first = parameters_[item.first], &last = parameters_[item.first + item.count - 1];
+  return std::span(bytes_).subspan(first.offset, last.offset + last.bytes - first.offset);
+}
+
+bool WorkList::is_same(size_t i, const WorkList &other) const {
+  const WorkItem &a = items_[i], &b = other.items_[i];
+  return a.blocks == b.blocks && a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.to == b.to &&
+         a.from == b.from && a.bytes == b.bytes && std::ranges::equal(bytes_of(a), other.bytes_of(b));
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,71 @@
+//===- WorkList.h - Kernels and copies of a run ----------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a stream issues for a run, with the parameters by value: first it is written down, then it is launched
+// item by item, or as a graph that was made of an earlier list.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_CUDA_DEVICE_WORKLIST_H
+#define WEFT_RUNTIME_CUDA_DEVICE_WORKLIST_H
+
+#include "runtime/cuda/device/Context.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft::runtime {
+
+struct Launch; // runtime/execution/ExecutableImpl.h
+
+/// A kernel, or a copy within the device, which has no function.
+struct WorkItem {
+  CUfunction function = nullptr;
+  uint32_t blocks = 0, threads = 0, shared_bytes = 0;
+  uint32_t first = 0, count = 0; ///< its parameters in the list
+  CUdeviceptr to = 0, from = 0;  ///< of a copy
+  size_t bytes = 0;
+  const Launch *launch = nullptr; ///< what an error names; null for the runtime's own kernels
+};
+
+class WorkList {
+public:
+  void clear();
+  void add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, const Launch *launch);
+  /// Begins a kernel, whose parameters follow.
+  void add_kernel(CUfunction function, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+                  const Launch *launch);
+  template <typename T> void add_parameter(const T &value) {
+    add_bytes(reinterpret_cast<const std::byte *>(&value), sizeof value);
+  }
+
+  const std::vector<WorkItem> &items() const { return items_; }
+  /// The addresses of an item's parameters, until the next call of a member.
+  void **parameters_of(const WorkItem &item);
+  /// Whether the items of both are of the same kinds and functions, with parameters of the same sizes: then a
+  /// graph that was made of one can be changed to the other.
+  bool has_form_of(const WorkList &other) const;
+  /// Whether item `i` of both is the same in all.
+  bool is_same(size_t i, const WorkList &other) const;
+
+private:
+  struct Parameter {
+    uint32_t offset, bytes;
+  };
+  void add_bytes(const std::byte *value, size_t bytes);
+  std::span<const std::byte> bytes_of(const WorkItem &item) const;
+
+  std::vector<WorkItem> items_;
+  std::vector<Parameter> parameters_;
+  std::vector<std::byte> bytes_; ///< of parameters, each from a multiple of 8 on
+  std::vector<void *> addresses_;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_CUDA_DEVICE_WORKLIST_H
