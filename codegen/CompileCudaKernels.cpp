@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/CompileCudaKernels.h"
 
+#include "codegen/cuda/attention/EmitAttention.h"
+#include "codegen/cuda/contractions/EmitContractions.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
+#include "ir/SpilledKernels.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,36 +22,59 @@ namespace weft::codegen {
 
 namespace {
 
-/// A fusion whose first kernel spilled.
+/// A fusion, or a product or attention, whose first kernel spilled.
 struct Spill {
   CudaResources first;
-  ir::ScheduleAttr firstSchedule;
-  unsigned tried = 0; ///< schedules after the first
-  bool ended = false; ///< every schedule of the list spills
+  ir::ScheduleAttr firstSchedule; ///< of a fusion
+  unsigned tried = 0;             ///< schedules after the first
+  bool ended = false;             ///< every schedule of the list spills
+  std::string used;               ///< the schedule now, in words
 };
+
+/// An op, and which of its kernels.
+using Place = std::pair<Operation *, unsigned>;
 
 class SpillLoop {
 public:
-  SpillLoop(ModuleOp module, const ir::Target &target, const KernelCompiler &compiler, KernelCache &cache,
-            unsigned threads)
-      : module(module), target(target), device(*target.getCuda()), compiler(compiler), cache(cache),
-        threads(threads) {}
+  SpillLoop(ModuleOp module, const ir::Target &target, const KernelCompiler &compiler,
+            const KernelCompiler &ofTexts, KernelCache &cache, unsigned threads)
+      : module(module), target(target), device(*target.getCuda()), compiler(compiler), ofTexts(ofTexts),
+        cache(cache), threads(threads) {}
   Expected<CudaKernels> run();
 
 private:
   Expected<CudaKernels> compile();
+  Status settleFusions(CudaKernels &made);
+  template <typename Emit> Status settleTexts(Emit emit, CudaKernels &made);
   Status chooseNext(ir::FusionOp fusion, const CudaResources &used, bool &changed);
-  std::string explain(ir::FusionOp fusion, const Spill &spill) const;
+  template <typename Emitted>
+  Status chooseNextText(Place place, const Emitted &emitted, const CudaResources &used, bool &changed);
+  std::string explain(const Spill &spill) const;
   void record(CudaKernels &made);
 
   ModuleOp module;
   const ir::Target &target;
   const ir::TargetDescription &device;
-  const KernelCompiler &compiler;
+  const KernelCompiler &compiler, &ofTexts;
   KernelCache &cache;
   unsigned threads;
-  llvm::MapVector<Operation *, Spill> spills;
+  llvm::MapVector<Place, Spill> spills;
 };
+
+/// Whether ptxas kept registers in memory.
+bool hasSpilled(const CudaResources &used) { return used.spillStoreBytes || used.spillLoadBytes; }
+
+Place placeOf(const ContractionUse &use) { return {use.op, use.product}; }
+Place placeOf(ir::AttentionOp op) { return {op, 0}; }
+
+Expected<ContractionSchedule> chooseText(const EmittedContraction &emitted,
+                                         const ir::TargetDescription &device, size_t spilled) {
+  return chooseContractionSchedule(emitted.contraction, device, spilled);
+}
+Expected<AttentionSchedule> chooseText(const EmittedAttention &emitted, const ir::TargetDescription &device,
+                                       size_t spilled) {
+  return chooseAttentionSchedule(emitted.attention, device, spilled);
+}
 
 /// The kernels of the schedules that the fusions have now.
 Expected<CudaKernels> SpillLoop::compile() {
@@ -80,7 +106,7 @@ Status SpillLoop::chooseNext(ir::FusionOp fusion, const CudaResources &used, boo
   const ir::ScheduleAttr chosen = ir::chooseCudaSchedule(fusion, device, spilled);
   if (chosen != fusion.getScheduleAttr())
     return {};
-  Spill &spill = spills[fusion];
+  Spill &spill = spills[{fusion, 0}];
   if (spill.ended)
     return {};
   if (!spill.firstSchedule) {
@@ -97,18 +123,42 @@ Status SpillLoop::chooseNext(ir::FusionOp fusion, const CudaResources &used, boo
     return said.status("a schedule after a spill is wrong; this is an error of Weft");
   spill.ended = next == spill.firstSchedule;
   spill.tried += !spill.ended;
+  spill.used.clear();
+  llvm::raw_string_ostream(spill.used) << next;
   changed = true;
   return {};
 }
 
-std::string SpillLoop::explain(ir::FusionOp fusion, const Spill &spill) const {
+/// The same for a product or attention whose kernel is a text.
+template <typename Emitted>
+Status SpillLoop::chooseNextText(Place place, const Emitted &emitted, const CudaResources &used,
+                                 bool &changed) {
+  auto [op, product] = place;
+  Spill &spill = spills[place];
+  if (spill.ended)
+    return {};
+  const auto first = chooseText(emitted, device, 0);
+  const auto next = chooseText(emitted, device, ir::spilledKernels(op, product).size() + 1);
+  if (!first || !next)
+    return (first ? next : first).status();
+  if (spill.used.empty())
+    spill.first = used;
+  ir::addSpilledKernel(op, product, used.registers);
+  spill.used = next->str();
+  spill.ended = spill.used == first->str();
+  spill.tried += !spill.ended;
+  changed = true;
+  return {};
+}
+
+std::string SpillLoop::explain(const Spill &spill) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "stores " << spill.first.spillStoreBytes << " and loads " << spill.first.spillLoadBytes
      << " bytes of registers in local memory, with " << spill.first.registers << " registers a thread, on "
      << device.fullName();
   if (!spill.ended)
-    os << "; used instead: " << fusion.getScheduleAttr();
+    os << "; used instead: " << spill.used;
   else if (spill.tried == 0)
     os << "; there is no other schedule";
   else
@@ -120,43 +170,86 @@ std::string SpillLoop::explain(ir::FusionOp fusion, const Spill &spill) const {
 void SpillLoop::record(CudaKernels &made) {
   for (auto function : module.getOps<ir::FuncOp>()) {
     std::vector<ir::Decision> decisions;
-    for (auto fusion : function.getOps<ir::FusionOp>()) {
-      auto found = spills.find(fusion);
-      if (found == spills.end())
+    for (const auto &[place, spill] : spills) {
+      Operation *op = place.first;
+      if (op->getParentOfType<ir::FuncOp>() != function)
         continue;
-      std::string text = explain(fusion, found->second);
-      decisions.push_back({"WEFT-F012", ir::locationText(fusion.getLoc()),
-                           ("weft.fusion " + ir::stringifyFusionKind(fusion.getKind())).str(), "", 0, text});
-      made.spills[fusion] = std::move(text);
+      std::string text = explain(spill), name = op->getName().getStringRef().str();
+      if (auto fusion = dyn_cast<ir::FusionOp>(op)) {
+        name += (" " + ir::stringifyFusionKind(fusion.getKind())).str();
+        made.spills[op] = text;
+      }
+      decisions.push_back({"WEFT-F012", ir::locationText(op->getLoc()), name, "", 0, std::move(text)});
     }
     ir::recordDecisions(function, decisions);
   }
 }
 
-Expected<CudaKernels> SpillLoop::run() {
+Status SpillLoop::settleFusions(CudaKernels &made) {
   // It ends: a fusion changes as often as its list is long.
   while (true) {
-    Expected<CudaKernels> made = compile();
-    if (!made)
-      return made;
+    Expected<CudaKernels> compiled = compile();
+    if (!compiled)
+      return compiled.status();
+    made = std::move(*compiled);
     bool changed = false;
-    for (auto [kernel, object] : llvm::zip_equal(made->kernels, made->objects)) {
+    for (auto [kernel, object] : llvm::zip_equal(made.kernels, made.objects)) {
       if (!object)
         continue;
       auto read = CudaKernel::deserialize(*object);
       if (!read)
         return read.status();
-      if (read->resources.spillStoreBytes == 0 && read->resources.spillLoadBytes == 0)
+      if (!hasSpilled(read->resources))
         continue;
       for (Operation *fusion : kernel.fusions)
         if (Status status = chooseNext(cast<ir::FusionOp>(fusion), read->resources, changed); !status)
           return status;
     }
-    if (!changed) {
-      record(*made);
-      return made;
-    }
+    if (!changed)
+      return {};
   }
+}
+
+template <typename Emit> Status SpillLoop::settleTexts(Emit emit, CudaKernels &made) {
+  while (true) {
+    auto emitted = emit(module, target);
+    if (!emitted)
+      return emitted.status();
+    std::vector<KernelText> texts;
+    for (const auto &each : *emitted)
+      texts.push_back({each.text, each.symbol});
+    auto objects = cache.compileTexts(texts, ofTexts, threads);
+    if (!objects)
+      return objects.status();
+    bool changed = false;
+    for (const auto &[each, object] : llvm::zip_equal(*emitted, *objects)) {
+      auto read = CudaKernel::deserialize(*object);
+      if (!read)
+        return read.status();
+      if (hasSpilled(read->resources))
+        for (const auto &use : each.uses)
+          if (Status status = chooseNextText(placeOf(use), each, read->resources, changed); !status)
+            return status;
+    }
+    if (changed)
+      continue;
+    for (const auto &each : *emitted)
+      if (auto found = spills.find(placeOf(each.uses.front())); found != spills.end())
+        made.textSpills[each.symbol] = explain(found->second);
+    return {};
+  }
+}
+
+Expected<CudaKernels> SpillLoop::run() {
+  CudaKernels made;
+  if (Status status = settleFusions(made); !status)
+    return status;
+  if (Status status = settleTexts(emitContractions, made); !status)
+    return status;
+  if (Status status = settleTexts(emitAttention, made); !status)
+    return status;
+  record(made);
+  return made;
 }
 
 } // namespace
@@ -167,13 +260,16 @@ Expected<CudaKernels> compileCudaKernels(ModuleOp module, const ir::Target &targ
   auto compiler = CudaCompiler::make(target.getCuda()->name);
   if (!compiler)
     return compiler.status();
-  return compileCudaKernels(module, target, *compiler, KernelCache::global(), threads);
+  auto ofTexts = CudaTextCompiler::make(target.getCuda()->name);
+  if (!ofTexts)
+    return ofTexts.status();
+  return compileCudaKernels(module, target, *compiler, *ofTexts, KernelCache::global(), threads);
 }
 
 Expected<CudaKernels> compileCudaKernels(ModuleOp module, const ir::Target &target,
-                                         const KernelCompiler &compiler, KernelCache &cache,
-                                         unsigned threads) {
-  return SpillLoop(module, target, compiler, cache, threads).run();
+                                         const KernelCompiler &compiler, const KernelCompiler &ofTexts,
+                                         KernelCache &cache, unsigned threads) {
+  return SpillLoop(module, target, compiler, ofTexts, cache, threads).run();
 }
 
 Expected<std::vector<CudaKernel>> compileCudaTexts(ArrayRef<CudaSource> texts, StringRef architecture,

@@ -13,6 +13,10 @@
 // not count: arrays that are indexed by data, as the table of a sine of a large angle is, are there with
 // however many registers.
 //
+// Contractions and attention have kernels in text, whose schedules are no attributes: their ops record what
+// spilled (ir/SpilledKernels.h), and whoever emits their kernels finds the schedules
+// that are used.
+//
 // The plan is written after this: the number of tasks and the shared memory of a launch are those of the
 // schedule. Nothing before it reads a schedule: values have their places, and launches their order, before
 // schedules are chosen.
@@ -26,6 +30,7 @@
 #include "codegen/kernel/KernelCache.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace weft::codegen {
 
@@ -33,19 +38,22 @@ namespace weft::codegen {
 struct CudaKernels {
   std::vector<EmittedKernel> kernels;
   std::vector<KernelObject> objects; ///< CudaKernel::serialize() of each; null for a kernel of the host
-  /// What the decision WEFT-F012 says of each fusion whose first kernel spilled.
+  /// What the decision WEFT-F012 says of each fusion whose first kernel spilled, and of the kernels of
+  /// contractions and attention by their symbols.
   llvm::DenseMap<mlir::Operation *, std::string> spills;
+  llvm::StringMap<std::string> textSpills;
 };
 
 /// Emits and compiles the kernels of a module, until none spills that can do without. The fusions then have
-/// the schedules of these kernels, and their functions a decision for each that changed or could not. A
-/// schedule that is not the compiler's choice stays. An error if there is no NVRTC.
+/// the schedules of these kernels, and so have the texts of contractions and attention that are emitted
+/// later; the functions have a decision for each that changed or could not. A schedule that is not the
+/// compiler's choice stays. An error if there is no NVRTC.
 Expected<CudaKernels> compileCudaKernels(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
-/// The same by another compiler of kernel IR, whose objects are serialized CudaKernels, and with a cache of
-/// its own. The target has a GPU.
+/// The same by other compilers of kernel IR and of texts, whose objects are serialized CudaKernels, and with
+/// a cache of its own. The target has a GPU.
 Expected<CudaKernels> compileCudaKernels(mlir::ModuleOp module, const ir::Target &target,
-                                         const KernelCompiler &compiler, KernelCache &cache,
-                                         unsigned threads);
+                                         const KernelCompiler &compiler, const KernelCompiler &ofTexts,
+                                         KernelCache &cache, unsigned threads);
 
 /// A kernel whose text is CUDA C++, with the shared memory that its launch asks for, which ptxas does not
 /// see.

@@ -11,7 +11,8 @@
 //
 // Where fewer elements share an index than a warp has threads, each thread has writes of its own: those to
 // one vector of the inner dimensions, and to a range of the indexed one. It reads all indices, and a warp
-// reads one for all of its threads; so more ranges take no more time until the device is full.
+// reads one for all of its threads; so more ranges take no more time until the device is full. If only the
+// call knows how few they are, each block is a warp, whose threads have one of them each.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/CudaLoops.h"
@@ -44,16 +45,20 @@ void chooseCudaSteps(FusionOp fusion, const TargetDescription &target, Schedule 
   schedule[ScheduleField::chunk] = threads * vector * static_cast<int64_t>(vectors);
 }
 
-/// The schedule in which each thread has writes of its own; false if the sizes that it needs are dynamic.
-static bool chooseOwnWrites(Operation *update, const SymbolRanges &ranges, const TargetDescription &target,
-                            Schedule &schedule) {
-  constexpr int64_t threads = 128, threadsOfCore = 512;
+/// The schedule for fewer elements that share an index than a warp has threads. Each thread has writes of its
+/// own, or, if their number is dynamic, each warp. False if there is none, or if it would have few threads
+/// because the number of places is dynamic.
+static bool chooseFewElements(Operation *update, const SymbolRanges &ranges, const TargetDescription &target,
+                              Schedule &schedule) {
+  constexpr int64_t mostThreads = 128, threadsOfCore = 512;
   const UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
-  const int64_t inner = tiles.inner.number().value_or(0), places = tiles.size.number().value_or(0);
+  const bool isDynamic = !tiles.inner.isNumber();
+  const int64_t inner = tiles.inner.number().value_or(target.warpThreads),
+                places = tiles.size.number().value_or(0);
   if (inner < 1)
     return false;
   int64_t vector = 1;
-  if (!isa<ScatterOp>(update))
+  if (!isDynamic && !isa<ScatterOp>(update))
     for (vector = std::max<int64_t>(target.vectorBytes / elementBytes(update->getOperand(0).getType()), 1);
          inner % vector != 0;)
       vector /= 2;
@@ -67,9 +72,10 @@ static bool chooseOwnWrites(Operation *update, const SymbolRanges &ranges, const
   // With few threads, one after the other would do most of the writes.
   if (!schedule.has(ScheduleField::range) && !tiles.size.isNumber() && others < enough)
     return false;
-  schedule[ScheduleField::threads] = threads;
+  schedule[ScheduleField::threads] = isDynamic ? target.warpThreads : mostThreads;
   schedule[ScheduleField::vector] = vector;
-  schedule[ScheduleField::block] = vector;
+  if (!isDynamic)
+    schedule[ScheduleField::block] = vector;
   return true;
 }
 
@@ -83,7 +89,7 @@ bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule
   UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
   const int64_t inner = ranges.largest(tiles.inner), warp = target.warpThreads;
   if (inner < warp)
-    return chooseOwnWrites(update, ranges, target, schedule);
+    return chooseFewElements(update, ranges, target, schedule);
   constexpr int64_t mostThreads = 128;
   int64_t vector = 1;
   if (!isa<ScatterOp>(update)) // whose elements have indices of their own

@@ -18,8 +18,7 @@ static bool isSame(const Schedule &a, const Schedule &b) {
   return a.numbers == b.numbers && a.keep == b.keep;
 }
 
-/// The registers that a thread may have if a multiprocessor holds so many threads.
-static int64_t registersFor(const TargetDescription &target, int64_t threads) {
+int64_t registersFor(const TargetDescription &target, int64_t threads) {
   constexpr int64_t unit = 8; // per thread, which warpRegisterUnit is for a warp
   return std::min(target.threadRegisters, target.coreRegisters / threads / unit * unit);
 }

@@ -31,6 +31,9 @@ namespace weft::ir {
 /// Chooses a schedule, but its `resident`, for a GPU of this description.
 using ChooseForTarget = llvm::function_ref<Schedule(const TargetDescription &)>;
 
+/// The registers that a thread may have if a multiprocessor holds so many threads.
+int64_t registersFor(const TargetDescription &target, int64_t threads);
+
 /// The schedules to try for a fusion whose first kernel spilled with so many registers a thread, in order.
 llvm::SmallVector<Schedule> schedulesAfterSpill(const TargetDescription &target, int64_t registers,
                                                 ChooseForTarget choose);

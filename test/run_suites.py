@@ -318,7 +318,8 @@ def house(level):
 
     # Further checks are tests of CMake with this label.
     scripts = ("formatting", "runner", "benchmark", "include_graph", "text_rules", "symbols", "generated", "reasons",
-               "environment", "semantics", "messages", "contract", "standard_error", "names", "function_length")
+               "environment", "semantics", "messages", "contract", "standard_error", "names", "function_length",
+               "without_cuda")
     return side_by_side([functools.partial(check, script) for script in scripts] +
                         [functools.partial(ctest, "house", selection=["-L", "^house$"])])
 
@@ -345,6 +346,20 @@ def static(level):
             counts += failure(f"{name} of the static build needs {', '.join(shared) or 'nothing that could be read'}")
         else:
             counts += Counts(passed=1)
+    return counts
+
+
+def without_cuda(level):
+    """The whole build with -DWEFT_CUDA=OFF, of which the part `house` compiles what differs, and its tests."""
+    if not build("release", "without-cuda", "-DWEFT_CUDA=OFF"):
+        return failure("the build without CUDA")
+    folder = os.path.join(BUILD, "without-cuda")
+    doctor = run("without-cuda-doctor", [os.path.join(folder, "bin", "weft"), "doctor"], timeout=60, quiet=True)
+    counts = Counts(passed=1)
+    if doctor.code != 0 or "is built without CUDA" not in doctor.output:
+        say(doctor.tail())
+        counts = failure(f"weft doctor of the build without CUDA {doctor.why()} ({doctor.log})")
+    counts += unit("quick", folder, "without-cuda-", {"WEFT_TEST_LEVEL": "quick"})
     return counts
 
 
@@ -682,6 +697,7 @@ SUITES = [
     ("parity", ("parity", "ci", "full"), parity),
     ("sanitizers", ("ci", "full"), sanitizers),
     ("static", ("full",), static),
+    ("without-cuda", ("full",), without_cuda),
     ("tsan", ("ci", "full"), tsan),
     ("asan-full", ("full",), asan_full),
     ("lint", ("full",), lint),

@@ -10,6 +10,8 @@
 #gpu = #weft.device<cuda:0>
 #n = #weft.device<cuda:0, [n]>
 #wide = #weft.device<cuda:0, [n]>
+#d = #weft.device<cuda:0, [d]>
+#nd = #weft.device<cuda:0, [n, d]>
 
 // Few elements share an index, and how many places there are to write to is dynamic, so that they are not divided among threads.
 weft.func @few(%x: tensor<?x10xf32, #n>, %i: tensor<400xi64, #gpu>, %u: tensor<400x10xf32, #gpu>) -> tensor<?x10xf32, #n>
@@ -184,6 +186,25 @@ weft.func @few_by_index(%x: tensor<100000x12xf32, #gpu>, %i: tensor<?xi64, #n>, 
     weft.yield %1 : tensor<100000xf32, #gpu>
   }
   weft.return %0, %2, %3 : tensor<100000x12xf32, #gpu>, tensor<?x10xf32, #n>, tensor<100000xf32, #gpu>
+}
+
+// Only the call knows how few elements share an index: a warp has them, and a range of the places.
+// CHECK-LABEL: weft.func @columns_of_the_call
+// CHECK: schedule = #weft.schedule<update, threads = 32, vector = 1, range = 5, tasks = 2000, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 32, vector = 1, range = 1, tasks = 10 * n, grain = 1, scratch = 0>
+weft.func @columns_of_the_call(%x: tensor<10000x?xf32, #d>, %i: tensor<400xi64, #gpu>, %u: tensor<400x?xf32, #d>, %y: tensor<?x10x?xf32, #nd>, %j: tensor<?x3x?xi64, #nd>, %v: tensor<?x3x?xf32, #nd>) -> (tensor<10000x?xf32, #d>, tensor<?x10x?xf32, #nd>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 100>, #weft.symbol<"d", 0, 31>]} {
+  %0 = weft.fusion update (%x, %i, %u) : (tensor<10000x?xf32, #d>, tensor<400xi64, #gpu>, tensor<400x?xf32, #d>) -> tensor<10000x?xf32, #d> {
+  ^bb0(%a: tensor<10000x?xf32, #d>, %q: tensor<400xi64, #gpu>, %b: tensor<400x?xf32, #d>):
+    %1 = weft.index_update %a, %b, %q, dim = 0 accumulate mode = clip : tensor<10000x?xf32, #d>, tensor<400x?xf32, #d>, tensor<400xi64, #gpu>
+    weft.yield %1 : tensor<10000x?xf32, #d>
+  }
+  %2 = weft.fusion update (%y, %j, %v) : (tensor<?x10x?xf32, #nd>, tensor<?x3x?xi64, #nd>, tensor<?x3x?xf32, #nd>) -> tensor<?x10x?xf32, #nd> {
+  ^bb0(%a: tensor<?x10x?xf32, #nd>, %q: tensor<?x3x?xi64, #nd>, %b: tensor<?x3x?xf32, #nd>):
+    %1 = weft.scatter %a, %q, %b, dim = 1, kind = add mode = clip : tensor<?x10x?xf32, #nd>, tensor<?x3x?xi64, #nd>, tensor<?x3x?xf32, #nd>
+    weft.yield %1 : tensor<?x10x?xf32, #nd>
+  }
+  weft.return %0, %2 : tensor<10000x?xf32, #d>, tensor<?x10x?xf32, #nd>
 }
 
 // Few elements are cut finely, so that all multiprocessors have some; many in chunks of 16 vectors a thread.

@@ -81,6 +81,10 @@ void printHeader(const std::string &symbol, unsigned launches, const std::vector
     std::printf("// from %s\n", line.c_str());
 }
 
+void printSpill(const std::string &spill) {
+  std::printf("// WEFT-F012: the first kernel %s\n", spill.c_str());
+}
+
 /// The text of one kernel in a form.
 Expected<std::string> textOf(const codegen::EmittedKernel &kernel, const codegen::KernelObject &object,
                              const std::string &form, const ir::TargetDescription &device) {
@@ -122,7 +126,7 @@ Status printForCuda(const codegen::CudaKernels &kernels, const std::string &form
       return text.status();
     printHeader(kernel.symbol, kernel.launches, kernel.lines);
     if (auto spill = kernels.spills.find(kernel.fusions.front()); spill != kernels.spills.end())
-      std::printf("// WEFT-F012: the first kernel %s\n", spill->second.c_str());
+      printSpill(spill->second);
     std::printf("%s\n", text->c_str());
   }
   return {};
@@ -130,8 +134,8 @@ Status printForCuda(const codegen::CudaKernels &kernels, const std::string &form
 
 /// Kernels of contractions and of attention have no kernel IR: their schedules stand for it.
 template <typename Emitted>
-Status printTexts(const std::vector<Emitted> &kernels, const std::string &form,
-                  const ir::TargetDescription &device) {
+Status printTexts(const std::vector<Emitted> &kernels, const llvm::StringMap<std::string> &spills,
+                  const std::string &form, const ir::TargetDescription &device) {
   const bool isText = form == "kernel" || form == "cuda";
   std::vector<codegen::CudaKernel> compiled(kernels.size());
   if (!isText) {
@@ -148,6 +152,8 @@ Status printTexts(const std::vector<Emitted> &kernels, const std::string &form,
     if (!text)
       return text.status();
     printHeader(kernel.symbol, static_cast<unsigned>(kernel.uses.size()), kernel.lines);
+    if (auto spill = spills.find(kernel.symbol); spill != spills.end())
+      printSpill(spill->second);
     std::printf("// %s\n%s\n", kernel.schedule.str().c_str(), text->c_str());
   }
   return {};
@@ -195,9 +201,9 @@ Status printKernels(const Arguments &arguments) {
     return attention.status();
   if (Status status = printForCuda(*kernels, chosen, *cuda); !status)
     return status;
-  if (Status status = printTexts(*contractions, chosen, *cuda); !status)
+  if (Status status = printTexts(*contractions, kernels->textSpills, chosen, *cuda); !status)
     return status;
-  return printTexts(*attention, chosen, *cuda);
+  return printTexts(*attention, kernels->textSpills, chosen, *cuda);
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/attention/AttentionSchedule.h"
 
+#include "ir/Spills.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -215,8 +217,7 @@ private:
         s.resident * (s.sharedBytes(a) + device.reservedSharedBytes) > device.coreSharedBytes)
       return wrong("so many blocks have no room beside each other");
     const int64_t registers = workingRegisters(a, s) + otherRegisters;
-    const int64_t budget =
-        std::min(device.threadRegisters, device.coreRegisters / (s.threads() * s.resident) / 8 * 8);
+    const int64_t budget = ir::registersFor(device, s.threads() * s.resident);
     if (registers > budget)
       return wrong("a thread needs about " + std::to_string(registers) + " registers, of " +
                    std::to_string(budget));
@@ -292,26 +293,26 @@ static Wide costOf(const CudaAttention &a, const AttentionSchedule &s, const ir:
   return blocks * waits * (products + copies);
 }
 
-Expected<AttentionSchedule> chooseAttentionSchedule(const CudaAttention &a,
-                                                    const ir::TargetDescription &device) {
-  if (device.isCpu() || bytesOf(a.dtype) > 4)
-    return verifyAttentionSchedule({}, a, device);
-  std::optional<AttentionSchedule> best;
-  Wide least = 0;
-  Status refused;
+namespace {
+struct Candidate {
+  AttentionSchedule schedule;
+  Wide cost = 0;
+};
+} // namespace
+
+/// The schedules that are right for an attention: those with matrix units, or without if there are none. If
+/// there are no others, why the last one is wrong.
+static std::vector<Candidate> candidatesFor(const CudaAttention &a, const ir::TargetDescription &device,
+                                            Status &refused) {
+  std::vector<Candidate> found;
   auto consider = [&](AttentionSchedule s) {
     s.accesses = chooseAccesses(a, s, device);
     s.wideIndex = needsWideIndex(a, s);
     s.resident = chooseResident(a, s, device);
-    if (Status status = verifyAttentionSchedule(s, a, device); !status) {
+    if (Status status = verifyAttentionSchedule(s, a, device); !status)
       refused = status;
-      return;
-    }
-    const Wide cost = costOf(a, s, device);
-    if (!best || cost < least) {
-      best = std::move(s);
-      least = cost;
-    }
+    else
+      found.push_back({s, costOf(a, s, device)});
   };
   for (const bool matrixUnits : {true, false}) {
     if (matrixUnits && (a.dtype == DType::f32 || !isFromSm80(device)))
@@ -330,10 +331,56 @@ Expected<AttentionSchedule> chooseAttentionSchedule(const CudaAttention &a,
             if (matrixUnits ? rows == 2 && others >= 16 : warps == 4)
               consider(std::move(s));
           }
-    if (best)
-      return std::move(*best);
+    if (!found.empty())
+      break;
   }
-  return refused;
+  return found;
+}
+
+/// The first of those with the least cost whose threads need fewer registers; null if there is none.
+static const AttentionSchedule *cheapest(const CudaAttention &a, llvm::ArrayRef<Candidate> candidates,
+                                         int64_t registers) {
+  const Candidate *best = nullptr;
+  for (const Candidate &each : candidates)
+    if (workingRegisters(a, each.schedule) < registers && (!best || each.cost < best->cost))
+      best = &each;
+  return best ? &best->schedule : nullptr;
+}
+
+std::vector<AttentionSchedule> attentionSchedulesAfterSpill(const CudaAttention &a,
+                                                            const ir::TargetDescription &device) {
+  Status refused;
+  const std::vector<Candidate> candidates = candidatesFor(a, device, refused);
+  std::vector<AttentionSchedule> found;
+  int64_t most = largestInt;
+  while (const AttentionSchedule *next = cheapest(a, candidates, most)) {
+    // Those of one tile, each with more registers a thread than the one before; the first of all is known.
+    int64_t before = 0;
+    for (AttentionSchedule s = *next; s.resident >= 1; --s.resident) {
+      const int64_t registers = ir::registersFor(device, s.threads() * s.resident);
+      const bool isFirst = most == largestInt && s.resident == next->resident;
+      if (registers > before && !isFirst)
+        found.push_back(s);
+      before = registers;
+    }
+    most = workingRegisters(a, *next);
+  }
+  return found;
+}
+
+Expected<AttentionSchedule> chooseAttentionSchedule(const CudaAttention &a,
+                                                    const ir::TargetDescription &device, size_t spilled) {
+  if (device.isCpu() || bytesOf(a.dtype) > 4)
+    return verifyAttentionSchedule({}, a, device);
+  if (spilled > 0) {
+    const std::vector<AttentionSchedule> others = attentionSchedulesAfterSpill(a, device);
+    if (spilled <= others.size())
+      return others[spilled - 1];
+  }
+  Status refused;
+  const std::vector<Candidate> candidates = candidatesFor(a, device, refused);
+  const AttentionSchedule *first = cheapest(a, candidates, largestInt);
+  return first ? *first : Expected<AttentionSchedule>(refused);
 }
 
 } // namespace weft::codegen

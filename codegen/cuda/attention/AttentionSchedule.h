@@ -108,9 +108,16 @@ struct AttentionSchedule {
   std::string str() const;
 };
 
-/// The schedule for a device; it is proven. An error for attentions that no kernel computes.
+/// The schedule for a device; it is proven. An error for attentions that no kernel computes. If kernels were
+/// made before, and so many of them spilled registers, it is the next of a list, and the first one again at
+/// its end.
 Expected<AttentionSchedule> chooseAttentionSchedule(const CudaAttention &attention,
-                                                    const ir::TargetDescription &device);
+                                                    const ir::TargetDescription &device, size_t spilled = 0);
+
+/// The schedules to try if the kernel of the first one spills, in order: its tiles with fewer resident
+/// blocks, for which a thread has more registers, then smaller tiles. They are proven.
+std::vector<AttentionSchedule> attentionSchedulesAfterSpill(const CudaAttention &attention,
+                                                            const ir::TargetDescription &device);
 
 /// Proves that the kernel of a schedule computes this attention on this device, and within its limits. An
 /// error says which number is wrong.

@@ -271,10 +271,11 @@ $MASKED}
 )";
 
 inline constexpr const char *writeText = R"(
-// Rows of a result, times a factor for each.
-template <int group, int N, int width, int I, typename Tile, typename Factor>
+// Rows of a result, times a factor for each. NVRTC would divide other stores than __stwb.
+template <int group, typename Unit, int width, int I, typename Tile, typename Factor>
 __device__ __forceinline__ void weft_write($T *to, Tile &tile, int first, int extent, index row_stride,
                                            index column_stride, Factor factor) {
+  constexpr int N = sizeof(Unit) / sizeof($T);
 #pragma unroll
   for (int i = 0; i < I; ++i) {
     const int row = first + weft_own(i);
@@ -285,11 +286,13 @@ __device__ __forceinline__ void weft_write($T *to, Tile &tile, int first, int ex
       const int column = weft_column<group>(j);
       if (column >= width)
         continue;
-      weft_vector<$T, N> v;
+      $T v[N];
 #pragma unroll
       for (int l = 0; l < N; ++l)
-        v.at[l] = weft_narrow(weft_cell(tile, i, j + l) * factor(i));
-      *(weft_vector<$T, N> *)(to + row * row_stride + column * column_stride) = v;
+        v[l] = weft_narrow(weft_cell(tile, i, j + l) * factor(i));
+      Unit unit;
+      memcpy(&unit, v, sizeof(Unit));
+      __stwb((Unit *)(to + row * row_stride + column * column_stride), unit);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "codegen/cuda/attention/PrintAttention.h"
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
+#include "ir/SpilledKernels.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -47,7 +48,8 @@ Expected<std::vector<EmittedAttention>> emitAttention(ModuleOp module, const ir:
       const std::string line = ir::locationText(op.getLoc());
       auto fail = [&](const Status &status) { return status.context("at " + line + ": "); };
       const CudaAttention attention = describeAttention(op, alignments);
-      Expected<AttentionSchedule> schedule = chooseAttentionSchedule(attention, *device);
+      Expected<AttentionSchedule> schedule =
+          chooseAttentionSchedule(attention, *device, ir::spilledKernels(op).size());
       if (!schedule)
         return fail(schedule.status());
       Expected<std::string> text = printAttention(attention, *schedule, *device);

@@ -26,6 +26,11 @@ const char *typeOf(DType dtype) {
   return dtype == DType::f32 ? "float" : dtype == DType::i1 ? "unsigned char" : "unsigned short";
 }
 
+/// The type of an access of so many bytes.
+const char *unitOf(int64_t bytes) {
+  return bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : bytes == 4 ? "unsigned" : "unsigned short";
+}
+
 class AttentionPrinter {
 public:
   AttentionPrinter(const CudaAttention &a, const AttentionSchedule &s) : a(a), s(s) {
@@ -123,9 +128,10 @@ private:
     const AttentionAccess &access = accessOf(name);
     const bool hasFeatures = name == "dq" || name == "dk", ofKeys = name == "dk" || name == "dv";
     return "weft_write<" + std::string(hasFeatures ? "feature" : "value") + "_group, " +
-           std::to_string(access.vector) + ", " + (hasFeatures ? "features" : "values") +
-           ", own_of_thread>(" + name + ", " + result + ", own0, " + (ofKeys ? "keys" : "rows") + ", " +
-           name + "_row, " + name + "_column,\n             [&](int i) { return " + factor + "; });";
+           unitOf(access.vector * static_cast<int64_t>(itemsize(a.dtype))) + ", " +
+           (hasFeatures ? "features" : "values") + ", own_of_thread>(" + name + ", " + result + ", own0, " +
+           (ofKeys ? "keys" : "rows") + ", " + name + "_row, " + name +
+           "_column,\n             [&](int i) { return " + factor + "; });";
   }
   /// The scale in f32, where a number of f64 may be infinite.
   std::string scale() const {

@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/contractions/ContractionSchedule.h"
 
+#include "ir/Spills.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace weft::codegen {
 
@@ -267,8 +270,7 @@ private:
       return wrong("a block needs " + std::to_string(s.sharedBytes(c.dtype)) +
                    " bytes of shared memory, of " + std::to_string(device.blockSharedBytes));
     const int64_t registers = workingRegisters(c, s) + otherRegisters;
-    const int64_t budget =
-        std::min(device.threadRegisters, device.coreRegisters / (s.threads() * s.resident) / 8 * 8);
+    const int64_t budget = ir::registersFor(device, s.threads() * s.resident);
     if (registers > budget)
       return wrong("a thread needs about " + std::to_string(registers) + " registers, of " +
                    std::to_string(budget));
@@ -405,21 +407,26 @@ static void chooseResidence(ContractionSchedule &s, const CudaContraction &c, bo
     s.resident = wanted;
 }
 
-Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c,
-                                                        const ir::TargetDescription &device) {
-  if (device.isCpu() || c.dtype == DType::i1)
-    return verifyContractionSchedule({}, c, device);
+/// How both operands come to shared memory, before they are fitted to tiles.
+static std::pair<TileCopy, TileCopy> chooseCopies(const CudaContraction &c,
+                                                  const ir::TargetDescription &device) {
+  const bool alwaysAlongK = hasMatrixUnits(c.dtype, device) && bytesOf(c.dtype) == 1;
+  return {chooseCopy(c, matrixA(c), 1, alwaysAlongK, device),
+          chooseCopy(c, matrixB(c), 2, alwaysAlongK, device)};
+}
+
+static llvm::ArrayRef<Tiles> knownTiles(const CudaContraction &c, const ir::TargetDescription &device) {
+  return hasMatrixUnits(c.dtype, device) ? llvm::ArrayRef(matrixTiles) : llvm::ArrayRef(plainTiles);
+}
+
+/// The schedule with these tiles. It is not proven.
+static ContractionSchedule scheduleWith(const Tiles &tiles, const CudaContraction &c,
+                                        const ir::TargetDescription &device) {
   const int64_t bytes = bytesOf(c.dtype);
   ContractionSchedule s;
   s.matrixUnits = hasMatrixUnits(c.dtype, device);
-  const bool alwaysAlongK = s.matrixUnits && bytes == 1;
-  s.a = chooseCopy(c, matrixA(c), 1, alwaysAlongK, device);
-  s.b = chooseCopy(c, matrixB(c), 2, alwaysAlongK, device);
-  // Sums of 64 bits take two registers; single elements on their way to shared memory take one each.
+  std::tie(s.a, s.b) = chooseCopies(c, device);
   const bool staged = !s.a.async || !s.b.async;
-  const int64_t largest = bytes == 8 ? 64 * 64 : staged ? 128 * 64 : 128 * 128;
-  const Tiles tiles = s.matrixUnits ? chooseTiles(c, matrixTiles, largest, device)
-                                    : chooseTiles(c, plainTiles, largest, device);
   s.blockM = tiles.blockM;
   s.blockN = tiles.blockN;
   s.warpM = tiles.warpM;
@@ -438,9 +445,48 @@ Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c
   s.vectorC = columns;
   chooseResidence(s, c, staged, device);
   s.wideIndex = needsWideIndex(c, s);
-  if (Status status = verifyContractionSchedule(s, c, device); !status)
-    return status;
   return s;
+}
+
+std::vector<ContractionSchedule> contractionSchedulesAfterSpill(const ContractionSchedule &first,
+                                                                const CudaContraction &c,
+                                                                const ir::TargetDescription &device) {
+  std::vector<ContractionSchedule> found;
+  // Those of one tile, each with more registers a thread than the one before.
+  const auto add = [&](ContractionSchedule s, int64_t before) {
+    for (; s.resident >= 1; --s.resident) {
+      const int64_t registers = ir::registersFor(device, s.threads() * s.resident);
+      if (registers > before && verifyContractionSchedule(s, c, device))
+        found.push_back(s);
+      before = std::max(before, registers);
+    }
+  };
+  add(first, ir::registersFor(device, first.threads() * first.resident));
+  ContractionSchedule last = first;
+  for (const Tiles &tiles : knownTiles(c, device))
+    if (tiles.blockM <= last.blockM && tiles.blockN <= last.blockN &&
+        tiles.warpM * tiles.warpN < last.warpM * last.warpN) {
+      last = scheduleWith(tiles, c, device);
+      add(last, 0);
+    }
+  return found;
+}
+
+Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &c,
+                                                        const ir::TargetDescription &device, size_t spilled) {
+  if (device.isCpu() || c.dtype == DType::i1)
+    return verifyContractionSchedule({}, c, device);
+  // Sums of 64 bits take two registers; single elements on their way to shared memory take one each.
+  const auto [a, b] = chooseCopies(c, device);
+  const int64_t largest = bytesOf(c.dtype) == 8 ? 64 * 64 : a.async && b.async ? 128 * 128 : 128 * 64;
+  const Tiles tiles = chooseTiles(c, knownTiles(c, device), largest, device);
+  const ContractionSchedule first = scheduleWith(tiles, c, device);
+  if (Status status = verifyContractionSchedule(first, c, device); !status)
+    return status;
+  if (spilled == 0)
+    return first;
+  const std::vector<ContractionSchedule> others = contractionSchedulesAfterSpill(first, c, device);
+  return spilled <= others.size() ? others[spilled - 1] : first;
 }
 
 } // namespace weft::codegen

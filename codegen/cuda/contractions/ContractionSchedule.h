@@ -24,6 +24,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weft::codegen {
 
@@ -98,9 +99,18 @@ struct ContractionSchedule {
   std::string str() const;
 };
 
-/// The schedule for a device; it is proven. An error for contractions that no kernel computes.
+/// The schedule for a device; it is proven. An error for contractions that no kernel computes. If kernels
+/// were made before, and so many of them spilled registers, it is the next of a list, and the first one again
+/// at its end.
 Expected<ContractionSchedule> chooseContractionSchedule(const CudaContraction &contraction,
-                                                        const ir::TargetDescription &device);
+                                                        const ir::TargetDescription &device,
+                                                        size_t spilled = 0);
+
+/// The schedules to try if the kernel of the first one spills, in order: its tile with fewer resident blocks,
+/// for which a thread has more registers, then smaller tiles. They are proven.
+std::vector<ContractionSchedule> contractionSchedulesAfterSpill(const ContractionSchedule &first,
+                                                                const CudaContraction &contraction,
+                                                                const ir::TargetDescription &device);
 
 /// Proves that the kernel of a schedule computes this contraction on this device, and within its limits. An
 /// error says which number is wrong.

@@ -9,6 +9,7 @@
 #include "codegen/cuda/contractions/PrintContraction.h"
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
+#include "ir/SpilledKernels.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -77,7 +78,8 @@ Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, cons
       if (!products)
         return fail(products.status());
       for (auto [i, product] : llvm::enumerate(*products)) {
-        Expected<ContractionSchedule> schedule = chooseContractionSchedule(product, *device);
+        Expected<ContractionSchedule> schedule = chooseContractionSchedule(
+            product, *device, ir::spilledKernels(op, static_cast<unsigned>(i)).size());
         if (!schedule)
           return fail(schedule.status());
         Expected<std::string> text = printContraction(product, *schedule, *device);

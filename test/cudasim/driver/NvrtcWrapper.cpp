@@ -7,7 +7,7 @@
 //
 // Every function calls that of the real library, whose file is in CUSIM_NVRTC. A CUBIN gets the PTX of the
 // same compilation behind it (Trailer.h), so that the software driver can run it. The log and the failures
-// that CUSIM_FAIL asks for are those of the driver.
+// that CUSIM_FAIL asks for are those of the driver. CUSIM_NVRTC_OPTIONS adds options to each compilation.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cudasim/driver/Settings.h"
@@ -17,8 +17,11 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
+#include <iterator>
 #include <nvrtc.h>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #define EXPORTED __attribute__((visibility("default")))
 // Through a second macro, so that a name that the header replaces is the one in the library.
@@ -28,7 +31,7 @@
 // clang-format off
 #define CUSIM_NVRTC_FORWARDED(X)                                                                             \
   X(nvrtcVersion) X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs) X(nvrtcCreateProgram)               \
-  X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetLTOIRSize)       \
+  X(nvrtcDestroyProgram) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetLTOIRSize)                              \
   X(nvrtcGetLTOIR) X(nvrtcGetOptiXIRSize) X(nvrtcGetOptiXIR) X(nvrtcGetProgramLogSize)                       \
   X(nvrtcGetProgramLog) X(nvrtcAddNameExpression) X(nvrtcGetLoweredName) X(nvrtcGetPCHHeapSize)              \
   X(nvrtcSetPCHHeapSize) X(nvrtcGetPCHCreateStatus) X(nvrtcGetPCHHeapSizeRequired) X(nvrtcSetFlowCallback)
@@ -140,6 +143,24 @@ nvrtcResult cubinWithTrailer(nvrtcProgram program, char *to) {
   return code;
 }
 
+/// The options that CUSIM_NVRTC_OPTIONS adds, which has blanks between them.
+const std::vector<std::string> &moreOptions() {
+  static const std::vector<std::string> options = [] {
+    const char *text = std::getenv("CUSIM_NVRTC_OPTIONS");
+    std::istringstream words(text ? text : "");
+    return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+  }();
+  return options;
+}
+
+nvrtcResult compileWithOptions(nvrtcProgram program, int count, const char *const *options) {
+  std::vector<const char *> all(options, options + count);
+  for (const std::string &option : moreOptions())
+    all.push_back(option.c_str());
+  auto *compile = CUSIM_REAL(nvrtcCompileProgram);
+  return compile ? compile(program, static_cast<int>(all.size()), all.data()) : NVRTC_ERROR_INTERNAL_ERROR;
+}
+
 } // namespace
 } // namespace weft::cusim
 
@@ -157,6 +178,12 @@ nvrtcResult cubinWithTrailer(nvrtcProgram program, char *to) {
       __attribute__((ifunc("cusim_resolve_" #function)));
 CUSIM_NVRTC_FORWARDED(CUSIM_FORWARD)
 #undef CUSIM_FORWARD
+
+extern "C" EXPORTED nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
+                                                    const char *const *options) {
+  return weft::cusim::enter("nvrtcCompileProgram",
+                            [&] { return weft::cusim::compileWithOptions(program, count, options); });
+}
 
 extern "C" EXPORTED nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes) {
   return weft::cusim::enter("nvrtcGetCUBINSize",

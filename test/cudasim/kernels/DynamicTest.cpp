@@ -129,6 +129,30 @@ TEST_P(Dynamic, Positions) {
     })");
 }
 
+/// Writes to places that share fewer elements than a warp has threads.
+class DynamicUpdates : public Dynamic {};
+
+TEST_P(DynamicUpdates, FewElements) {
+  expectSameBits(R"(
+    weft.func @main(%x: tensor<100x?xf32, #n>, %i: tensor<?xi64, #m> {weft.name = "index:1:100"}, %u: tensor<?x?xf32, #mn>,
+                    %j: tensor<?x?xi64, #mn> {weft.name = "index:3:40"}, %y: tensor<3x100x?xf16, #n>, %v: tensor<3x?x?xf16, #mn>)
+        -> (tensor<100x?xf32, #n>, tensor<100x?xf32, #n>, tensor<3x100x?xf16, #n>)
+        attributes {weft.symbols = [#weft.symbol<"m", LINES, 1000>, #weft.symbol<"n", LENGTH, MOST>]} {
+      %0 = weft.index_update %x, %u, %i, dim = 0 accumulate mode = clip : tensor<100x?xf32, #n>, tensor<?x?xf32, #mn>, tensor<?xi64, #m>
+      %1 = weft.scatter %x, %j, %u, dim = 0, kind = mul mode = clip : tensor<100x?xf32, #n>, tensor<?x?xi64, #mn>, tensor<?x?xf32, #mn>
+      %2 = weft.index_update %y, %v, %i, dim = 1 mode = clip : tensor<3x100x?xf16, #n>, tensor<3x?x?xf16, #mn>, tensor<?xi64, #m>
+      weft.return %0, %1, %2 : tensor<100x?xf32, #n>, tensor<100x?xf32, #n>, tensor<3x100x?xf16, #n>
+    })");
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, DynamicUpdates,
+                         ::testing::Values(Sizes{5, 0, 31}, Sizes{200, 1, 31}, Sizes{70, 7, 31},
+                                           Sizes{33, 31, 31}, Sizes{0, 3, 8}),
+                         [](const auto &info) {
+                           return std::to_string(info.param.lines) + "x" + std::to_string(info.param.length) +
+                                  "of" + std::to_string(info.param.most);
+                         });
+
 // Each side of each entry of the tables; lengths that give all threads as many elements; and kernels that
 // have no more threads than their range of lengths needs.
 INSTANTIATE_TEST_SUITE_P(Sizes, Dynamic,

@@ -238,7 +238,6 @@ int Run::speed() {
     OwningOpRef<ModuleOp> module = read(path);
     if (!module)
       return 1;
-    nameArguments(*module, false);
     SpeedOptions options;
     options.cuda = arguments.check.cuda;
     options.seed = arguments.seed;

@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "StaticSpeed.h"
 
+#include "CheckKernels.h"
 #include "EngineDevice.h"
 
+#include "ir/FunctionAttributes.h"
 #include "ir/Target.h"
+#include "ir/Updates.h"
 #include "test/random/Backend.h"
 #include "test/random/Generator.h"
 #include "test/random/Inputs.h"
@@ -82,10 +85,43 @@ std::string lineOf(const DeviceKernel &kernel, const KernelTraffic &found,
   return line + "\n";
 }
 
+/// The least extent that whole numbers index, through views of them too; 0 if an op reads them otherwise.
+int64_t indexedExtent(Value numbers) {
+  std::optional<int64_t> least;
+  for (OpOperand &use : numbers.getUses()) {
+    Operation *op = use.getOwner();
+    int64_t extent = 0;
+    if (isa<ir::GatherOp, ir::ScatterOp, ir::IndexUpdateOp>(op) && &use == &ir::indexOperandOf(op))
+      extent = ir::indexedSize(op).number().value_or(0);
+    else if (auto loss = dyn_cast<ir::CrossEntropyOp>(op); loss && use.get() == loss.getTarget())
+      extent = ir::sizesOf(loss.getLogits().getType()).back().number().value_or(0);
+    else if (isa<ir::ReshapeOp, ir::TransposeOp, ir::BroadcastInDimOp>(op))
+      extent = indexedExtent(op->getResult(0));
+    least = std::min(least.value_or(extent), extent);
+  }
+  return least.value_or(0);
+}
+
+/// Lets arguments that are indices have any value that they may have: what a write by index moves depends on
+/// how often one repeats.
+void nameIndices(ModuleOp module, ir::FuncOp function) {
+  for (BlockArgument argument : function.getBody().front().getArguments()) {
+    const unsigned i = argument.getArgNumber();
+    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(argument.getType()));
+    const int64_t extent = type && type.getWidth() >= 32 ? indexedExtent(argument) : 0;
+    if (extent > 0 && ir::roleOf(function, i) == ir::ArgumentRole::argument)
+      function.setArgAttr(
+          i, ir::attr::name,
+          StringAttr::get(module.getContext(), "index:" + std::to_string(i) + ":" + std::to_string(extent)));
+  }
+}
+
 } // namespace
 
 Expected<std::string> staticSpeed(ModuleOp module, const SpeedOptions &options) {
   auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
+  nameIndices(module, function);
+  nameArguments(module, /*special=*/false);
   const auto inputs = randomtest::makeInputs(function, options.seed);
   const size_t resultCount = function.getNumResults();
   auto program = compileForCuda(module, options.cuda);

@@ -22,8 +22,9 @@ struct SpeedOptions {
   uint64_t seed = 1;        ///< of the arguments' values
 };
 
-/// A table with a line for each kernel of the program, whose entry is `main`, and which it changes. An
-/// access to local memory in the machine code that ptxas does not report is an error; nvdisasm shows it.
+/// A table with a line for each kernel of the program, whose entry is `main`, and which it changes. Arguments
+/// that are indices have random ones of all that are allowed. An access to local memory in the machine code
+/// that ptxas does not report is an error; nvdisasm shows it.
 Expected<std::string> staticSpeed(mlir::ModuleOp module, const SpeedOptions &options);
 
 } // namespace weft::cudasim

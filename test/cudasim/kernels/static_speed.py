@@ -21,7 +21,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPEED = os.path.join(os.path.dirname(HERE), "speed")
 TARGETS = ["sm_80", "sm_90", "sm_100"]
-STEPS = ["mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300"]
+STEPS = ["mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300", "adam_3000"]
 # Columns of a table, from 0. Registers may differ by a unit, because releases of NVRTC allocate differently; as many warps
 # as then fit are no number to compare.
 REGISTERS, WARPS = 4, 5

@@ -11,8 +11,10 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/CompileCudaKernels.h"
 #include "codegen/cuda/CudaCompiler.h"
+#include "codegen/cuda/contractions/EmitContractions.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Decisions.h"
+#include "ir/SpilledKernels.h"
 #include "ir/Spills.h"
 
 #include "mlir/Parser/Parser.h"
@@ -103,7 +105,8 @@ protected:
   /// The kernels by a compiler that reports so.
   Expected<codegen::CudaKernels> compile(FakeCompiler::Report report) {
     codegen::KernelCache cache({.directory = ""}); // in memory: what is reported differs from test to test
-    return codegen::compileCudaKernels(*module, target, FakeCompiler(std::move(report)), cache, 1);
+    const FakeCompiler compiler(std::move(report));
+    return codegen::compileCudaKernels(*module, target, compiler, compiler, cache, 1);
   }
 
   std::vector<std::string> messages() {
@@ -213,6 +216,95 @@ TEST_F(CudaSpills, AScheduleThatWasWrittenByHandStays) {
   EXPECT_FALSE(fusions[0].getSpilled());
   EXPECT_TRUE(fusions[1].getSpilled());
   EXPECT_EQ(messages().size(), 1u);
+}
+
+/// Two equal products, whose kernels are one, and a sum of two products, which has two kernels.
+constexpr const char *products = R"(
+#gpu = #weft.device<cuda:0>
+weft.func @main(%a: tensor<2048x512xf32, #gpu>, %b: tensor<512x2048xf32, #gpu>, %c: tensor<512x64xf32, #gpu>,
+                %d: tensor<64x512xf32, #gpu>)
+    -> (tensor<2048x2048xf32, #gpu>, tensor<2048x2048xf32, #gpu>, tensor<512x512xf32, #gpu>) {
+  %0 = weft.dot_general %a, %b, contract = [1] x [0] : tensor<2048x512xf32, #gpu>, tensor<512x2048xf32, #gpu>
+  %1 = weft.dot_general %a, %b, contract = [1] x [0] : tensor<2048x512xf32, #gpu>, tensor<512x2048xf32, #gpu>
+  %2 = weft.dot_general %c, %d, plus (%c, %d), contract = [1] x [0]
+      : tensor<512x64xf32, #gpu>, tensor<64x512xf32, #gpu>, tensor<512x64xf32, #gpu>, tensor<64x512xf32, #gpu>
+  weft.return %0, %1, %2 : tensor<2048x2048xf32, #gpu>, tensor<2048x2048xf32, #gpu>, tensor<512x512xf32, #gpu>
+})";
+
+class CudaProductSpills : public CudaSpills {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    context.appendDialectRegistry(registry);
+    module = parseSourceString<ModuleOp>(products, &context);
+    ASSERT_TRUE(module);
+    function = *module->getOps<ir::FuncOp>().begin();
+    llvm::append_range(ops, function.getOps<ir::DotGeneralOp>());
+    ASSERT_EQ(ops.size(), 3u);
+    ASSERT_EQ(kernels().size(), 3u);
+  }
+  std::vector<codegen::EmittedContraction> kernels() {
+    auto emitted = codegen::emitContractions(*module, target);
+    EXPECT_TRUE(emitted) << emitted.status().message();
+    return emitted ? std::move(*emitted) : std::vector<codegen::EmittedContraction>();
+  }
+  std::vector<ir::DotGeneralOp> ops;
+};
+
+TEST_F(CudaProductSpills, EachProductGetsTheNextScheduleOfItsList) {
+  const auto before = kernels();
+  const auto others =
+      codegen::contractionSchedulesAfterSpill(before[0].schedule, before[0].contraction, *target.getCuda());
+  ASSERT_GT(others.size(), 2u);
+  EXPECT_EQ(others[0].resident, before[0].schedule.resident - 1); // the same tile, with more registers
+  EXPECT_EQ(others[0].blockM, before[0].schedule.blockM);
+  EXPECT_LT(others[1].warpM * others[1].warpN, others[0].warpM * others[0].warpN);
+  // Blocks of 256 threads spill, and the second product of the sum, which alone has a residual.
+  const std::string residual = before[2].text;
+  auto made = compile([&](llvm::StringRef text) {
+    return text.contains("__launch_bounds__(256") || text == residual ? spilling(128) : fitting();
+  });
+  ASSERT_TRUE(made) << made.status().message();
+  const auto after = kernels();
+  ASSERT_EQ(after.size(), 3u);
+  EXPECT_EQ(after[0].schedule.str(), others[1].str());
+  EXPECT_EQ(after[0].uses.size(), 2u);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(ir::spilledKernels(ops[i]), ArrayRef<int64_t>({128, 128}));
+  EXPECT_TRUE(ir::spilledKernels(ops[2], 0).empty());
+  EXPECT_EQ(ir::spilledKernels(ops[2], 1), ArrayRef<int64_t>({128}));
+  EXPECT_TRUE(after[1].text == before[1].text);
+  EXPECT_TRUE(after[2].text != residual);
+  // Each use has a decision, and each kernel that is used what `weft kernels` says of it.
+  const std::vector<ir::Decision> decisions = ir::readDecisions(function);
+  ASSERT_EQ(decisions.size(), 3u);
+  for (const ir::Decision &decision : decisions) {
+    EXPECT_EQ(decision.code, "WEFT-F012");
+    EXPECT_EQ(decision.producer, "weft.dot_general");
+  }
+  EXPECT_EQ(decisions[0].message, "stores 4 and loads 12 bytes of registers in local memory, with 128 "
+                                  "registers a thread, on cuda:sm_90; used instead: " +
+                                      others[1].str());
+  EXPECT_EQ(made->textSpills.lookup(after[0].symbol), decisions[0].message);
+  EXPECT_EQ(made->textSpills.count(after[1].symbol), 0u);
+  EXPECT_EQ(made->textSpills.count(after[2].symbol), 1u);
+}
+
+TEST_F(CudaProductSpills, TheFirstKernelIsUsedIfAllSpill) {
+  const auto before = kernels();
+  auto made = compile([](llvm::StringRef) { return spilling(64); });
+  ASSERT_TRUE(made) << made.status().message();
+  const auto after = kernels();
+  ASSERT_EQ(after.size(), before.size());
+  for (size_t i = 0; i < after.size(); ++i) {
+    EXPECT_TRUE(after[i].text == before[i].text);
+    EXPECT_NE(made->textSpills.lookup(after[i].symbol).find("so the first is used"), std::string::npos)
+        << made->textSpills.lookup(after[i].symbol);
+  }
+  // What compiles the module once more, as a package does after `weft kernels`, comes to the same.
+  ASSERT_TRUE(compile([](llvm::StringRef) { return spilling(64); }));
+  EXPECT_TRUE(kernels()[0].text == before[0].text);
 }
 
 TEST_F(CudaSpills, AProgramOfTheHostHasNoTargetOfItsOwn) {
