@@ -403,8 +403,8 @@ private:
     const Expected<DeviceLaunch> made = image_->device()->launch_of(*kernel);
     if (!made)
       return fail(what + " " + made.status().message());
-    // A GPU carries out what it was given, unless the kernel looks at the call's failures itself. One that takes
-    // no record of failures finds none: it has nothing to check, as for tensors without elements.
+    // A GPU carries out what it was given, unless the kernel looks at the call's failures itself. One that
+    // takes no record of failures finds none: it has nothing to check, as for tensors without elements.
     if (made->kernel->takes_checks() && !launch.may_fail())
       return fail(what + " cannot fail, and its kernel notes failures");
     if (launch.predicate() != fb::Predicate::none && !made->kernel->takes_predicate())

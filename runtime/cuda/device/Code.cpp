@@ -100,8 +100,13 @@ CudaCode::load(const CudaContext &context, std::shared_ptr<const DeviceImage> im
 Expected<std::unique_ptr<const CallCode>> CallCode::load(const CudaContext &context) {
   auto made = std::make_unique<CallCode>(context);
   CUlibrary library = nullptr;
-  if (Status status = context.check(made->libraries.load(call_kernels::text, library),
-                                    "compiling the runtime's own kernels");
+  std::string text;
+  for (const char *part :
+       {call_kernels::head_text, call_kernels::begin_call_text, call_kernels::end_call_text,
+        call_kernels::merge_keys_text, call_kernels::copy_text})
+    text += part;
+  if (Status status =
+          context.check(made->libraries.load(text.c_str(), library), "compiling the runtime's own kernels");
       !status)
     return status;
   const std::pair<const char *, CUfunction *> kernels[] = {{"weft_begin_call", &made->begin_call},
