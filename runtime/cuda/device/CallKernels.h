@@ -40,8 +40,8 @@ inline constexpr const char *head_text = R"(.version 7.0
 .address_size 64
 )";
 
-/// One block. Resets the record if `resets` is not 0. Clears those flags that say so. The call is blocked if one
-/// of the others is set.
+/// One block. Resets the record if `resets` is not 0. Clears those flags that say so. The call is blocked if
+/// one of the others is set.
 inline constexpr const char *begin_call_text = R"(
 .visible .entry weft_begin_call(
   .param .u64 record,
