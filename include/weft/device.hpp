@@ -31,6 +31,8 @@ public:
   /// The CPU has no number, even if 0 is given.
   constexpr Device(DeviceType type, std::optional<int> index = {}, Loc loc = Loc::current())
       : type_(type), index_(checked(type, index, loc)) {}
+  /// The CUDA device of this number.
+  constexpr Device(int index, Loc loc = Loc::current()) : Device(DeviceType::cuda, index, loc) {}
   /// As `parse`, but throws Error.
   Device(const char *text, Loc loc = Loc::current());
   Device(const std::string &text, Loc loc = Loc::current()) : Device(text.c_str(), loc) {}

@@ -227,11 +227,17 @@ public:
   /// 0.
   Tensor to(Device device, Loc loc = Loc::current()) const;
   Tensor to(const char *device, Loc loc = Loc::current()) const { return to(Device(device, loc), loc); }
+  /// To the CUDA device of this number.
+  Tensor to(int index, Loc loc = Loc::current()) const { return to(Device(index, loc), loc); }
   Tensor to(DType dtype, Loc loc = Loc::current()) const;
   Tensor to(Device device, DType dtype, Loc loc = Loc::current()) const {
     return to(device, loc).to(dtype, loc);
   }
   Tensor cpu(Loc loc = Loc::current()) const { return to(Device(), loc); }
+  /// To a CUDA device, the current one of this thread if no number is given.
+  Tensor cuda(std::optional<int> index = {}, Loc loc = Loc::current()) const {
+    return to(Device(DeviceType::cuda, index, loc), loc);
+  }
   /// @}
 
   /// \name Writing the slot

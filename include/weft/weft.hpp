@@ -13,6 +13,7 @@
 #include "weft/clip.hpp"
 #include "weft/compile.hpp"
 #include "weft/creation.hpp"
+#include "weft/cuda.hpp"
 #include "weft/data.hpp"
 #include "weft/device.hpp"
 #include "weft/dim.hpp"

@@ -12,6 +12,7 @@
 #include "runtime/cuda/device/CudaDevice.h"
 #endif
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <string>
@@ -31,6 +32,47 @@ static Status is_there(int ordinal) {
                            std::to_string(found.devices) + (found.devices == 1 ? " device" : " devices") +
                            ": use a smaller number, or check CUDA_VISIBLE_DEVICES",
                        "WEFT-E001");
+}
+
+Expected<CudaProperties> cuda_properties(int ordinal) {
+  if (Status status = is_there(ordinal); !status)
+    return status;
+  CudaProperties found;
+#if WEFT_CUDA
+  const DriverTable &table = *driver().table;
+  CUdevice device = 0;
+  CUresult code = table.cuDeviceGet(&device, ordinal);
+  const auto ask = [&](CUdevice_attribute which) {
+    int value = 0;
+    if (code == CUDA_SUCCESS)
+      code = table.cuDeviceGetAttribute(&value, which, device);
+    return value;
+  };
+  found.capability = 10 * ask(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  found.capability += ask(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  found.multiprocessors = ask(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  found.warp_threads = ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  found.multiprocessor_threads = ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  found.multiprocessor_registers = ask(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  found.block_shared_bytes =
+      static_cast<uint64_t>(ask(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+  found.multiprocessor_shared_bytes =
+      static_cast<uint64_t>(ask(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+  found.l2_bytes = static_cast<uint64_t>(ask(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+  std::array<char, 256> name = {};
+  size_t bytes = 0;
+  if (code == CUDA_SUCCESS)
+    code = table.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device);
+  if (code == CUDA_SUCCESS)
+    code = table.cuDeviceTotalMem(&bytes, device);
+  if (code != CUDA_SUCCESS)
+    return Status::error("'cuda:" + std::to_string(ordinal) + "', asking for its properties: error " +
+                             std::to_string(static_cast<int>(code)) + "; check what nvidia-smi shows",
+                         "WEFT-E006");
+  found.name = name.data();
+  found.memory_bytes = bytes;
+#endif
+  return found;
 }
 
 Expected<Device *> cuda_device(int ordinal) {

@@ -10,9 +10,24 @@
 #include "weft/export.hpp"
 #include "weft/status.hpp"
 
+#include <cstdint>
+#include <string>
+
 namespace weft::runtime {
 
 class Device; // runtime/device/Device.h
+
+/// What the driver says of a device. Memory is in bytes, registers are of 32 bits.
+struct CudaProperties {
+  std::string name;
+  int capability = 0; ///< 90 for compute capability 9.0
+  uint64_t memory_bytes = 0;
+  int multiprocessors = 0, warp_threads = 0, multiprocessor_threads = 0, multiprocessor_registers = 0;
+  uint64_t block_shared_bytes = 0; ///< that a launch may ask for at most
+  uint64_t multiprocessor_shared_bytes = 0, l2_bytes = 0;
+};
+/// Opens no device. Errors are those of cuda_device().
+WEFT_RUNTIME_API Expected<CudaProperties> cuda_properties(int ordinal);
 
 /// "cuda:N" of the driver, opened by its first caller. An error says why there is none (WEFT-E001), or why it
 /// cannot be used (WEFT-E006).

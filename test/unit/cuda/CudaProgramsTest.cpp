@@ -9,9 +9,13 @@
 // products are compared within a bound.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/device/Registry.h"
 #include "test/unit/TemporaryFolder.h"
 #include "test/unit/frontend/Helpers.h"
 
+#include <sys/wait.h>
+
+#include <array>
 #include <cmath>
 
 using namespace weft;
@@ -120,6 +124,24 @@ TEST(CudaPrograms, ValuesMoveBetweenDevices) {
   EXPECT_ERROR(ones({2}, {.device = "cuda:5"}).to_vector<float>(), "the driver sees 2 devices");
   const DefaultDeviceGuard guard("cuda:1");
   EXPECT_EQ(floats(ones({2}) + 1), Floats({2, 2}));
+}
+
+TEST(CudaPrograms, TheHostAndTwoGpusAreInOneFunction) {
+  Tensor counter = zeros({1}, {.device = "cuda:1"});
+  auto mixed = compile([&](Tensor x) {
+    Tensor first = exp(x.to("cuda:0")) * 2;
+    Tensor second = first.to("cuda:1") + 1;
+    Tensor host = second.cpu() - 3;
+    counter.add_(second.sum() * 0 + 1);
+    return std::array<Tensor, 2>{host.to("cuda:0") * first, host};
+  });
+  Tensor x = numbers(300);
+  Tensor first = exp(x) * 2, host = first + 1 - 3;
+  for (int i = 1; i <= 4; ++i) {
+    const auto [there, here] = mixed(x);
+    EXPECT_EQ(bitsOf({there, here}), bitsOf({host * first, host})) << i;
+    EXPECT_EQ(floats(counter), Floats({float(i)}));
+  }
 }
 
 TEST(CudaPrograms, GradientsFlowBetweenDevices) {
@@ -279,4 +301,55 @@ TEST(CudaPrograms, StreamsAndEventsOrderWork) {
   Stream::current("cuda:0").wait_stream(side);
   EXPECT_EQ(bitsOf({y + 1}), bitsOf({numbers(1000) * 2 + 1}));
   synchronize("cuda:0");
+}
+
+TEST(CudaDevices, AreCountedAndDescribed) {
+  EXPECT_TRUE(cuda::is_available());
+  EXPECT_EQ(cuda::device_count(), 2);
+  EXPECT_EQ(cuda::unavailable_reason(), "");
+  const cuda::DeviceProperties properties = cuda::get_device_properties(1);
+  EXPECT_EQ(properties.name, cuda::get_device_name("cuda:1"));
+  EXPECT_EQ(std::pair(properties.major, properties.minor), cuda::get_device_capability());
+  EXPECT_GE(properties.major, 7);
+  EXPECT_EQ(properties.warp_size, 32);
+  EXPECT_GT(properties.total_memory, 0u);
+  EXPECT_GT(properties.shared_memory_per_block_optin, 48u << 10);
+  EXPECT_ERROR(cuda::get_device_properties("cpu"), "is no CUDA device");
+  EXPECT_ERROR(cuda::get_device_name(7), "'cuda:7' is not there");
+  EXPECT_EQ(default_device(), Device("cuda:0"));
+}
+
+TEST(CudaDevices, AreNamedByNumberAndByThread) {
+  EXPECT_EQ(Device(1), Device("cuda:1"));
+  Tensor x = ones({3});
+  EXPECT_EQ(x.to(1).device(), Device("cuda:1"));
+  EXPECT_EQ(x.cuda().device(), Device("cuda:0"));
+  EXPECT_EQ(x.cuda(1).device(), Device("cuda:1"));
+  EXPECT_EQ(cuda::current_device(), 0);
+  {
+    const DeviceGuard guard(1);
+    EXPECT_EQ(cuda::current_device(), 1);
+    EXPECT_EQ(x.cuda().device(), Device("cuda:1"));
+  }
+  EXPECT_EQ(floats(x.cuda(1) + 1), Floats({2, 2, 2}));
+  cuda::synchronize(1);
+  // A tensor computes where it lies, whatever the thread's device is.
+  Tensor there = x.cuda(0);
+  const DeviceGuard guard(1);
+  EXPECT_EQ((there + 1).device(), Device("cuda:0"));
+}
+
+TEST(CudaDevices, AForkOfTheProcessIsTold) {
+  runtime::Device &device = **runtime::open_device("cuda:0");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    uint64_t value = 0;
+    const Status status =
+        device.copy_now(&value, &value, sizeof value, runtime::CopyDirection::host_to_device);
+    ::_exit(mentions(status.message(), "Cannot re-initialize CUDA in forked subprocess") ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(::waitpid(child, &state, 0), child);
+  EXPECT_EQ(state, 0);
+  EXPECT_EQ(floats(ones({2}).cuda() + 1), Floats({2, 2}));
 }

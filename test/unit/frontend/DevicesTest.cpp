@@ -380,3 +380,12 @@ TEST_F(OnADevice, WithoutABackendItIsNotThere) {
   EXPECT_EQ(floats(there), Floats({3, 3}));
   EXPECT_ERROR((there + 1).to_vector<float>(), "WEFT-E001");
 }
+
+TEST(NoCudaDevice, IsSaidWithItsReason) {
+  if (cuda::is_available())
+    GTEST_SKIP() << "there is a CUDA device";
+  EXPECT_EQ(cuda::device_count(), 0);
+  EXPECT_NE(cuda::unavailable_reason(), "");
+  EXPECT_ERROR(cuda::get_device_name(), cuda::unavailable_reason());
+  EXPECT_ERROR(cuda::synchronize(), "'cuda:0' is not there (WEFT-E001)");
+}
