@@ -10,7 +10,7 @@
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/View.h"
 #include "ir/StridedLayout.h"
-#include "runtime/plan/DeviceImage.h"
+#include "runtime/memory/Layout.h"
 
 namespace weft::frontend {
 

@@ -8,6 +8,7 @@
 
 #include "frontend/graph/KeyWriter.h"
 #include "frontend/graph/Record.h"
+#include "runtime/memory/Layout.h"
 
 #include <algorithm>
 #include <cstring>
@@ -69,8 +70,11 @@ static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
   }
   if (!at->node->computed(at->result))
     return nullptr;
-  size_t element = itemsize(ref.spec().dtype);
-  return runtime::Buffer::part(at->buffer(), static_cast<size_t>(offset) * element, ref.spec().bytes());
+  const size_t begin = static_cast<size_t>(offset) * itemsize(ref.spec().dtype);
+  // Kernels of a GPU count on where an operand begins, so that such a part is copied by a program.
+  if (!ref.spec().device.is_cpu() && begin % runtime::widest_access != 0)
+    return nullptr;
+  return runtime::Buffer::part(at->buffer(), begin, ref.spec().bytes());
 }
 
 //===----------------------------------------------------------------------===//

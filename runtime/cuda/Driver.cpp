@@ -11,7 +11,9 @@
 #if WEFT_CUDA
 #include "runtime/cuda/DriverTable.h"
 
+#include <atomic>
 #include <dlfcn.h>
+#include <pthread.h>
 #endif
 
 namespace weft::runtime {
@@ -80,7 +82,11 @@ int version_of(void *library) {
   return get && get(&version) == CUDA_SUCCESS ? version : 0;
 }
 
+/// Set in a child that is forked from now on.
+std::atomic<bool> forked{false};
+
 Driver load() {
+  ::pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
   Driver found;
   void *library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -122,12 +128,16 @@ const Driver &driver() {
   return found;
 }
 
+bool is_forked_from_driver() { return forked.load(std::memory_order_relaxed); }
+
 #else
 
 const Driver &driver() {
   static const Driver found;
   return found;
 }
+
+bool is_forked_from_driver() { return false; }
 
 #endif
 

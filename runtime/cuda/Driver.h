@@ -51,6 +51,9 @@ WEFT_RUNTIME_API std::string cuda_version_text(int version);
 /// The driver of this process, loaded and started by the first caller.
 WEFT_RUNTIME_API const Driver &driver();
 
+/// Whether this process is a fork of one that had started the driver: nothing of the driver works in it.
+WEFT_RUNTIME_API bool is_forked_from_driver();
+
 } // namespace weft::runtime
 
 #endif // WEFT_RUNTIME_CUDA_DRIVER_H

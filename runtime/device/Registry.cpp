@@ -10,7 +10,10 @@
 #include "runtime/cuda/device/Devices.h"
 #include "runtime/support/DeviceName.h"
 
+#include <functional>
+#include <map>
 #include <mutex>
+#include <string>
 
 namespace weft::runtime {
 namespace {
@@ -48,22 +51,9 @@ Expected<Device *> open_device(std::string_view name) {
   const Expected<DeviceName> parsed = parse_device_name(name);
   if (!parsed)
     return parsed.status();
-  Expected<Device *> opened = cuda_device(parsed->index.value_or(0));
-  if (!opened)
-    return opened;
-  const std::lock_guard lock(registry.mutex);
-  return registry.devices.try_emplace(std::string(name), *opened).first->second;
-}
-
-Device *find_device(std::string_view name) {
-  const Expected<Device *> found = open_device(name);
-  return found ? *found : nullptr;
-}
-
-std::map<std::string, Device *, std::less<>> registered_devices() {
-  Registry &registry = Registry::get();
-  const std::lock_guard lock(registry.mutex);
-  return registry.devices;
+  if (!parsed->cuda)
+    return &host_device();
+  return cuda_device(parsed->index.value_or(0)); // which knows those that it has opened
 }
 
 } // namespace weft::runtime

@@ -9,9 +9,6 @@
 
 #include "runtime/device/Device.h"
 
-#include <functional>
-#include <map>
-#include <string>
 #include <string_view>
 
 namespace weft::runtime {
@@ -19,13 +16,9 @@ namespace weft::runtime {
 /// Says which device of this process a name such as "cuda:0" means; null: none any more. What was loaded or
 /// allocated before stays where it is.
 WEFT_RUNTIME_API void register_device(std::string_view name, Device *device);
-/// The device of that name: the host for "cpu". A CUDA device is opened and registered when it is asked for
+/// The device of that name: the host for "cpu". A CUDA device is opened when it is asked for
 /// first. An error says why there is none.
 WEFT_RUNTIME_API Expected<Device *> open_device(std::string_view name);
-/// The same, and null for one that is not there.
-WEFT_RUNTIME_API Device *find_device(std::string_view name);
-/// All that are registered.
-WEFT_RUNTIME_API std::map<std::string, Device *, std::less<>> registered_devices();
 
 } // namespace weft::runtime
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/execution/ExecutableImpl.h"
+#include "runtime/memory/Layout.h"
 #include "runtime/support/PerThread.h"
 #include "runtime/support/TensorText.h"
 #include "runtime/threads/Executor.h"

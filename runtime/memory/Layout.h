@@ -16,6 +16,10 @@
 
 namespace weft::runtime {
 
+/// Bytes of the widest access of any GPU. What its kernels write, and what they read unless they were
+/// compiled for other addresses, begins at a multiple of it.
+inline constexpr size_t widest_access = 32;
+
 /// Here shapes have at most `maxRank` dimensions.
 ///
 /// Whether strides, in elements, are those of row-major memory. Extents of 1 may have any stride, and memory

@@ -13,6 +13,7 @@
 #ifndef WEFT_RUNTIME_PLAN_DEVICEIMAGE_H
 #define WEFT_RUNTIME_PLAN_DEVICEIMAGE_H
 
+#include "runtime/memory/Layout.h"
 #include "weft/export.hpp"
 #include "weft/status.hpp"
 
@@ -33,9 +34,6 @@ struct OwnKernel;
 } // namespace weft::fb
 
 namespace weft::runtime {
-
-/// Bytes of the widest access of any GPU. Results begin at a multiple of it.
-inline constexpr size_t widest_access = 32;
 
 /// One launch of a kernel of a GPU: how many blocks, and what its parameters are.
 struct DeviceLaunch {

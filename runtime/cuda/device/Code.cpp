@@ -30,42 +30,41 @@ CUresult CudaLibraries::load(const void *code, CUlibrary &library) {
   return result;
 }
 
-Expected<CUfunction> CudaLibraries::find(CUlibrary library, const char *kernel,
-                                         const std::string &what) const {
+CUresult CudaLibraries::find(CUlibrary library, const char *kernel, CUfunction &function) const {
   CUkernel found = nullptr;
-  CUfunction function = nullptr;
   CUresult code = context_.table().cuLibraryGetKernel(&found, library, kernel);
   if (code == CUDA_SUCCESS)
     code = context_.table().cuKernelGetFunction(&function, found);
   // Under lazy loading the first launch would load it, which allocates and may wait.
-  if (code == CUDA_SUCCESS)
-    code = context_.table().cuFuncLoad(function);
-  if (Status status = context_.check(code, "loading kernel '" + what + "'"); !status)
-    return status;
-  return function;
+  return code == CUDA_SUCCESS ? context_.table().cuFuncLoad(function) : code;
+}
+
+/// Whether the device does not run this code, and may run other code of the same kernel.
+static bool is_other_code(CUresult code) {
+  return code == CUDA_ERROR_NO_BINARY_FOR_GPU || code == CUDA_ERROR_INVALID_IMAGE ||
+         code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
 
 Expected<CUfunction> CudaCode::load_kernel(const CudaContext &context, const fb::DeviceKernel &kernel,
                                            bool machine_code) {
   const std::string name = kernel.symbol()->str();
-  const bool has_ptx = kernel.ptx() && kernel.ptx()->size();
-  CUlibrary library = nullptr;
+  CUfunction function = nullptr;
+  // The driver may look at code when it is loaded, or when a kernel of it is asked for.
+  const auto load = [&](const void *bytes) {
+    CUlibrary library = nullptr;
+    const CUresult code = libraries_.load(bytes, library);
+    return code == CUDA_SUCCESS ? libraries_.find(library, "weft_kernel", function) : code;
+  };
   CUresult code = CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (machine_code && kernel.cubin() && kernel.cubin()->size())
-    code = libraries_.load(kernel.cubin()->data(), library);
-  const bool refused = code == CUDA_ERROR_NO_BINARY_FOR_GPU || code == CUDA_ERROR_INVALID_IMAGE ||
-                       code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-  if (refused && has_ptx)
-    code = libraries_.load(kernel.ptx()->c_str(), library);
-  if (Status status = context.check(code, "loading the code of kernel '" + name + "'"); !status)
-    return status;
-  Expected<CUfunction> function = libraries_.find(library, "weft_kernel", name);
-  if (!function)
-    return function;
+    code = load(kernel.cubin()->data());
+  if (is_other_code(code) && kernel.ptx() && kernel.ptx()->size())
+    code = load(kernel.ptx()->c_str());
   int most_threads = 0;
-  code =
-      context.table().cuFuncGetAttribute(&most_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, *function);
-  if (Status status = context.check(code, "asking for the threads of kernel '" + name + "'"); !status)
+  if (code == CUDA_SUCCESS)
+    code =
+        context.table().cuFuncGetAttribute(&most_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+  if (Status status = context.check(code, "loading kernel '" + name + "'"); !status)
     return status;
   if (static_cast<int>(kernel.threads()) > most_threads)
     return Status::error("kernel '" + name + "' has blocks of " + std::to_string(kernel.threads()) +
@@ -74,7 +73,7 @@ Expected<CUfunction> CudaCode::load_kernel(const CudaContext &context, const fb:
                          "WEFT-L009");
   if (kernel.shared_bytes() == 0)
     return function;
-  code = context.table().cuFuncSetAttribute(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+  code = context.table().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                             static_cast<int>(kernel.shared_bytes()));
   if (Status status =
           context.check(code, "giving kernel '" + name + "' " + std::to_string(kernel.shared_bytes()) +
@@ -114,10 +113,10 @@ Expected<std::unique_ptr<const CallCode>> CallCode::load(const CudaContext &cont
                                                            {"weft_merge_keys", &made->merge_keys},
                                                            {"weft_copy", &made->copy}};
   for (const auto &[name, function] : kernels) {
-    Expected<CUfunction> found = made->libraries.find(library, name, name);
-    if (!found)
-      return found.status();
-    *function = *found;
+    const CUresult code = made->libraries.find(library, name, *function);
+    if (Status status = context.check(code, std::string("loading the runtime's kernel '") + name + "'");
+        !status)
+      return status;
   }
   return std::unique_ptr<const CallCode>(std::move(made));
 }

@@ -25,8 +25,8 @@ public:
   ~CudaLibraries();
   /// Loads machine code or the text of PTX. The error is the driver's.
   CUresult load(const void *code, CUlibrary &library);
-  /// A kernel of a library as a function of the context. `what` names it in an error.
-  Expected<CUfunction> find(CUlibrary library, const char *kernel, const std::string &what) const;
+  /// A kernel of a library as a function of the context, loaded there. The error is the driver's.
+  CUresult find(CUlibrary library, const char *kernel, CUfunction &function) const;
 
 private:
   const CudaContext &context_;

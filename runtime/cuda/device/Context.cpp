@@ -6,18 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/device/Context.h"
 
-#include <pthread.h>
+#include "runtime/cuda/Driver.h"
 
 namespace weft::runtime {
 namespace {
-
-/// Set in a child that was forked after a context was opened: nothing of the driver works there.
-std::atomic<bool> forked{false};
-
-void watch_forks() {
-  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
-  (void)registered;
-}
 
 /// Whether an error is one of work on the device, after which the driver refuses everything.
 bool ends_context(CUresult code) {
@@ -32,6 +24,11 @@ bool ends_context(CUresult code) {
   case CUDA_ERROR_INVALID_ADDRESS_SPACE:
   case CUDA_ERROR_INVALID_PC:
   case CUDA_ERROR_ECC_UNCORRECTABLE:
+  case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+  case CUDA_ERROR_CONTAINED:
+  case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+  case CUDA_ERROR_MPS_CLIENT_TERMINATED:
+  case CUDA_ERROR_EXTERNAL_DEVICE:
   case CUDA_ERROR_CONTEXT_IS_DESTROYED:
     return true;
   default:
@@ -50,13 +47,16 @@ Expected<std::unique_ptr<CudaContext>> CudaContext::open(const DriverTable &tabl
                                   "opening its primary context");
       !status)
     return status;
-  watch_forks();
   return made;
 }
 
 CudaContext::~CudaContext() {
-  if (context_)
-    (void)table_.cuDevicePrimaryCtxRelease(device_);
+  if (!context_)
+    return;
+  CUcontext current = nullptr; // a thread must not keep what may be gone
+  if (table_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context_)
+    (void)table_.cuCtxSetCurrent(nullptr);
+  (void)table_.cuDevicePrimaryCtxRelease(device_);
 }
 
 int CudaContext::attribute(CUdevice_attribute which) const {
@@ -75,11 +75,15 @@ Status CudaContext::check(CUresult code, const std::string &what) const {
     said += std::string(" (") + meaning + ")";
   if (!ends_context(code))
     return Status::error("'" + name_ + "', " + what + ": " + said, "WEFT-E006");
+  lose(what + ": " + said);
+  return lost();
+}
+
+void CudaContext::lose(const std::string &why) const {
   const std::lock_guard lock(mutex_);
   if (lost_text_.empty())
-    lost_text_ = what + ": " + said;
+    lost_text_ = why;
   lost_.store(true, std::memory_order_release);
-  return lost();
 }
 
 Status CudaContext::lost() const {
@@ -91,12 +95,19 @@ Status CudaContext::lost() const {
 
 Status CudaContext::end_wait(CUresult code, const std::string &what) const {
   Status status = check(code, what);
-  return status.ok() || is_lost() ? status : check(table_.cuCtxSynchronize(), what);
+  if (status.ok() || is_lost())
+    return status;
+  status = check(table_.cuCtxSynchronize(), what);
+  if (status.ok() || is_lost())
+    return status;
+  // Nobody can tell any more when the work ends.
+  lose(status.message());
+  return lost();
 }
 
 ContextScope::ContextScope(const CudaContext &context) : context_(context) {
   const DriverTable &table = context.table();
-  if (forked.load(std::memory_order_relaxed)) {
+  if (is_forked_from_driver()) {
     status_ =
         Status::error("Cannot re-initialize CUDA in forked subprocess: '" + context.name() +
                           "' was opened by the parent of this process; start the child without fork, or "

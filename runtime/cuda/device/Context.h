@@ -53,6 +53,7 @@ public:
   Status lost() const;
 
 private:
+  void lose(const std::string &why) const;
   CudaContext(const DriverTable &table, int ordinal)
       : table_(table), name_("cuda:" + std::to_string(ordinal)) {}
 

@@ -174,7 +174,9 @@ void *CudaDevice::allocate_segment(void *device, size_t bytes, size_t) {
   const CudaContext &context = *static_cast<CudaDevice *>(device)->context_;
   const ContextScope scope(context);
   CUdeviceptr address = 0;
-  if (!scope.status().ok() || context.table().cuMemAlloc(&address, bytes) != CUDA_SUCCESS)
+  // An error of earlier work may be told here first, and is remembered.
+  if (!scope.status().ok() ||
+      !context.check(context.table().cuMemAlloc(&address, bytes), "allocating memory").ok())
     return nullptr;
   return reinterpret_cast<void *>(address);
 }
@@ -200,7 +202,8 @@ void *CudaDevice::allocate_pinned(void *device, size_t bytes, size_t) {
   const ContextScope scope(context);
   void *data = nullptr;
   if (!scope.status().ok() ||
-      context.table().cuMemHostAlloc(&data, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
+      !context.check(context.table().cuMemHostAlloc(&data, bytes, CU_MEMHOSTALLOC_PORTABLE), "pinning memory")
+           .ok())
     return nullptr;
   return data;
 }

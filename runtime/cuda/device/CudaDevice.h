@@ -32,6 +32,7 @@ public:
   /// 0 for a target of a newer GPU. Machine code runs within a major version; for older ones there is PTX.
   int suits(std::string_view target) const override;
   Expected<std::shared_ptr<const DeviceCode>> load(const std::shared_ptr<const DeviceImage> &image) override;
+  Status health() const override { return ContextScope(*context_).status(); }
   CachingAllocator &allocator() override { return *allocator_; }
   CachingAllocator &pinned_allocator() override { return *pinned_; }
   Expected<std::unique_ptr<DeviceStream>> make_stream() override;

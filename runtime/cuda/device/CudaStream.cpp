@@ -284,12 +284,14 @@ void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
 // Operands in memory of the device
 //===----------------------------------------------------------------------===//
 
-void CudaStream::free_later(CachingAllocator &allocator, const MemoryBlock &block) {
-  const Expected<Point> point = record();
+void CudaStream::free_later(CachingAllocator &allocator, const MemoryBlock &block) noexcept {
   StreamPoints uses;
-  if (point)
-    uses.push_back({id(), *point});
-  else
+  try {
+    if (const Expected<Point> point = record(); point)
+      uses.push_back({id(), *point});
+  } catch (...) { // NOLINT(bugprone-empty-catch): there is no memory for a point
+  }
+  if (uses.empty())
     (void)device_.context().end_wait(device_.context().table().cuStreamSynchronize(stream_),
                                      "waiting for its work");
   allocator.free(block, std::move(uses));
@@ -298,8 +300,9 @@ void CudaStream::free_later(CachingAllocator &allocator, const MemoryBlock &bloc
 Status CudaStream::upload(const std::vector<uint64_t> &words, void *to) {
   CachingAllocator &pinned = device_.pinned_allocator();
   const size_t bytes = words.size() * sizeof(uint64_t);
-  const Expected<MemoryBlock> from = pinned.allocate(bytes, pinned.intern_label({"operands of kernels"}),
-                                                     {.stream = id()}, Queue::finish_passed_all);
+  // For no stream: the host writes it at once, so it is free for the next only when the copy is done.
+  const Expected<MemoryBlock> from =
+      pinned.allocate(bytes, pinned.intern_label({"operands of kernels"}), {}, Queue::finish_passed_all);
   if (!from)
     return from.status();
   std::memcpy(from->data, words.data(), bytes);
@@ -327,9 +330,8 @@ Status CudaStream::send_table(const LaunchRun &run, Repeated &kept) {
         bytes, allocator.intern_label({"operands of kernels"}), {.stream = id()}, Queue::finish_passed_all);
     if (!block)
       return block.status();
-    if (kept.table.handle)
-      free_later(allocator, kept.table);
-    kept.table = *block;
+    if (const MemoryBlock before = std::exchange(kept.table, *block); before.handle)
+      free_later(allocator, before);
   }
   kept.words.clear(); // until it is known what is there
   if (Status status = upload(words_, kept.table.data); !status)
@@ -343,7 +345,7 @@ Status CudaStream::send_table(const LaunchRun &run, Repeated &kept) {
 //===----------------------------------------------------------------------===//
 
 CudaStream::Repeated &CudaStream::repeated(const LaunchRun &run) {
-  constexpr size_t mostKept = 64;
+  constexpr size_t mostKept = 1024; // as many as lazy programs that are kept
   const RunKey key{run.launches.data(), run.launches.size(), run.begins, run.ends};
   if (repeated_.size() >= mostKept && !repeated_.contains(key)) {
     const auto oldest =
@@ -364,6 +366,7 @@ Status CudaStream::launch_each() {
   CUlaunchConfig config = {};
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
   config.hStream = stream_;
+  bool wrote = false; // an argument
   for (const WorkItem &item : list_.items()) {
     config.gridDimX = item.blocks;
     config.blockDimX = item.threads;
@@ -374,8 +377,10 @@ Status CudaStream::launch_each() {
     if (code == CUDA_SUCCESS && device_.is_blocking())
       code = table.cuStreamSynchronize(stream_);
     if (code != CUDA_SUCCESS)
-      return context.check(code,
-                           "running " + (item.launch ? named(*item.launch) : "a kernel of the runtime"));
+      return context.check(code, "running " +
+                                     (item.launch ? named(*item.launch) : "a kernel of the runtime") +
+                                     (wrote ? ", donated arguments are no longer valid" : ""));
+    wrote |= item.launch && item.launch->predicated;
   }
   return {};
 }
@@ -383,29 +388,33 @@ Status CudaStream::launch_each() {
 /// Launches the list as a graph if it is time for that.
 Status CudaStream::launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched) {
   constexpr uint64_t firstAsGraph = 3;
-  if (!device_.makes_graphs() || run.launches.empty() || list_.items().size() < 2 || kept.refused)
+  constexpr uint64_t pauseAfterRefusal = 100;
+  if (!device_.makes_graphs() || run.launches.empty() || list_.items().size() < 2)
     return {};
   if (kept.graph && !kept.graph->fits(list_)) { // another function, or more flags
     kept.graph = nullptr;
     kept.calls = 1;
   }
   if (!kept.graph) {
-    if (kept.calls < firstAsGraph)
+    if (kept.calls < std::max(firstAsGraph, kept.next_graph))
       return {};
     Expected<std::unique_ptr<CudaGraph>> made = CudaGraph::make(
         device_.context(), list_, run.function->devices[run.launches.front().device].code, stream_);
     if (!made) {
       // The launches go on, if the device does.
-      kept.refused = true;
+      kept.next_graph = kept.calls + pauseAfterRefusal;
       return device_.context().is_lost() ? made.status() : Status();
     }
     kept.graph = *std::move(made);
   }
+  if (Status status = kept.graph->set(list_); !status) {
+    // Some nodes are set to this call already. Nothing of it was launched.
+    kept.graph = nullptr;
+    kept.next_graph = kept.calls + pauseAfterRefusal;
+    return device_.context().is_lost() ? status : Status();
+  }
   launched = true;
-  Status status = kept.graph->launch(list_, stream_);
-  if (!status)
-    kept.graph = nullptr; // some of its nodes may be set to this call already
-  return status;
+  return kept.graph->launch(stream_);
 }
 
 Status CudaStream::issue(const LaunchRun &run) {

@@ -39,7 +39,7 @@ private:
   struct Repeated {
     uint64_t calls = 0, last_use = 0;
     std::unique_ptr<CudaGraph> graph;
-    bool refused = false; ///< the driver made no graph of it
+    uint64_t next_graph = 0; ///< the call before which no graph is made, after the driver has refused one
     /// Operands of kernels that read them from memory of the device, and what is there.
     MemoryBlock table;
     std::vector<uint64_t> words;
@@ -59,7 +59,7 @@ private:
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Status launch_each();
   /// Frees memory once what was issued until now is done.
-  void free_later(CachingAllocator &allocator, const MemoryBlock &block);
+  void free_later(CachingAllocator &allocator, const MemoryBlock &block) noexcept;
 
   CudaDevice &device_;
   const CUstream stream_;

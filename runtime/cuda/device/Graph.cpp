@@ -77,13 +77,13 @@ Status CudaGraph::build(CUstream stream) {
   return context_.check(code, "making a graph of " + std::to_string(list_.items().size()) + " nodes");
 }
 
-Status CudaGraph::launch(WorkList &list, CUstream stream) {
+Status CudaGraph::set(WorkList &list) {
   const DriverTable &table = context_.table();
-  CUresult code = CUDA_SUCCESS;
-  for (size_t i = 0; i < list.items().size() && code == CUDA_SUCCESS; ++i) {
+  for (size_t i = 0; i < list.items().size(); ++i) {
     if (list.is_same(i, list_))
       continue;
     const WorkItem &item = list.items()[i];
+    CUresult code = CUDA_SUCCESS;
     if (item.function) {
       const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list, item);
       code = table.cuGraphExecKernelNodeSetParams(executable_, nodes_[i], &kernel);
@@ -91,13 +91,16 @@ Status CudaGraph::launch(WorkList &list, CUstream stream) {
       const CUDA_MEMCPY3D copy = copy_node(item);
       code = table.cuGraphExecMemcpyNodeSetParams(executable_, nodes_[i], &copy, context_.handle());
     }
+    if (code != CUDA_SUCCESS)
+      return context_.check(code, "changing a node of a graph");
   }
-  if (code == CUDA_SUCCESS)
-    code = table.cuGraphLaunch(executable_, stream);
-  if (code != CUDA_SUCCESS)
-    return context_.check(code, "launching a graph of " + std::to_string(nodes_.size()) + " nodes");
   std::swap(list_, list);
   return {};
+}
+
+Status CudaGraph::launch(CUstream stream) {
+  return context_.check(context_.table().cuGraphLaunch(executable_, stream),
+                        "launching a graph of " + std::to_string(nodes_.size()) + " nodes");
 }
 
 } // namespace weft::runtime

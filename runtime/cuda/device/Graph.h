@@ -29,8 +29,10 @@ public:
 
   /// Whether a graph of this list has the same nodes.
   bool fits(const WorkList &list) const { return list.has_form_of(list_); }
-  /// Launches what the list says, which it fits. Parameters of earlier launches are those of their time.
-  Status launch(WorkList &list, CUstream stream);
+  /// Sets the nodes to what a list says, which the graph fits; launches from now on are of that. After an
+  /// error the graph is of no use any more.
+  Status set(WorkList &list);
+  Status launch(CUstream stream);
 
 private:
   CudaGraph(const CudaContext &context, WorkList list, std::shared_ptr<const DeviceCode> code)

@@ -237,6 +237,38 @@ TEST(CudaPrograms, ArgumentsAtAnyAddressAreReadInPlace) {
   EXPECT_EQ(bitsOf({twice(there.t())}), bitsOf({base.t().contiguous() * 2}));
 }
 
+// Parts of computed values that begin anywhere are operands of lazy programs, too, and of declared functions.
+TEST(CudaPrograms, PartsOfComputedValuesAreOperands) {
+  const auto program = [](Device on) {
+    Tensor x = numbers(1000).to(on).reshape({8, 125}) * 1;
+    x.to_vector<float>();
+    Tensor row = x[1], part = x.reshape({1000}).slice(0, 3, 203);
+    return bitsOf({row + 1, part * row[0], x[3], part});
+  };
+  EXPECT_EQ(program("cuda:0"), program("cpu"));
+  Dim n("n", 1, 256);
+  auto twice = compile([](Tensor x) { return x * 2; }, {spec({n}, f32, "cuda:0")});
+  Tensor x = numbers(1000).cuda() * 1;
+  x.to_vector<float>();
+  for (int64_t first : {0, 1, 8, 5})
+    EXPECT_EQ(bitsOf({twice(x.slice(0, first, first + 64))}),
+              bitsOf({numbers(1000).slice(0, first, first + 64) * 2}));
+}
+
+// The table of an optimiser's tensors is sent from pinned memory, which the next call must not take before.
+TEST(CudaPrograms, CallsRunAheadWithTablesOfTheirOwn) {
+  Training one = seeded("cuda:0"), two = seeded("cuda:0");
+  auto first = compile([&](Tensor x, Tensor classes) { return one.body(x, classes); });
+  auto second = compile([&](Tensor x, Tensor classes) { return two.body(x, classes); });
+  Tensor x = one.images(), classes = one.labels();
+  const std::vector<Tensor> losses = {first(x, classes), second(x, classes)};
+  EXPECT_EQ(bitsOf(one.model.parameters()), bitsOf(two.model.parameters()));
+  Training alone = seeded("cuda:0");
+  auto step = compile([&](Tensor images, Tensor labels) { return alone.body(images, labels); });
+  EXPECT_EQ(step(x, classes).item<float>(), losses[0].item<float>());
+  EXPECT_EQ(bitsOf(alone.model.parameters()), bitsOf(one.model.parameters()));
+}
+
 TEST(CudaPrograms, RandomNumbersAndSizesThatACallChooses) {
   const auto draw = [](Device on) {
     manual_seed(11);
