@@ -48,6 +48,8 @@ Expected<Device *> open_device(std::string_view name) {
   const Expected<DeviceName> parsed = parse_device_name(name);
   if (!parsed)
     return parsed.status();
+  if (!parsed->cuda)
+    return &host_device();
   Expected<Device *> opened = cuda_device(parsed->index.value_or(0));
   if (!opened)
     return opened;

@@ -52,4 +52,32 @@ Expected<Device *> cuda_device(int ordinal) {
 #endif
 }
 
+Expected<CudaDeviceInfo> cuda_device_info(int ordinal) {
+  if (Status status = is_there(ordinal); !status)
+    return status;
+  CudaDeviceInfo info;
+#if WEFT_CUDA
+  const DriverTable &table = *driver().table;
+  CUdevice device = 0;
+  char name[256] = "";
+  int major = 0, minor = 0;
+  size_t bytes = 0;
+  CUresult code = table.cuDeviceGet(&device, ordinal);
+  if (code == CUDA_SUCCESS)
+    code = table.cuDeviceGetName(name, sizeof name, device);
+  if (code == CUDA_SUCCESS)
+    code = table.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  if (code == CUDA_SUCCESS)
+    code = table.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  if (code == CUDA_SUCCESS)
+    code = table.cuDeviceTotalMem(&bytes, device);
+  if (code != CUDA_SUCCESS)
+    return Status::error("'cuda:" + std::to_string(ordinal) +
+                             "', asking what it is: " + cuda_error_text(table, code),
+                         "WEFT-E006");
+  info = {name, "sm_" + std::to_string(10 * major + minor), bytes};
+#endif
+  return info;
+}
+
 } // namespace weft::runtime
