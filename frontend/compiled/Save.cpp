@@ -7,6 +7,7 @@
 #include "frontend/compiled/Save.h"
 
 #include "runtime/package/Package.h"
+#include "runtime/support/DeviceName.h"
 
 #include <unordered_set>
 
@@ -33,18 +34,14 @@ static void checkTargets(const std::vector<std::string> &targets, Loc loc) {
   if (targets.empty())
     fail("a package needs a target to be saved for: pass {.targets = {\"cpu\"}}", loc, {}, "WEFT-L013");
   for (const std::string &target : targets) {
-    const TargetKind kind = kindOfTarget(target);
-    if (kind == TargetKind::host)
+    if (isTargetOfPackages(target))
       continue;
-    // "cuda:sm_90" names an architecture, "cuda:0" would be a device: both need the CUDA backend.
-    if (kind == TargetKind::device || target == "cuda" || target.starts_with("cuda:"))
-      fail("the package cannot be saved for '" + target +
-               "': this build of Weft has no CUDA backend; the targets it has are \"cpu\", \"x86-64-v3\", "
-               "\"x86-64-v4\", and these with a number of cores, as \"cpu:16\"",
-           loc, {}, "WEFT-E001");
-    fail("the package cannot be saved for '" + target +
-             "', which is no target: expected \"cpu\", \"x86-64-v3\", "
-             "\"x86-64-v4\", or one of these with a number of cores, as \"cpu:16\"",
+    const Expected<runtime::DeviceName> device = runtime::parse_device_name(target);
+    const bool isDevice = device && device->cuda;
+    fail("the package cannot be saved for '" + target + "', which is " +
+             (isDevice ? "a device and no target" : "no target") +
+             ": expected \"cpu\", \"x86-64-v3\", \"x86-64-v4\", one of these with a number of cores, as "
+             "\"cpu:16\", or the kind of a GPU, as \"cuda:sm_90\"",
          loc, {}, "WEFT-L013");
   }
 }

@@ -406,10 +406,10 @@ struct TraceModule {
   OwningOpRef<ModuleOp> module;
 };
 
-TargetKind kindOfTarget(const std::string &name) {
+bool isTargetOfPackages(const std::string &name) {
   std::string problem;
   const std::optional<ir::Target> target = ir::Target::parse(name, problem);
-  return !target ? TargetKind::none : target->isHostOnly() ? TargetKind::host : TargetKind::device;
+  return target && (target->isHostOnly() || target->getCuda());
 }
 
 Expected<std::vector<std::byte>> compileForShipping(const Program &program,

@@ -43,9 +43,8 @@ struct Program {
 /// must read the graph anew.
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region, bool &paused);
 
-/// What the name of a target stands for.
-enum class TargetKind : uint8_t { none, host, device };
-TargetKind kindOfTarget(const std::string &name);
+/// Whether a package can be made for the target of that name: one that is of a CPU, or has a GPU.
+bool isTargetOfPackages(const std::string &name);
 
 /// The program as a package for these targets; one that names no level of the processor has code for every
 /// level, not for that of this process only.

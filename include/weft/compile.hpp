@@ -63,8 +63,9 @@ struct CompileOptions {
 
 struct SaveOptions {
   /// What the package can run on: "cpu", with code for x86-64-v3 and v4, or one of these levels by its name;
-  /// "cpu:16" cuts work for so many threads. Each has a plan of its own; loading takes the best that the
-  /// processor can run.
+  /// "cpu:16" cuts work for so many threads; "cuda:sm_90", or "cpu:16+cuda:sm_90", has kernels of a GPU for
+  /// the parts of the program that are on one. Each has a plan of its own; loading takes the best that the
+  /// devices that are there can run.
   std::vector<std::string> targets = {"cpu"};
   /// Which variant, by `VariantInfo::number`; none: the one that ran most, of equals the one that ran last.
   std::optional<size_t> variant = {};

@@ -37,12 +37,14 @@ std::string list_of(std::span<const int64_t> numbers) {
   return text + "]";
 }
 
-/// Names a caller's buffer in messages: "'step': input 0 'arg0'", or "'step': input 0" if it has no name.
+/// A value of a call that the caller has a buffer for, which messages name: "'step': input 0 'arg0'", or
+/// "'step': input 0" if it has no name.
 struct Place {
   const runtime::Signature &signature;
   const char *what;
   size_t number;
   const std::string &name;
+  runtime::Device &device; ///< where the executable has it
   std::string value() const { return runtime::value_name(what, number, name); }
   std::string str() const { return "'" + signature.function + "': " + value(); }
 };
@@ -66,6 +68,22 @@ Expected<std::vector<int64_t>> shape_of(const weft_buffer &buffer, const runtime
   return std::vector<int64_t>(buffer.shape, buffer.shape + buffer.rank);
 }
 
+/// Whether the caller's memory is that of the host. An error if it is neither that nor of the value's device.
+Expected<bool> is_on_host(const weft_buffer &buffer, const Place &place) {
+  const Expected<runtime::DeviceName> given =
+      runtime::parse_device_name(buffer.device ? buffer.device : "cpu");
+  if (!given)
+    return given.status().context(place.str() + ": ");
+  if (!given->cuda)
+    return true;
+  const std::string name = "cuda:" + std::to_string(given->index.value_or(0));
+  if (name == place.device.name())
+    return false;
+  return argument_error(place.str() + " must be on '" + place.device.name() +
+                        (place.device.is_host() ? "'" : "' or in memory of the host") + ", found '" + name +
+                        "'");
+}
+
 /// Whether the caller's description is that of `type`.
 Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &type, const Place &place) {
   const auto differs = [&](const std::string &expected, const std::string &found) {
@@ -82,16 +100,17 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
     return shape.status();
   if (*shape != type.shape)
     return differs("of shape " + list_of(type.shape), list_of(*shape));
-  const Expected<runtime::DeviceName> device =
-      runtime::parse_device_name(buffer.device ? buffer.device : "cpu");
-  if (!device)
-    return device.status().context(place.str() + ": ");
-  if (device->cuda)
-    return Status::error(place.str() + " is on '" + buffer.device + "' and the executable runs on 'cpu'",
-                         "WEFT-E001");
   if (!buffer.data && type.bytes > 0)
     return argument_error(place.str() + " has no data");
-  if (buffer.strides) {
+  const Expected<bool> on_host = is_on_host(buffer, place);
+  if (!on_host)
+    return on_host.status();
+  if (buffer.strides && !*on_host) {
+    const std::span<const int64_t> strides(buffer.strides, shape->size());
+    if (type.strides.empty() ? !is_row_major(*shape, strides) : !same_strides(*shape, strides, type.strides))
+      return differs(type.strides.empty() ? "row-major" : "of the strides " + list_of(type.strides),
+                     "the strides " + list_of(strides) + ": memory of a GPU is passed as it is");
+  } else if (buffer.strides) {
     const std::span<const int64_t> strides(buffer.strides, shape->size());
     if (!runtime::is_row_major(*shape, strides) &&
         !runtime::is_addressable(*shape, strides, itemsize(type.dtype), buffer.data))
@@ -123,6 +142,16 @@ size_t row_major_bytes(const runtime::TensorInfo &type) {
   return bytes;
 }
 
+/// A copy on a device.
+Expected<std::shared_ptr<Buffer>> on_device(const Buffer &from, runtime::Device &device) {
+  Expected<std::shared_ptr<Buffer>> copy = Buffer::allocate(from.bytes(), 0, device);
+  if (!copy)
+    return copy;
+  if (Status status = (*copy)->write(0, {static_cast<const std::byte *>(from.data()), from.bytes()}); !status)
+    return status;
+  return copy;
+}
+
 /// The buffer of an input for a call: the caller's memory, or a copy of it.
 Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const runtime::TensorInfo &type,
                                                const Place &place, runtime::Queue &queue) {
@@ -133,18 +162,20 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   const bool wanted = type.strides.empty() ? row_major : same_strides(type.shape, strides, type.strides);
   const size_t alignment = itemsize(type.dtype);
   const bool aligned = reinterpret_cast<uintptr_t>(buffer.data) % alignment == 0;
+  const bool there = place.device.is_host() || !*is_on_host(buffer, place);
   const std::shared_ptr<Buffer> owner = owner_of(buffer);
-  if (wanted && aligned) {
+  if (there && ((wanted && aligned) || !place.device.is_host())) {
     // Memory from the runtime may still be being written; its own buffer tracks that.
     if (owner && owner->data() == buffer.data && owner->bytes() == type.bytes)
       return owner;
-    return Buffer::wrap(buffer.data, type.bytes);
+    return Buffer::wrap(buffer.data, type.bytes, {}, place.device);
   }
   if (!wanted && !type.strides.empty() && overlaps_itself(type.shape, type.strides))
     return argument_error(
         place.str() + " is compiled for the strides " + list_of(type.strides) +
         ", which repeat elements, and other memory cannot be copied to them: give these strides");
-  Expected<std::shared_ptr<Buffer>> copy = Buffer::allocate(type.bytes);
+  Expected<std::shared_ptr<Buffer>> copy =
+      there ? Buffer::allocate(type.bytes) : Buffer::allocate_pinned(type.bytes, place.device);
   if (!copy)
     return copy;
   if (owner)
@@ -169,7 +200,12 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
     scatter(type.shape, type.strides, alignment, from, to);
   }
   queue.leave();
+  Expected<std::shared_ptr<Buffer>> passed = there ? std::move(copy) : on_device(**copy, place.device);
+  if (!passed)
+    return passed;
   note_copy(place, type.bytes, [&]() -> std::string {
+    if (!there)
+      return "is in memory of the host and is taken on '" + place.device.name() + "'";
     if (wanted)
       return "begins at an address that is no multiple of its element size";
     const std::string found = row_major ? "is row-major" : "has the strides " + list_of(strides);
@@ -177,7 +213,7 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
                ? found + " and is not row-major"
                : found + ", and the function was compiled for the strides " + list_of(type.strides);
   });
-  return copy;
+  return passed;
 }
 
 /// Copies a result to the caller's memory, as work of the queue.
@@ -192,7 +228,9 @@ struct Scattering {
   void operator()() const {
     if (from->blocking(sequence))
       return; // the call failed: there is nothing to copy
-    const auto *values = static_cast<const std::byte *>(from->data());
+    std::vector<std::byte> copy(from->device().is_host() ? 0 : type->bytes);
+    from->read(0, copy).throw_if_failed();
+    const auto *values = copy.empty() ? static_cast<const std::byte *>(from->data()) : copy.data();
     if (strides.empty())
       std::memcpy(to, values, type->bytes);
     else
@@ -270,7 +308,7 @@ Expected<std::shared_ptr<runtime::Executable>> instance_for(const runtime::State
     if (!buffer)
       return buffer.status();
     Expected<std::vector<int64_t>> shape =
-        shape_of(*buffer, argument.type, {signature, "input", i, argument.name});
+        shape_of(*buffer, argument.type, {signature, "input", i, argument.name, runtime::host_device()});
     if (!shape)
       return shape.status();
     shapes.push_back(*std::move(shape));
@@ -288,7 +326,8 @@ take_inputs(const runtime::StatefulExecutable &executable, const runtime::Signat
   std::vector<std::shared_ptr<Buffer>> arguments(count);
   for (size_t i = 0; i < count; ++i) {
     const runtime::ArgumentInfo &argument = signature.arguments[executable.inputs()[i]];
-    const Place place{signature, "input", i, argument.name};
+    const Place place{signature, "input", i, argument.name,
+                      executable.executable().argument_device(executable.inputs()[i])};
     const weft_buffer input = *read_struct(at(inputs, i), "inputs");
     Expected<std::shared_ptr<Buffer>> taken = input_memory(input, argument.type, place, queue);
     if (!taken)
@@ -318,7 +357,9 @@ public:
         return status;
       const std::span<const int64_t> strides(given.strides, given.strides ? type.shape.size() : 0);
       const bool aligned = reinterpret_cast<uintptr_t>(given.data) % itemsize(type.dtype) == 0;
-      scattered_[i] = !aligned || (given.strides && !is_row_major(type.shape, strides));
+      const bool there = place(i).device.is_host() || !*is_on_host(given, place(i));
+      scattered_[i] = !there || (place(i).device.is_host() &&
+                                 (!aligned || (given.strides && !is_row_major(type.shape, strides))));
       if (scattered_[i] && given.strides && overlaps_itself(type.shape, strides))
         return argument_error(place(i).str() + " has the strides " + list_of(strides) +
                               ", with which elements overlap: an output needs one place for each");
@@ -327,7 +368,7 @@ public:
         continue;
       const std::shared_ptr<Buffer> owner = owner_of(given);
       const bool own = owner && owner->data() == given.data && owner->bytes() == type.bytes;
-      memory[i] = own ? owner : Buffer::wrap(given.data, type.bytes);
+      memory[i] = own ? owner : Buffer::wrap(given.data, type.bytes, {}, place(i).device);
     }
     return {};
   }
@@ -360,12 +401,17 @@ private:
   const runtime::ResultInfo &info(size_t i) const {
     return instance_->signature().results[executable_.outputs()[i]];
   }
-  Place place(size_t i) const { return {instance_->signature(), "output", i, info(i).name}; }
+  Place place(size_t i) const {
+    return {instance_->signature(), "output", i, info(i).name,
+            instance_->result_device(executable_.outputs()[i])};
+  }
 
   /// Copies a result to memory that the call could not write. Returns whether the queue has yet to do it.
   bool scatter(size_t i, runtime::Queue &queue) {
     const runtime::TensorInfo &type = info(i).type;
     note_copy(place(i), type.bytes, [&]() -> std::string {
+      if (!place(i).device.is_host())
+        return "is in memory of the host and is made on '" + place(i).device.name() + "'";
       return given_[i].strides ? "has the strides " + list_of(strides_[i]) + " and is not row-major"
                                : "begins at an address that is no multiple of its element size";
     });
@@ -392,7 +438,7 @@ private:
     Owned &owned = *owned_[i];
     weft_buffer filled = given_[i];
     filled.data = results[i]->data();
-    filled.device = "cpu";
+    filled.device = results[i]->device().name().c_str(); // which exists as long as the process
     filled.dtype = static_cast<weft_dtype>(info(i).type.dtype);
     filled.rank = static_cast<int32_t>(info(i).type.shape.size());
     filled.strides = nullptr;
@@ -535,7 +581,9 @@ weft_status weft_executable_input(const weft_executable *executable, size_t inde
   return with(executable, [&](const runtime::StatefulExecutable &own) -> Status {
     if (index >= own.inputs().size())
       return out_of_range("input", index, own.inputs().size());
-    return write_struct(info, info_of(own.signature().arguments[own.inputs()[index]]), "info");
+    weft_tensor_info value = info_of(own.signature().arguments[own.inputs()[index]]);
+    value.device = own.executable().argument_device(own.inputs()[index]).name().c_str();
+    return write_struct(info, value, "info");
   });
 }
 
@@ -543,7 +591,9 @@ weft_status weft_executable_output(const weft_executable *executable, size_t ind
   return with(executable, [&](const runtime::StatefulExecutable &own) -> Status {
     if (index >= own.outputs().size())
       return out_of_range("output", index, own.outputs().size());
-    return write_struct(info, info_of(own.signature().results[own.outputs()[index]]), "info");
+    weft_tensor_info value = info_of(own.signature().results[own.outputs()[index]]);
+    value.device = own.executable().result_device(own.outputs()[index]).name().c_str();
+    return write_struct(info, value, "info");
   });
 }
 
@@ -554,6 +604,7 @@ weft_status weft_executable_state(const weft_executable *executable, size_t inde
     const auto &entry = own.state().find(executable->state_names[index])->second;
     weft_tensor_info value = info_of(own.signature().arguments[entry.argument]);
     value.written = entry.written;
+    value.device = own.executable().argument_device(entry.argument).name().c_str();
     return write_struct(info, value, "info");
   });
 }

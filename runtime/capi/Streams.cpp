@@ -7,7 +7,7 @@
 
 #include "runtime/capi/Support.h"
 
-#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/device/Registry.h"
 #include "runtime/queue/Queue.h"
 
 #include <mutex>
@@ -70,8 +70,8 @@ weft_status weft_stream_create(const char *device, weft_stream **stream) {
   return guarded([&]() -> Status {
     if (Status status = require(stream, "stream"); !status)
       return status;
-    if (Status status = runtime::check_device_map(device ? device : "cpu"); !status)
-      return status;
+    if (const Expected<runtime::Device *> found = runtime::open_device(device ? device : "cpu"); !found)
+      return found.status();
     auto made = std::make_unique<weft_stream>();
     made->queue = &runtime::Queue::pooled();
     *stream = made.release();

@@ -7,6 +7,7 @@
 
 #include "runtime/capi/Support.h"
 
+#include "runtime/cuda/Driver.h"
 #include "runtime/support/DeviceName.h"
 #include "runtime/support/PerThread.h"
 
@@ -208,7 +209,7 @@ weft_status weft_device_count(weft_device_type type, int32_t *count) {
       return status;
     if (type != WEFT_CPU && type != WEFT_CUDA)
       return argument_error("there is no device type " + std::to_string(static_cast<int>(type)));
-    *count = type == WEFT_CPU ? 1 : 0;
+    *count = type == WEFT_CPU ? 1 : runtime::driver().devices;
     return {};
   });
 }

@@ -75,13 +75,7 @@ struct PlanSections {
 };
 
 Expected<PlanSections> read_sections(const Package &package, std::string_view function,
-                                     const DeviceMap &devices = {}) {
-  const auto suits = [&](std::string_view target) {
-    int best = 0;
-    for (const auto &[logical, device] : devices)
-      best = std::max(best, device && !device->is_host() ? device->suits(target) : 0);
-    return best;
-  };
+                                     const SuitsTarget &suits = nullptr) {
   Expected<std::string> target = choose_plan_target(package, function, cpu_level(), default_width(), suits);
   if (!target)
     return target.status();
@@ -151,6 +145,9 @@ const Signature &Executable::signature() const { return impl_->signature; }
 Device &Executable::argument_device(size_t index) const {
   return *impl_->device_of(impl_->signature.arguments[index].type);
 }
+Device &Executable::result_device(size_t index) const {
+  return *impl_->device_of(impl_->signature.results[index].type);
+}
 uint64_t Executable::arena_bytes() const { return impl_->arena_bytes; }
 uint64_t Executable::arena_lower_bound_bytes() const { return impl_->arena_lower_bound; }
 PlannedMemory Executable::planned_memory() const { return impl_->planned_memory(impl_->is_serial()); }
@@ -166,7 +163,13 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
                                                        std::string_view function,
                                                        std::shared_ptr<const Image> image,
                                                        const DeviceMap &devices) {
-  Expected<PlanSections> sections = read_sections(*package, function, devices);
+  const auto suits = [&](std::string_view target) {
+    int best = 0;
+    for (const auto &[logical, device] : devices)
+      best = std::max(best, device && !device->is_host() ? device->suits(target) : 0);
+    return best;
+  };
+  Expected<PlanSections> sections = read_sections(*package, function, suits);
   if (!sections)
     return sections.status();
   const fb::Plan &plan = *sections->plan;
@@ -282,7 +285,10 @@ Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> si
 }
 
 Expected<Signature> read_signature(const Package &package, std::string_view function) {
-  const Expected<PlanSections> sections = read_sections(package, function);
+  Expected<PlanSections> sections = read_sections(package, function);
+  if (!sections && sections.status().code() == "WEFT-L010")
+    if (Expected<PlanSections> of_gpu = read_sections(package, function, [](std::string_view) { return 1; }))
+      sections = std::move(of_gpu);
   if (!sections)
     return sections.status();
   if (Status status = check_plan(package, function, *sections, nullptr); !status)

@@ -81,8 +81,8 @@ struct Signature {
   std::vector<SymbolInfo> symbols; ///< none: every size is a number
 };
 
-/// The arguments and results of a function of the package on the CPU. The plan is verified. The kernels are
-/// not loaded, so this works on any processor.
+/// The arguments and results of a function of the package on the CPU; those of a plan for a GPU if it has no
+/// other. The plan is verified. The kernels are not loaded.
 WEFT_RUNTIME_API Expected<Signature> read_signature(const Package &package, std::string_view function);
 
 /// A source line of the program; `file` outlives it.
@@ -143,6 +143,8 @@ public:
   const Signature &signature() const;
   /// The device that an argument must be on. `index` must be below the number of arguments.
   Device &argument_device(size_t index) const;
+  /// The same of a result.
+  Device &result_device(size_t index) const;
 
   /// \name Dynamic sizes
   /// @{

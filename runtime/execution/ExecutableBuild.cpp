@@ -28,6 +28,8 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
   const bool for_gpu = has_device_code(plan);
   if (!for_gpu)
     code = "cpu";
+  else if (const std::optional<GpuTargetName> target = parse_gpu_target(code))
+    code = std::string(target->gpu);
   for (const PlanDevice &wanted : plan_devices(plan)) {
     FunctionDevice device;
     device.name = wanted.name;

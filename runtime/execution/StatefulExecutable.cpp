@@ -9,9 +9,7 @@
 
 #include "runtime/support/ArgumentError.h"
 
-#include "runtime/package/PlanTargets.h"
 #include "runtime/plan/State.h"
-#include "runtime/support/DeviceName.h"
 #include "runtime/support/TensorText.h"
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 namespace weft::runtime {
 namespace {
@@ -83,76 +82,34 @@ Expected<std::array<std::byte, 8>> element_of(DType dtype, double value) {
 
 } // namespace
 
-Status check_device_map(std::string_view map) {
-  const auto check = [](std::string_view text, bool target) -> Status {
-    const Expected<DeviceName> device = parse_device_name(text);
-    if (!device)
-      return device.status().context("device map: ");
-    if (target && device->cuda)
-      return Status::error("device map: this build of Weft has no CUDA backend, so nothing can run on '" +
-                               std::string(text) + "': map the package's devices to \"cpu\"",
-                           "WEFT-E001");
-    return {};
-  };
-  if (map.empty() || map.find('=') == std::string_view::npos)
-    return map.empty() ? Status() : check(map, true);
-  while (!map.empty()) {
-    const size_t comma = std::min(map.find(','), map.size());
-    const std::string_view item = map.substr(0, comma);
-    map.remove_prefix(std::min(comma + 1, map.size()));
-    const size_t equals = item.find('=');
-    if (equals == std::string_view::npos)
-      return Status::error("device map: expected logical=real, found '" + std::string(item) + "'",
-                           "WEFT-E004");
-    if (Status status = check(item.substr(0, equals), false); !status)
-      return status;
-    if (Status status = check(item.substr(equals + 1), true); !status)
-      return status;
-  }
-  return {};
-}
-
-std::vector<std::string> package_functions(const Package &package,
-                                           std::map<std::string, std::vector<std::string>> *targets) {
-  std::map<std::string, std::vector<std::string>> found;
+std::vector<std::string> package_functions(const Package &package) {
+  std::set<std::string> found;
   for (const std::string &section : package.names()) {
     const size_t dot = section.rfind('.');
     if (section.starts_with("plan.") && dot > 5)
-      found[section.substr(5, dot - 5)].push_back(section.substr(dot + 1));
+      found.insert(section.substr(5, dot - 5));
   }
-  std::vector<std::string> functions;
-  for (const auto &[function, list] : found)
-    functions.push_back(function);
-  if (targets)
-    *targets = std::move(found);
-  return functions;
+  return {found.begin(), found.end()};
 }
 
 Expected<std::shared_ptr<StatefulExecutable>> StatefulExecutable::load(std::shared_ptr<const Package> package,
                                                                        std::string_view function,
                                                                        std::string_view device_map) {
-  if (Status status = check_device_map(device_map); !status)
-    return status;
-  std::map<std::string, std::vector<std::string>> targets;
-  const std::vector<std::string> functions = package_functions(*package, &targets);
-  const auto list = [](const std::vector<std::string> &names) {
-    std::string text;
-    for (const std::string &name : names)
-      text += (text.empty() ? "'" : ", '") + name + "'";
-    return text.empty() ? "none" : text;
-  };
-  const auto found = targets.find(std::string(function));
-  if (found == targets.end())
+  if (const Expected<NamedDevices> named = parse_named_devices(device_map); !named)
+    return named.status();
+  const std::vector<std::string> functions = package_functions(*package);
+  if (!std::ranges::binary_search(functions, function)) {
+    std::string list;
+    for (const std::string &name : functions)
+      list += (list.empty() ? "'" : ", '") + name + "'";
     return Status::error("package '" + package->source() + "' has no function '" + std::string(function) +
-                             "'; it has " + list(functions),
+                             "'; it has " + (list.empty() ? "none" : list),
                          "WEFT-L007");
-  if (std::none_of(found->second.begin(), found->second.end(),
-                   [](const std::string &target) { return parse_cpu_target(target).has_value(); }))
-    return Status::error("package '" + package->source() + "' has no plan of '" + std::string(function) +
-                             "' for the target 'cpu'; it has " + list(found->second) +
-                             ": save it with {.targets = {\"cpu\"}}",
-                         "WEFT-L007");
-  Expected<std::shared_ptr<Executable>> executable = Executable::load(package, function);
+  }
+  const Expected<DeviceMap> devices = open_named_devices(*package, function, device_map);
+  if (!devices)
+    return devices.status();
+  Expected<std::shared_ptr<Executable>> executable = Executable::load(package, function, nullptr, *devices);
   if (!executable)
     return executable.status();
   return make(*executable, *package);

@@ -7,28 +7,23 @@
 //
 // An Executable is given everything at each call. This one keeps what a package keeps: arguments with the
 // role state, scalar or random are its own, filled from the package when it is loaded, read and set by name,
-// and updated by the calls that write them. What is left are the inputs and outputs of the program.
+// and updated by the calls that write them. What is left are the inputs and outputs of the program. Each lies
+// on the device that the plan names for it, and so does state, which is copied in and out.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_STATEFULEXECUTABLE_H
 #define WEFT_RUNTIME_EXECUTION_STATEFULEXECUTABLE_H
 
 #include "runtime/execution/Executable.h"
+#include "runtime/execution/NamedDevices.h"
 
 #include <map>
 #include <mutex>
 
 namespace weft::runtime {
 
-/// Which real device stands for each device that a package names: "cpu" for all of them, or a list
-/// "cuda:0=cpu,cuda:1=cpu". Empty means cpu. Only the CPU can run anything in this version: anything else is
-/// error WEFT-E001, and what does not parse is WEFT-E004.
-WEFT_RUNTIME_API Status check_device_map(std::string_view map);
-
-/// The functions that a package has plans for, sorted, each with its targets ("cpu") in `targets` where that
-/// is given.
-WEFT_RUNTIME_API std::vector<std::string>
-package_functions(const Package &package, std::map<std::string, std::vector<std::string>> *targets = nullptr);
+/// The functions that a package has plans for, sorted.
+WEFT_RUNTIME_API std::vector<std::string> package_functions(const Package &package);
 
 class WEFT_RUNTIME_API StatefulExecutable {
 public:
@@ -38,9 +33,10 @@ public:
     bool written = false; ///< a call updates it
   };
 
-  /// With the values that the package keeps. Every value must be an argument of the function, of its type;
-  /// an argument without a value has none until it is set. Errors of family L name what does not fit; a
-  /// function or target that is missing is WEFT-L007, with those that there are.
+  /// With the values that the package keeps, on the devices of `device_map` (NamedDevices.h). Every value
+  /// must be an argument of the function, of its type; an argument without a value has none until it is set.
+  /// Errors of family L name what does not fit; a function or target that is missing is WEFT-L007, with those
+  /// that there are.
   static Expected<std::shared_ptr<StatefulExecutable>>
   load(std::shared_ptr<const Package> package, std::string_view function, std::string_view device_map = {});
   static Expected<std::shared_ptr<StatefulExecutable>> make(std::shared_ptr<Executable> executable,

@@ -30,6 +30,16 @@ std::optional<CpuTargetName> parse_cpu_target(std::string_view text) {
   return made.level || base == "cpu" ? std::optional(made) : std::nullopt;
 }
 
+std::optional<GpuTargetName> parse_gpu_target(std::string_view text) {
+  if (parse_cpu_target(text))
+    return std::nullopt;
+  const size_t plus = text.find('+');
+  if (plus == std::string_view::npos)
+    return GpuTargetName{{}, text};
+  const std::optional<CpuTargetName> host = parse_cpu_target(text.substr(0, plus));
+  return host ? std::optional(GpuTargetName{*host, text.substr(plus + 1)}) : std::nullopt;
+}
+
 std::vector<std::string> plan_targets(const Package &package, std::string_view function) {
   const std::string prefix = "plan." + std::string(function) + ".";
   std::vector<std::string> targets;
@@ -40,29 +50,45 @@ std::vector<std::string> plan_targets(const Package &package, std::string_view f
   return targets;
 }
 
+namespace {
+
+/// How well a target fits a processor: the larger the better.
+using CpuRank = std::tuple<bool, int64_t, CpuLevel>;
+
+/// None if the processor lacks instructions of the target.
+std::optional<CpuRank> rank_of(const CpuTargetName &target, CpuLevel level, int64_t threads) {
+  if (target.level && *target.level > level)
+    return std::nullopt;
+  const bool filled = target.cores <= threads;
+  return CpuRank(filled, filled ? target.cores : -target.cores, target.level.value_or(CpuLevel::baseline));
+}
+
+} // namespace
+
 Expected<std::string> choose_plan_target(const Package &package, std::string_view function, CpuLevel level,
                                          int64_t threads, const SuitsTarget &suits) {
-  using Rank = std::tuple<bool, int64_t, CpuLevel>;
-  std::optional<std::pair<Rank, std::string>> best;
-  std::pair<int, std::string> best_of_gpus;
+  std::optional<std::pair<CpuRank, std::string>> best;
+  std::optional<std::pair<std::pair<int, CpuRank>, std::string>> best_of_gpus;
   std::string others;
   bool any_for_gpus = false;
   for (const std::string &target : plan_targets(package, function)) {
     const std::optional<CpuTargetName> cpu = parse_cpu_target(target);
-    if (!cpu || (cpu->level && *cpu->level > level)) {
+    const std::optional<GpuTargetName> gpu = parse_gpu_target(target);
+    const std::optional<CpuRank> rank = cpu   ? rank_of(*cpu, level, threads)
+                                        : gpu ? rank_of(gpu->host, level, threads)
+                                              : std::nullopt;
+    if (!cpu || !rank) {
       others += (others.empty() ? "" : ", ") + target;
       any_for_gpus |= !cpu;
-      if (const int rank = !cpu && suits ? suits(target) : 0; rank > best_of_gpus.first)
-        best_of_gpus = {rank, target};
-      continue;
+      const int suited = gpu && rank && suits ? suits(gpu->gpu) : 0;
+      if (suited && (!best_of_gpus || std::pair(suited, *rank) > best_of_gpus->first))
+        best_of_gpus = {{suited, *rank}, target};
+    } else if (!best || *rank > best->first) {
+      best = {*rank, target};
     }
-    const bool filled = cpu->cores <= threads;
-    const Rank rank{filled, filled ? cpu->cores : -cpu->cores, cpu->level.value_or(CpuLevel::baseline)};
-    if (!best || rank > best->first)
-      best = {rank, target};
   }
-  if (best_of_gpus.first)
-    return best_of_gpus.second;
+  if (best_of_gpus)
+    return best_of_gpus->second;
   if (best)
     return best->second;
   if (others.empty())

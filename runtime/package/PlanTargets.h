@@ -36,18 +36,27 @@ struct CpuTargetName {
 /// None if the name is not that of a CPU target.
 WEFT_RUNTIME_API std::optional<CpuTargetName> parse_cpu_target(std::string_view name);
 
+/// The parsed name of a target with a GPU: "cuda:sm_90", "cpu:16+cuda:sm_90".
+struct GpuTargetName {
+  CpuTargetName host;
+  std::string_view gpu; ///< of the name: "cuda:sm_90"
+};
+/// None if the name is that of a CPU target, or if what is before the GPU is none.
+WEFT_RUNTIME_API std::optional<GpuTargetName> parse_gpu_target(std::string_view name);
+
 /// The targets of a function's plans, in the order of the package; empty if it has none.
 WEFT_RUNTIME_API std::vector<std::string> plan_targets(const Package &package, std::string_view function);
 
-/// How well the devices of a call run the kernels of a target with a GPU; 0: not at all.
-using SuitsTarget = std::function<int(std::string_view target)>;
+/// How well the devices of a call run the kernels of a GPU, as "cuda:sm_90"; 0: not at all.
+using SuitsTarget = std::function<int(std::string_view gpu)>;
 
-/// If devices run the kernels of targets with a GPU, the one of these targets that suits them best. Otherwise
-/// the target whose plan is best for a processor of this level with this many threads, among the plans that
-/// it can run. The first criterion is the number of cores: the largest that `threads` covers, or the smallest
-/// if it covers none. The second is the highest level, where a target that names its level is preferred. So
-/// the choice depends only on the names, the devices and the processor. WEFT-L010, with the existing targets,
-/// if no plan runs here; "cpu" if the function has no plans, so that its missing section is reported.
+/// If devices run the kernels of targets with a GPU, the one of these targets that suits them best, and of
+/// several for one GPU the one whose host suits best. Otherwise the target whose plan is best for a processor
+/// of this level with this many threads, among the plans that it can run. The first criterion is the number
+/// of cores: the largest that `threads` covers, or the smallest if it covers none. The second is the highest
+/// level, where a target that names its level is preferred. So the choice depends only on the names, the
+/// devices and the processor. WEFT-L010, with the existing targets, if no plan runs here; "cpu" if the
+/// function has no plans, so that its missing section is reported.
 WEFT_RUNTIME_API Expected<std::string> choose_plan_target(const Package &package, std::string_view function,
                                                           CpuLevel level, int64_t threads,
                                                           const SuitsTarget &suits = nullptr);

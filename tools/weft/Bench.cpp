@@ -24,15 +24,18 @@ static const char *help = R"(usage: weft bench FILE [options]
 Measures a function of a program (FILE.mlir) or of a package (FILE.weft): the time of a call, and for each kernel its
 time, the bytes that it moves, and how that compares with copying memory on this machine. Of a kernel whose data come
 from the cache, since they fit into it or move faster than memory can, it says so instead: a copy of memory is no
-measure of it.
+measure of it. Of a function on a GPU it measures calls, and copies in the GPU's memory, and no single kernels.
 
   --function NAME      which function; the only one if left out
   --input VALUE        an argument, in order, as for weft run; random numbers if left out
   --size NAME=NUMBER   the value of a symbol of dynamic dimensions
   --iterations N       calls to measure; 50 if left out
-  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4, or one of these
-                       with its cores, as cpu:16
-  --device DEVICE      where it runs: cpu, which is what there is in this build; WEFT_DEVICE if left out
+  --target TARGET      what a program is compiled for: cpu, x86-64-v3 or x86-64-v4, one of these with its cores, as
+                       cpu:16, or one with a GPU, as cuda:sm_90; if left out, that of the device
+  --device DEVICE      where it runs: cpu, or a GPU, as cuda:0, to which a program of the host moves; with several,
+                       each device of the file, as cuda:0=cuda:1,cuda:1=cuda:0. If left out, WEFT_DEVICE; without
+                       that a program runs on the host, and a package for GPUs on the devices that it names, if
+                       they are there
   --json               an object instead of a table
 
 example: weft bench scaled.mlir --iterations=200
@@ -66,6 +69,44 @@ static Expected<double> copyGigabytes() {
     best = std::max(best, 2.0 * bytes / microseconds(start) * 1e-3);
   }
   return best;
+}
+
+/// The same on a GPU, for copies in its memory.
+static Expected<double> copyGigabytes(runtime::Device &device) {
+  constexpr size_t bytes = 256 << 20;
+  auto from = runtime::Buffer::allocate(bytes, 0, device), to = runtime::Buffer::allocate(bytes, 0, device);
+  for (auto *buffer : {&from, &to})
+    if (!*buffer)
+      return buffer->status();
+  auto stream = device.make_stream();
+  if (!stream)
+    return stream.status();
+  double best = 0;
+  for (int i = 0; i < 8; ++i) {
+    auto start = Clock::now();
+    if (Status status =
+            (*stream)->copy((*to)->data(), (*from)->data(), bytes, runtime::CopyDirection::device_to_device);
+        !status)
+      return status;
+    auto point = (*stream)->record();
+    if (!point)
+      return point.status();
+    if (Status status = point->wait(); !status)
+      return status;
+    best = std::max(best, 2.0 * bytes / microseconds(start) * 1e-3);
+  }
+  return best;
+}
+
+/// A GPU that arguments or results of a function are on; the host if there is none.
+static runtime::Device &deviceOf(const runtime::Executable &executable) {
+  for (size_t i = 0; i < executable.signature().arguments.size(); ++i)
+    if (runtime::Device &device = executable.argument_device(i); !device.is_host())
+      return device;
+  for (size_t i = 0; i < executable.signature().results.size(); ++i)
+    if (runtime::Device &device = executable.result_device(i); !device.is_host())
+      return device;
+  return runtime::host_device();
 }
 
 /// The size of the last-level cache; 0 if the system does not report it.
@@ -128,7 +169,8 @@ static Status bench(const Arguments &arguments) {
   if (!made)
     return made.status();
   Runnable &runnable = **made;
-  auto copy = copyGigabytes();
+  runtime::Device &device = deviceOf(*runnable.executable);
+  auto copy = device.is_host() ? copyGigabytes() : copyGigabytes(device);
   if (!copy)
     return copy.status();
 
@@ -159,15 +201,18 @@ static Status bench(const Arguments &arguments) {
   profiler.stop();
 
   if (arguments.has("json"))
-    std::printf("{\"function\": %s, \"calls\": %ld, \"fastest_us\": %.3f, \"median_us\": %.3f, "
-                "\"copy_gb_per_s\": %.2f, \"launches\": [",
-                io::json_quoted(runnable.function).c_str(), iterations, fastest, median, *copy);
+    std::printf("{\"function\": %s, \"device\": %s, \"calls\": %ld, \"fastest_us\": %.3f, "
+                "\"median_us\": %.3f, \"copy_gb_per_s\": %.2f, \"launches\": [",
+                io::json_quoted(runnable.function).c_str(), io::json_quoted(device.name()).c_str(),
+                iterations, fastest, median, *copy);
   else
     std::printf("'%s': %.1f us a call (fastest of %ld; median %.1f us); copy %.1f GB/s\n"
                 "%10s %9s %7s  %s\n",
                 runnable.function.c_str(), fastest, iterations, median, *copy, "us", "GB/s", "% copy",
                 "launch");
   printLaunches(profiler, *copy, arguments.has("json"));
+  if (!device.is_host() && !arguments.has("json"))
+    std::printf("launches on %s are measured together, as the call\n", device.name().c_str());
   return {};
 }
 

@@ -14,6 +14,8 @@
 #include "ir/TargetDescription.h"
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/device/Devices.h"
+#include "runtime/device/Registry.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
 #include "runtime/memory/CachingAllocator.h"
@@ -23,10 +25,10 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -66,6 +68,14 @@ static std::string targetsOf(bool cpus) {
   return list;
 }
 
+/// "NVIDIA H100, sm_90, 79.6 GiB", or why the driver does not say.
+static std::string gpuText(int ordinal) {
+  const auto found = runtime::cuda_properties(ordinal);
+  return found ? found->name + ", sm_" + std::to_string(found->capability) + ", " +
+                     sizeText(found->memory_bytes)
+               : found.status().message();
+}
+
 //===----------------------------------------------------------------------===//
 // devices
 //===----------------------------------------------------------------------===//
@@ -84,11 +94,13 @@ example: weft devices
               std::string(runtime::name(runtime::cpu_level())).c_str(), runtime::executor().width(),
               sizeText(machineMemory()).c_str());
   const runtime::Driver &driver = runtime::driver();
-  std::printf("cuda  none: this Weft has no runtime for it (WEFT-E001); %s\n",
-              driver.table ? ("the driver is there: " + driver.text()).c_str() : driver.text().c_str());
-  std::printf("targets with kernels: %s, and these with a number of cores, as cpu:16\ntargets for "
-              "packages alone: %s\n",
-              targetsOf(true).c_str(), targetsOf(false).c_str());
+  if (!driver.table)
+    std::printf("cuda  none: %s\n", driver.text().c_str());
+  for (int i = 0; driver.table && i < driver.devices; ++i)
+    std::printf("cuda:%d  %s\n", i, gpuText(i).c_str());
+  std::printf(
+      "targets of the host: %s, and these with a number of cores, as cpu:16\ntargets with a GPU: %s\n",
+      targetsOf(true).c_str(), targetsOf(false).c_str());
   return 0;
 }
 
@@ -118,8 +130,8 @@ private:
 
 } // namespace
 
-/// Compiles and runs a program, and returns the time in milliseconds.
-static Expected<double> tryProgram() {
+/// Compiles and runs a program on a device, and returns the time in milliseconds.
+static Expected<double> tryProgram(runtime::Device &device) {
   constexpr const char *text = "#cpu = #weft.device<cpu>\n"
                                "weft.func @probe(%x: tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {\n"
                                "  %0 = weft.add %x, %x : tensor<8xf32, #cpu>\n"
@@ -131,29 +143,84 @@ static Expected<double> tryProgram() {
   auto parsed = ir::parseModule(program.context, text, "probe.mlir");
   if (!parsed)
     return parsed.status();
-  auto compiled = codegen::compileModule(**parsed);
+  ir::CompilerOptions options;
+  runtime::DeviceMap devices;
+  if (!device.is_host()) {
+    options.target = "cpu+" + std::string(device.code());
+    options.devices = "cuda:0";
+    devices.emplace(options.devices, &device);
+  }
+  auto compiled = codegen::compileModule(**parsed, options);
   if (!compiled)
     return compiled.status();
   auto package = runtime::Package::from_memory(std::move(compiled->package));
   if (!package)
     return package.status();
-  auto executable = runtime::Executable::load(*package, "probe");
+  auto executable = runtime::Executable::load(*package, "probe", nullptr, devices);
   if (!executable)
     return executable.status();
-  auto argument = runtime::Buffer::allocate(32);
+  constexpr size_t count = 8;
+  std::array<float, count> values = {};
+  auto argument = runtime::Buffer::allocate(sizeof values, 0, device);
   if (!argument)
     return argument.status();
-  std::memset((*argument)->data(), 0, 32);
+  if (Status status = (*argument)->write(0, std::as_bytes(std::span(values))); !status)
+    return status;
   std::shared_ptr<runtime::Buffer> arguments[] = {*argument}, results[1];
   if (Status status = (*executable)->run(arguments, results); !status)
     return status;
   if (Status status = results[0]->wait(); !status)
     return status;
-  const auto *values = static_cast<const float *>(results[0]->data());
-  for (int i = 0; i < 8; ++i)
-    if (values[i] != 1)
-      return Status::error("exp(0 + 0) came out as " + std::to_string(values[i]));
+  if (Status status = results[0]->read(0, std::as_writable_bytes(std::span(values))); !status)
+    return status;
+  for (const float value : values)
+    if (value != 1)
+      return Status::error("exp(0 + 0) came out as " + std::to_string(value));
   return codegen::millisecondsSince(start);
+}
+
+static void checkProgram(Report &report, runtime::Device &device) {
+  char time[32];
+  const auto milliseconds = tryProgram(device);
+  const std::string where = device.is_host() ? "" : " on " + device.name();
+  if (!milliseconds)
+    return report.problem("a program", "failed" + where + ": " + milliseconds.status().message(),
+                          "see the message; the lines above may say why");
+  std::snprintf(time, sizeof time, "%.0f ms", *milliseconds);
+  report.good("a program", "was compiled and run" + where + " in " + time);
+}
+
+/// The driver, each of its devices, and the libraries that compile and compute for them. Returns a device on
+/// which a program can be tried, or null.
+static runtime::Device *checkCuda(Report &report) {
+  const runtime::Driver &driver = runtime::driver();
+  if (driver.table)
+    report.good("driver", driver.text());
+  else
+    report.note("driver", driver.text());
+  runtime::Device *first = nullptr;
+  for (int i = 0; driver.table && i < driver.devices; ++i) {
+    const std::string name = "cuda:" + std::to_string(i);
+    const auto device = runtime::open_device(name);
+    if (device)
+      report.good(name.c_str(), gpuText(i));
+    else
+      report.problem(name.c_str(), device.status().message(),
+                     "check what nvidia-smi shows, or use the device cpu");
+    if (device && !first)
+      first = *device;
+  }
+  const auto nvrtc = codegen::Nvrtc::get();
+  if (nvrtc)
+    report.good("nvrtc", "version " + (*nvrtc)->version() + " in '" + (*nvrtc)->path() +
+                             "': `weft kernels` shows code for CUDA devices");
+  else
+    report.note("nvrtc", nvrtc.status().message());
+  if (const runtime::CublasLt cublasLt = runtime::cublas_lt(); cublasLt.table)
+    report.good("cublaslt", cublasLt.text());
+  else
+    report.note("cublaslt", cublasLt.text());
+  return nvrtc ? first : nullptr;
 }
 
 static void checkCache(Report &report) {
@@ -195,7 +262,8 @@ int doctorCommand(int argc, char **argv) {
   const char *help = R"(usage: weft doctor
 
 Says what Weft finds on this machine: processor, threads, memory, libraries, the folder of compiled kernels and its
-state, CUDA, the environment; then compiles a program and runs it. The exit code is 1 if there is a problem.
+state, CUDA, the environment; then compiles a program and runs it, also on a GPU if there is one. The exit code is 1 if
+there is a problem.
 
 example: weft doctor
 )";
@@ -219,32 +287,11 @@ example: weft doctor
                               sizeText(std::min(machineMemory(), runtime::CachingAllocator::get().limit())));
   report.good("libraries", runtime::Contraction::library() + ", LLVM " LLVM_VERSION_STRING);
   checkCache(report);
-  report.note("cuda",
-              "this Weft has no runtime for it (WEFT-E001): programs for cuda:0 are checked, planned, and "
-              "compiled to packages");
-  const runtime::Driver &driver = runtime::driver();
-  if (driver.table)
-    report.good("driver", driver.text());
-  else
-    report.note("driver", driver.text());
-  if (auto nvrtc = codegen::Nvrtc::get())
-    report.good("nvrtc", "version " + (*nvrtc)->version() + " in '" + (*nvrtc)->path() +
-                             "': `weft kernels` shows code for CUDA devices");
-  else
-    report.note("nvrtc", nvrtc.status().message());
-  if (const runtime::CublasLt cublasLt = runtime::cublas_lt(); cublasLt.table)
-    report.good("cublaslt", cublasLt.text());
-  else
-    report.note("cublaslt", cublasLt.text());
+  runtime::Device *gpu = checkCuda(report);
   checkEnvironment(report);
-  char time[32];
-  if (auto milliseconds = tryProgram(); !milliseconds) {
-    report.problem("a program", milliseconds.status().message(),
-                   "see the message; the lines above may say why");
-  } else {
-    std::snprintf(time, sizeof time, "%.0f ms", *milliseconds);
-    report.good("a program", std::string("was compiled and run in ") + time);
-  }
+  checkProgram(report, runtime::host_device());
+  if (gpu)
+    checkProgram(report, *gpu);
   std::printf("%d problem%s\n", report.problems, report.problems == 1 ? "" : "s");
   return report.problems ? 1 : 0;
 }

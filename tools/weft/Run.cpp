@@ -41,9 +41,12 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
   --save-state FILE    where all state goes after the last call, .npz or .safetensors
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
   --iterations N       run N times, each from the state that the one before left, and print the time of one
-  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4, or one of these
-                       with its cores, as cpu:16
-  --device DEVICE      where it runs: cpu, which is what there is in this build; WEFT_DEVICE if left out
+  --target TARGET      what a program is compiled for: cpu, x86-64-v3 or x86-64-v4, one of these with its cores, as
+                       cpu:16, or one with a GPU, as cuda:sm_90; if left out, that of the device
+  --device DEVICE      where it runs: cpu, or a GPU, as cuda:0, to which a program of the host moves; with several,
+                       each device of the file, as cuda:0=cuda:1,cuda:1=cuda:0. If left out, WEFT_DEVICE; without
+                       that a program runs on the host, and a package for GPUs on the devices that it names, if
+                       they are there
 
 example: weft run scaled.mlir --input x.npy --input 784xf32=0.5 --output y.npy --against=interp
 example: weft run step.weft --input images.npy --input labels.npy --iterations=10 --save-state=after.safetensors
@@ -202,13 +205,16 @@ static Status saveState(const std::string &path, const Runnable &runnable) {
     return {};
   const runtime::Signature &signature = runnable.executable->signature();
   std::vector<io::NamedView> views;
+  std::vector<std::vector<std::byte>> values(signature.arguments.size());
   for (size_t i = 0; i < signature.arguments.size(); ++i) {
     const runtime::ArgumentInfo &argument = signature.arguments[i];
-    if (runnable.isState[i])
-      views.push_back(
-          {argument.name,
-           {argument.type.dtype, argument.type.shape,
-            std::span(static_cast<const std::byte *>(runnable.buffers[i]->data()), argument.type.bytes)}});
+    if (!runnable.isState[i])
+      continue;
+    auto bytes = bytesOf(*runnable.buffers[i]);
+    if (!bytes)
+      return bytes.status();
+    values[i] = *std::move(bytes);
+    views.push_back({argument.name, {argument.type.dtype, argument.type.shape, values[i]}});
   }
   if (views.empty())
     return Status::error("--save-state: '" + runnable.function +
@@ -333,20 +339,24 @@ static Status run(const Arguments &arguments, bool &agrees) {
     std::printf("one call: %.1f us (fastest of %ld)\n", *best, iterations);
 
   std::vector<ir::Literal> found;
+  std::vector<std::vector<std::byte>> values;
   for (size_t i = 0; i < results.size(); ++i) {
     const runtime::TensorInfo &type = signature.results[i].type;
-    found.push_back(ir::Literal::fromBytes(type.dtype, type.shape, results[i]->data()));
+    auto bytes = bytesOf(*results[i]);
+    if (!bytes)
+      return bytes.status();
+    found.push_back(ir::Literal::fromBytes(type.dtype, type.shape, bytes->data()));
+    values.push_back(*std::move(bytes));
   }
   const std::vector<size_t> plain = plainResults(runnable);
   for (auto [number, i] : llvm::enumerate(plain)) {
     const runtime::TensorInfo &type = signature.results[i].type;
     const std::string title = "result " + std::to_string(number);
     if (number < outputs.size()) {
-      auto bytes = std::span(static_cast<const std::byte *>(results[i]->data()), type.bytes);
       const std::string &name = signature.results[i].name;
       if (Status status =
               writeOutput(outputs[number], name.empty() ? "result" + std::to_string(number) : name,
-                          {type.dtype, type.shape, bytes});
+                          {type.dtype, type.shape, values[i]});
           !status)
         return status;
       std::printf("%s: %s -> %s\n", title.c_str(), typeText(type.dtype, type.shape).c_str(),

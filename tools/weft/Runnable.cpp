@@ -9,6 +9,8 @@
 #include "codegen/Compile.h"
 #include "frontend/io/Npz.h"
 #include "frontend/io/Safetensors.h"
+#include "ir/Dialect.h"
+#include "runtime/device/Registry.h"
 #include "runtime/execution/StatefulExecutable.h"
 #include "runtime/memory/Layout.h"
 #include "runtime/plan/State.h"
@@ -50,9 +52,58 @@ std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
   return text + std::string(name(dtype));
 }
 
-/// Compiles a program to a package, or opens the file if it is a package.
-static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &program, const std::string &path,
-                                                                   const std::string &target) {
+Expected<std::vector<std::byte>> bytesOf(const runtime::Buffer &buffer) {
+  std::vector<std::byte> bytes(buffer.bytes());
+  if (Status status = buffer.read(0, bytes); !status)
+    return status;
+  return bytes;
+}
+
+/// The devices on which the request is to run. Without --device, WEFT_DEVICE says so, unless a target with a
+/// GPU is asked for, whose devices are then those of the program's names.
+static std::string devicesOf(const RunRequest &request) {
+  if (!request.device.empty() || !request.target.empty())
+    return request.device;
+  const char *wanted = std::getenv("WEFT_DEVICE");
+  return wanted ? wanted : "";
+}
+
+/// A GPU among the devices, which are there; null if there is none.
+static runtime::Device *gpuOf(const std::string &devices) {
+  const auto named = runtime::parse_named_devices(devices);
+  std::vector<std::string> names;
+  if (named && !named->all.empty())
+    names.push_back(named->all);
+  if (named)
+    for (const auto &[logical, real] : named->each)
+      names.push_back(real);
+  for (const std::string &name : names)
+    if (const auto device = runtime::open_device(name); device && !(*device)->is_host())
+      return *device;
+  return nullptr;
+}
+
+/// Whether a program has values on another device than the host.
+static bool namesDevices(ModuleOp module) {
+  const auto isElsewhere = [](Type type) {
+    const ir::DeviceAttr device = ir::deviceOf(type);
+    return device && !device.isCpu();
+  };
+  return module
+      .walk([&](Operation *op) {
+        auto function = dyn_cast<ir::FuncOp>(op);
+        const bool found = llvm::any_of(op->getResultTypes(), isElsewhere) ||
+                           (function && llvm::any_of(function.getArgumentTypes(), isElsewhere));
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Compiles a program to a package, or opens the file if it is a package. A program of the host moves to the
+/// GPU on which it is to run.
+static Expected<std::shared_ptr<const runtime::Package>>
+packageOf(Program &program, const RunRequest &request, const std::string &devices) {
+  const std::string &path = request.path, &target = request.target;
   if (isPackage(path)) {
     if (!target.empty())
       return Status::error("--target is for programs: '" + path +
@@ -66,16 +117,16 @@ static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &prog
   if (Status status = program.read(path); !status)
     return status;
   OwningOpRef<ModuleOp> compiledModule = program.module->clone();
+  const runtime::Device *gpu = gpuOf(devices);
   ir::CompilerOptions options;
-  options.target = target.empty() ? "cpu" : target;
+  options.target = !target.empty() ? target : gpu ? "cpu+" + std::string(gpu->code()) : "cpu";
   std::string problem;
-  if (const auto known = ir::Target::parse(options.target, problem); known && !known->hasHostCode())
-    return Status::error(
-        "Torch not compiled with CUDA enabled: this Weft has no runtime for CUDA devices yet, so "
-        "that nothing runs on '" +
-            known->name() + "' (WEFT-E001); `weft compile` makes a package for it, `weft explain --target=" +
-            known->name() + "` shows the launch list, and --target=cpu runs the program on the host",
-        "WEFT-E001");
+  const auto known = ir::Target::parse(options.target, problem);
+  if (known && gpu && known->isHostOnly())
+    return Status::error("--target=" + target + " has no kernels for '" + gpu->name() +
+                         "': leave --target out, or name cpu+" + std::string(gpu->code()));
+  if (known && !known->isHostOnly() && !namesDevices(*compiledModule))
+    options.devices = "cuda:0";
   auto compiled = codegen::compileModule(*compiledModule, options);
   if (!compiled)
     return compiled.status();
@@ -232,28 +283,29 @@ static Status takeInputs(const std::vector<std::string> &inputs, const Runnable 
 /// The array in memory of the argument's strides. If elements share memory, the array gets the value that is
 /// there afterwards.
 static Expected<std::shared_ptr<runtime::Buffer>> upload(const runtime::TensorInfo &type,
-                                                         io::HostArray &array) {
-  auto buffer = runtime::Buffer::allocate(type.bytes);
+                                                         io::HostArray &array, runtime::Device &device) {
+  auto buffer = runtime::Buffer::allocate(type.bytes, 0, device);
   if (!buffer)
     return buffer.status();
-  auto *memory = static_cast<std::byte *>((*buffer)->data());
+  std::span<const std::byte> bytes = std::span(array.bytes).first(type.strides.empty() ? type.bytes : 0);
+  std::vector<std::byte> strided;
   if (!type.strides.empty()) {
-    runtime::scatter(type.shape, type.strides, itemsize(type.dtype), array.bytes.data(), memory);
-    runtime::gather(type.shape, type.strides, itemsize(type.dtype), memory, array.bytes.data());
-  } else if (type.bytes) {
-    std::memcpy(memory, array.bytes.data(), type.bytes);
+    strided.resize(type.bytes);
+    runtime::scatter(type.shape, type.strides, itemsize(type.dtype), array.bytes.data(), strided.data());
+    runtime::gather(type.shape, type.strides, itemsize(type.dtype), strided.data(), array.bytes.data());
+    bytes = strided;
   }
+  if (Status status = (*buffer)->write(0, bytes); !status)
+    return status;
   return buffer;
 }
 
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
-  std::string device = request.device;
-  if (const char *wanted = std::getenv("WEFT_DEVICE"); wanted && device.empty())
-    device = wanted;
-  if (Status status = runtime::check_device_map(device); !status)
+  const std::string devices = devicesOf(request);
+  if (Status status = runtime::check_device_map(devices); !status)
     return status;
   auto runnable = std::make_unique<Runnable>();
-  auto package = packageOf(runnable->program, request.path, request.target);
+  auto package = packageOf(runnable->program, request, devices);
   if (!package)
     return package.status();
   std::string &function = runnable->function;
@@ -270,7 +322,10 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
                            llvm::join(functions, ", ") + "); choose one with --function");
     function = functions[0];
   }
-  auto executable = runtime::Executable::load(*package, function);
+  auto opened = runtime::open_named_devices(**package, function, devices);
+  if (!opened)
+    return opened.status();
+  auto executable = runtime::Executable::load(*package, function, nullptr, *opened);
   if (!executable)
     return executable.status();
 
@@ -305,7 +360,7 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
                            typeText(type.dtype, type.shape) + ", and the " +
                            (runnable->isState[i] ? "state '" + signature.arguments[i].name + "'" : "input") +
                            " is " + typeText(array.dtype, array.shape));
-    auto buffer = upload(type, array);
+    auto buffer = upload(type, array, (*executable)->argument_device(i));
     if (!buffer)
       return buffer.status();
     runnable->literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array.bytes.data()));

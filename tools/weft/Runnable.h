@@ -32,14 +32,17 @@ struct RunRequest {
   std::string path, function;      ///< an empty function stands for the only one
   std::vector<std::string> inputs; ///< for the arguments that are not state, in order
   std::vector<std::string> sizes;  ///< the values of symbols, NAME=NUMBER; others follow from shapes
-  std::string target;              ///< the target of the program; empty for cpu
-  std::string device;              ///< the device of the program; empty for that of WEFT_DEVICE
+  std::string target;              ///< the target of the program; empty for that of the device
+  std::string device;    ///< where it runs (runtime/execution/NamedDevices.h); empty for WEFT_DEVICE
   std::string stateFile; ///< .npz or .safetensors: values of state by name, before those of the package
 };
 
 /// Compiles a program or opens a package, and makes the arguments of one function: state from the file or the
 /// package, the given inputs, and random numbers for the others, which are the same in every run.
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request);
+
+/// The bytes of a buffer whose calls are done, on whichever device it is.
+Expected<std::vector<std::byte>> bytesOf(const runtime::Buffer &buffer);
 
 /// Reads or writes named arrays in the format of the file's suffix.
 Expected<std::vector<io::NamedArray>> readArrays(const std::string &path);

@@ -38,6 +38,16 @@ bool ends_context(CUresult code) {
 
 } // namespace
 
+std::string cuda_error_text(const DriverTable &table, CUresult code) {
+  const char *name = nullptr, *meaning = nullptr;
+  std::string said = "error " + std::to_string(static_cast<int>(code));
+  if (table.cuGetErrorName(code, &name) == CUDA_SUCCESS && name)
+    said = name;
+  if (table.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning)
+    said += std::string(" (") + meaning + ")";
+  return said;
+}
+
 Expected<std::unique_ptr<CudaContext>> CudaContext::open(const DriverTable &table, int ordinal) {
   std::unique_ptr<CudaContext> made(new CudaContext(table, ordinal));
   if (Status status = made->check(table.cuDeviceGet(&made->device_, ordinal), "asking for the device");
@@ -67,12 +77,7 @@ int CudaContext::attribute(CUdevice_attribute which) const {
 Status CudaContext::check(CUresult code, const std::string &what) const {
   if (code == CUDA_SUCCESS)
     return {};
-  const char *name = nullptr, *meaning = nullptr;
-  std::string said = "error " + std::to_string(static_cast<int>(code));
-  if (table_.cuGetErrorName(code, &name) == CUDA_SUCCESS && name)
-    said = name;
-  if (table_.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning)
-    said += std::string(" (") + meaning + ")";
+  const std::string said = cuda_error_text(table_, code);
   if (!ends_context(code))
     return Status::error("'" + name_ + "', " + what + ": " + said, "WEFT-E006");
   lose(what + ": " + said);

@@ -23,6 +23,9 @@
 
 namespace weft::runtime {
 
+/// What the driver says of an error: "CUDA_ERROR_NOT_SUPPORTED (operation not supported)".
+std::string cuda_error_text(const DriverTable &table, CUresult code);
+
 class CudaContext {
 public:
   /// Retains the primary context of device `ordinal` of a driver that is ready.

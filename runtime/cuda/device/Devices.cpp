@@ -66,8 +66,8 @@ Expected<CudaProperties> cuda_properties(int ordinal) {
   if (code == CUDA_SUCCESS)
     code = table.cuDeviceTotalMem(&bytes, device);
   if (code != CUDA_SUCCESS)
-    return Status::error("'cuda:" + std::to_string(ordinal) + "', asking for its properties: error " +
-                             std::to_string(static_cast<int>(code)) + "; check what nvidia-smi shows",
+    return Status::error("'cuda:" + std::to_string(ordinal) +
+                             "', asking for its properties: " + cuda_error_text(table, code),
                          "WEFT-E006");
   found.name = name.data();
   found.memory_bytes = bytes;

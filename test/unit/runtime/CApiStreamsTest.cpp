@@ -52,7 +52,7 @@ TEST_F(CApi, StreamsAndEvents) {
   ASSERT_EQ(weft_event_elapsed_ms(start, end, &ms), WEFT_OK);
   EXPECT_GE(ms, 0);
   weft_buffer_release(&out[0]);
-  EXPECT_STATUS(weft_stream_create("cuda:0", &again), WEFT_ERROR_DEVICE, "no CUDA backend");
+  EXPECT_STATUS(weft_stream_create("cuda:97", &again), WEFT_ERROR_DEVICE, "'cuda:97' is not there");
   for (weft_event *event : {start, end, untimed})
     weft_event_destroy(event);
   for (weft_stream *stream : others)

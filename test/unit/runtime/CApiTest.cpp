@@ -187,7 +187,7 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
   EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "must be of rank 2 and shape [4, 4], found rank 1");
   in[0] = describe(x);
   in[0].device = "cuda:0";
-  EXPECT_STATUS(run(), WEFT_ERROR_DEVICE, "is on 'cuda:0' and the executable runs on 'cpu'");
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "input 0 'x' must be on 'cpu', found 'cuda:0'");
   in[0].device = "tpu:0";
   EXPECT_STATUS(run(), WEFT_ERROR_DEVICE, "Expected one of cpu, cuda");
   in[0] = describe(x);
@@ -206,8 +206,17 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
   EXPECT_STATUS(weft_executable_load(package, "stop", nullptr, &none), WEFT_ERROR_PACKAGE,
                 "has no function 'stop'; it has 'step'");
   EXPECT_STREQ(weft_last_error_code(), "WEFT-L007");
-  EXPECT_STATUS(weft_executable_load(package, "step", "cuda:0", &none), WEFT_ERROR_DEVICE, "no CUDA backend");
-  EXPECT_STATUS(weft_executable_load(package, "step", "cuda:0=cuda:1", &none), WEFT_ERROR_DEVICE, "'cuda:1'");
+  EXPECT_STATUS(weft_executable_load(package, "step", "cuda:97", &none), WEFT_ERROR_DEVICE, "device map: ");
+  EXPECT_STREQ(weft_last_error_code(), "WEFT-E001");
+  EXPECT_STATUS(weft_executable_load(package, "step", "cuda:0=cuda:97", &none), WEFT_ERROR_DEVICE,
+                "'cuda:97' is not there");
+  EXPECT_STATUS(weft_executable_load(package, "step", "cpu=cuda:97", &none), WEFT_ERROR_DEVICE,
+                "the host stands for itself alone");
+  EXPECT_STATUS(weft_executable_load(package, "step", "cuda:0=cpu,cuda=cpu", &none), WEFT_ERROR_DEVICE,
+                "'cuda:0' is named twice");
+  EXPECT_STATUS(weft_executable_load(package, "step", "cuda:0=cpu,cuda:1", &none), WEFT_ERROR_DEVICE,
+                "expected logical=real, found 'cuda:1'");
+  EXPECT_STREQ(weft_last_error_code(), "WEFT-E004");
   EXPECT_STATUS(weft_executable_load(package, "step", "cpu=", &none), WEFT_ERROR_DEVICE, "must not be empty");
   EXPECT_STREQ(weft_last_error_code(), "WEFT-E004");
   weft_package *missing = nullptr;

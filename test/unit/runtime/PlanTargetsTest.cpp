@@ -95,6 +95,16 @@ TEST(PlanTargets, DevicesHaveTheChoice) {
   EXPECT_EQ(chosen_by([](std::string_view target) { return target == "cuda:sm_80"; }), "cuda:sm_80");
   EXPECT_EQ(chosen_by([](std::string_view target) { return target.ends_with("90") ? 2 : 1; }),
             "cpu:16+cuda:sm_90");
+  // Of two for one GPU, the host's cores decide, and its level must be that of the processor.
+  const auto hosts = package_of({"plan.f.cuda:sm_90", "plan.f.cpu:16+cuda:sm_90",
+                                 "plan.f.x86-64-v4+cuda:sm_90", "plan.f.nonsense+cuda:sm_90"});
+  const auto of_threads = [&](int64_t threads) {
+    return choose_plan_target(*hosts, "f", CpuLevel::v3, threads,
+                              [](std::string_view target) { return target == "cuda:sm_90"; })
+        .value_or_throw();
+  };
+  EXPECT_EQ(of_threads(2), "cuda:sm_90");
+  EXPECT_EQ(of_threads(16), "cpu:16+cuda:sm_90");
   const auto alone = package_of({"plan.f.cuda:sm_90"});
   EXPECT_FAILS(
       choose_plan_target(*alone, "f", CpuLevel::v3, 16).status(),
