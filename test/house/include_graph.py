@@ -45,7 +45,7 @@ RULES = {
         ("execution", ("support", "memory", "device", "threads", "queue", "gemm", "package", "plan"), ()),
         # The backend of CUDA devices, on the driver that the room above has loaded.
         ("cuda/device", ("cuda", "support", "memory", "device", "queue", "package", "plan", "execution"), (r"cuda\.h",)),
-        ("capi", ("support", "memory", "threads", "queue", "package", "execution"), (r"weft/weft\.h",)))},
+        ("capi", ("cuda", "support", "memory", "device", "threads", "queue", "package", "execution"), (r"weft/weft\.h",)))},
     "ir": [r"ir/.+", r"weft/(status|dtype|limits|philox)\.hpp", COMPILER_LIBRARIES],
     # A pass knows the rooms that it uses; a room knows neither passes nor another room.
     "passes": [r"passes/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
