@@ -18,8 +18,8 @@ namespace weft::frontend {
 /// name.
 void nameState(Region &region);
 
-/// Writes the program for the targets, with the values of its state. Throws Error for a CUDA target
-/// (WEFT-E001), for an unknown one (WEFT-L013), and if the file cannot be written.
+/// Writes the program for the targets, with the values of its state. Throws Error for an
+/// unknown target (WEFT-L013), if one cannot be compiled for, and if the file cannot be written.
 void savePackage(const std::string &path, const Program &program, std::span<const runtime::StateValue> state,
                  const SaveOptions &options, Loc loc);
 

@@ -128,7 +128,7 @@ public:
   /// messages and state dicts. `include/weft/weft.h` loads it. If there are several variants, a line on
   /// standard error says which one is saved. A gradient that the function clears at its start and uses
   /// itself, as a training step does, is no result of the package. Throws Error for an unknown target
-  /// (WEFT-L013), for one that this build has no backend for (WEFT-E001), and if the file cannot be written
+  /// (WEFT-L013), if kernels of a GPU are to be compiled and there is no NVRTC, if the file cannot be written
   /// (WEFT-L001), if there is no variant with that number, or if its state has changed its type.
   void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 

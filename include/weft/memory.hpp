@@ -8,7 +8,7 @@
 // The names and rules of PyTorch's device allocator, for host memory: allocated bytes are live, reserved
 // bytes are live or cached. WEFT_ALLOC_CONF has the syntax of PYTORCH_ALLOC_CONF, and weft_memory_limit_mb
 // beside its options; WEFT_NO_MEMORY_CACHING=1 keeps nothing. Every function takes a device, the CPU if it is
-// left out, and throws Error (WEFT-E001) for one that this build has no backend for.
+// left out, and throws Error (WEFT-E001) for one that is not there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_MEMORY_HPP

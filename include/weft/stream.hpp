@@ -30,7 +30,7 @@ struct EventState;
 class WEFT_API Stream {
 public:
   /// One of 32 streams of the device, handed out round robin: the 33rd is the first again. Throws Error
-  /// (WEFT-E001) for a device that this build has no backend for, as everything here does.
+  /// (WEFT-E001) for a device that is not there, as everything here does.
   explicit Stream(Device device = {}, Loc loc = Loc::current());
   /// The current stream of this thread, which receives its work.
   static Stream current(Device device = {}, Loc loc = Loc::current());

@@ -143,7 +143,8 @@ typedef struct weft_device {
 /** Reads "cpu", "cuda" or "cuda:N". The error begins with PyTorch's words for the same mistake. */
 WEFT_C_API weft_status weft_device_parse(const char *text, weft_device *device);
 
-/** How many devices of a type this process can run on: 1 for the CPU, 0 for CUDA in this version. */
+/** How many devices of a type this process can run on: 1 for the CPU, and for CUDA as many as the driver
+   sees, which is opened for it; 0 without a driver. */
 WEFT_C_API weft_status weft_device_count(weft_device_type type, int32_t *count);
 
 /*===-- Tensors -------------------------------------------------------------===*/
@@ -178,7 +179,8 @@ typedef enum weft_role {
 typedef struct weft_tensor_info {
   size_t struct_size;
   const char *name;   /**< "arg0", "fc1.weight", "adam.fc1.weight.exp_avg", "rng.counter" */
-  const char *device; /**< as the package names it; the device map says which device that is */
+  const char *device; /**< of a package: as the package names it; of an executable: the device of this machine
+                           that the value is on */
   weft_dtype dtype;
   weft_role role;
   int32_t rank;
@@ -193,11 +195,13 @@ typedef struct weft_tensor_info {
 } weft_tensor_info;
 
 /** Memory with a shape. The caller describes its own; as an output with data NULL it is filled by the
- * runtime. */
+ * runtime. Memory of a GPU is that of the device's primary context, its address (a CUdeviceptr) in `data`. */
 typedef struct weft_buffer {
   size_t struct_size;
   void *data;         /**< the first element; an output: NULL where the runtime shall allocate */
-  const char *device; /**< NULL means "cpu" */
+  const char *device; /**< "cpu", which NULL means too, or the device of the value's weft_tensor_info. Memory
+                         of the host for a value on a GPU is copied, with the note WEFT-D013: an input before
+                           weft_executable_run() returns, an output in the stream's order */
   weft_dtype dtype;
   int32_t rank;
   const int64_t
@@ -205,12 +209,13 @@ typedef struct weft_buffer {
   const int64_t *strides; /**< in elements; NULL means row-major. An input with other strides than those of
                               its weft_tensor_info, most often row-major, is copied, and an output that is not
                               row-major is scattered, each with the note WEFT-D013, which
-                              weft_executable_note() tells. A stride of 0 repeats (inputs only) */
+                              weft_executable_note() tells. A stride of 0 repeats (inputs only). Memory of a
+                              GPU must have the strides of the weft_tensor_info */
   void *owner; /**< set by the runtime where it allocated: give it back with weft_buffer_release() */
 } weft_buffer;
 
-/** Gives back what the runtime allocated for an output, and sets data and owner to NULL. Without an owner
-   nothing happens. The memory of a call that still runs is freed when the call is done. */
+/** Gives back what the runtime allocated for an output, on whichever device, and sets data and owner to NULL.
+   Without an owner nothing happens. The memory of a call that still runs is freed when the call is done. */
 WEFT_C_API void weft_buffer_release(weft_buffer *buffer);
 
 /** Waits until an output that the runtime allocated has its value; the error of the call that should have
@@ -262,9 +267,12 @@ typedef struct weft_stream weft_stream;
 /** A moment in a stream. */
 typedef struct weft_event weft_event;
 
-/** One of 32 streams of the device, handed out round robin: the 33rd is the first again. Streams are
-   unordered among each other, but calls that share state are ordered. Each stream has memory for temporaries
-   of its own, which weft_trim() gives back. Give the handle back with weft_stream_destroy(). */
+/** One of 32 streams, handed out round robin: the 33rd is the first again. Streams are unordered among each
+   other, but calls that share state are ordered. Each stream has memory for temporaries of its own, which
+   weft_trim() gives back. A call that runs on a GPU uses a stream of the driver's there, one for each of
+   these; a CUstream of the caller's own cannot be given, so work on one that a call reads must be done before
+   the call, and weft_stream_synchronize() comes before work that reads a result. `device` must be there:
+   otherwise WEFT-E001. Give the handle back with weft_stream_destroy(). */
 WEFT_C_API weft_status weft_stream_create(const char *device, weft_stream **stream);
 
 /** A stream on the embedder's own executor. For every piece of work that the runtime puts on the stream,
@@ -315,10 +323,15 @@ WEFT_C_API weft_status weft_event_elapsed_ms(weft_event *start, weft_event *end,
 /** A function that is ready to run, with its state. */
 typedef struct weft_executable weft_executable;
 
-/** Loads a function. `devices` says which device stands for those that the package names: "cpu", or a list
-    "cuda:0=cpu,cuda:1=cpu"; NULL means "cpu". The state has the values that the package keeps. WEFT-L007
-   where the package has no such function or no plan for the device, WEFT-L010 where the processor is too old.
-   Each load makes state of its own. Give the handle back with weft_executable_destroy(). */
+/** Loads a function. `devices` says which devices of this machine stand for those that the package names:
+   "cpu", the host for all; "cuda:0", this one for all; or a list "cuda:0=cuda:1,cuda:1=cuda:0", the package's
+   name first. NULL or "": each stands for the device of its name, if all of them are there and run a plan of
+   the package, and otherwise the function runs on the host; so a package for several targets runs on a
+   machine with a GPU and on one without. The state has the values that the package keeps, and lies on the
+   devices of the plan. WEFT-L007 where the package has no such function or no plan for the device, WEFT-L010
+   where the processor is too old, WEFT-L017 where a device of the plan is not named, WEFT-E001 where one is
+   not there, WEFT-E004 where the text does not parse. Each load makes state of its own. Give the handle back
+   with weft_executable_destroy(). */
 WEFT_C_API weft_status weft_executable_load(weft_package *package, const char *function, const char *devices,
                                             weft_executable **executable);
 WEFT_C_API void weft_executable_destroy(weft_executable *executable);
@@ -332,15 +345,15 @@ WEFT_C_API weft_status weft_executable_output_count(const weft_executable *execu
 WEFT_C_API weft_status weft_executable_output(const weft_executable *executable, size_t index,
                                               weft_tensor_info *info);
 
-/** Runs the function on a stream. Each input must have the dtype, shape and device of its info; what differs
-   is named with what was expected. Where the info has -1, the inputs of this call say how large, and outputs
-   have the sizes that follow: one that is outside of its range is WEFT-S001, one that does not agree with the
-   others is an error that names both. An output with data is written to that memory, which must have the
-   output's shape and share no byte with an input or another output; one without gets memory of the runtime's
-   and its dtype, rank and shape. The step is done as a whole or not at all: memory is secured before the
-   first kernel runs (WEFT-M001), and state and donated inputs are written only when no check can fail any
-   more. This does not hold for the memory of outputs: after a call that failed while it ran, it holds any
-   values. */
+/** Runs the function on a stream. Each input must have the dtype, shape and device of its info, or be in
+   memory of the host; what differs is named with what was expected. Where the info has -1, the inputs of this
+   call say how large, and outputs have the sizes that follow: one that is outside of its range is WEFT-S001,
+   one that does not agree with the others is an error that names both. An output with data is written to that
+   memory, which must have the output's shape and share no byte with an input or another output; one without
+   gets memory of the runtime's and its dtype, rank and shape. The step is done as a whole or not at all:
+   memory is secured before the first kernel runs (WEFT-M001), and state and donated inputs are written only
+   when no check can fail any more. This does not hold for the memory of outputs: after a call that failed
+   while it ran, it holds any values. */
 WEFT_C_API weft_status weft_executable_run(weft_executable *executable, weft_stream *stream,
                                            const weft_buffer *inputs, size_t input_count,
                                            weft_buffer *outputs, size_t output_count);
@@ -369,7 +382,7 @@ WEFT_C_API weft_status weft_executable_scalar_set(weft_executable *executable, c
 
 /*===-- Memory --------------------------------------------------------------===*/
 
-/** Bytes, as PyTorch counts them: allocated is live, reserved is live and cached. */
+/** Bytes of memory of the host, as PyTorch counts them: allocated is live, reserved is live and cached. */
 typedef struct weft_memory_info {
   size_t struct_size;
   uint64_t allocated, max_allocated, reserved, max_reserved;

@@ -37,7 +37,7 @@ Compares random programs: the interpreter with what it gives after every pass, a
   --passes              interpret every program again after every pass, not only every tenth
   --dynamic             compile every program with a dynamic dimension too, not only every tenth
   --no-backend          leave out the backend
-  --device=DEVICE       where programs run: cpu, which is what there is in this build (cpu, or WEFT_TEST_DEVICE)
+  --device=DEVICE       where programs run: cpu (cpu, or WEFT_TEST_DEVICE)
   --save-failures=DIR   write shrunk failures to DIR (random-failures)
   --no-shrink           report failures as they are
   --max-failures=N      stop after N failures (10)
@@ -95,8 +95,11 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       return false;
     }
   }
-  if (Status status = runtime::check_device_map(arguments.device); !status) {
-    llvm::errs() << "weft-random-tests: " << status.message() << "\n";
+  if (const auto named = runtime::parse_named_devices(arguments.device); !named || named->all != "cpu") {
+    llvm::errs() << "weft-random-tests: "
+                 << (named ? "programs run on the device 'cpu', found '" + arguments.device + "'"
+                           : named.status().message())
+                 << "\n";
     return false;
   }
   return true;

@@ -164,7 +164,7 @@ TEST(Tensor, MixedDevicesAreAnErrorThatNamesBoth) {
   EXPECT_NE(message.find("WEFT-P001"), std::string::npos);
   EXPECT_NE(message.find("operand 1 is tensor<2xf32, cuda:97>"), std::string::npos) << message;
   EXPECT_EQ((a.to("cuda:97") + b).device(),
-            Device("cuda:97")); // recorded and checked, though it cannot run here
+            Device("cuda:97")); // recorded and checked, though there is no such device
   EXPECT_ERROR(b.to_vector<float>(), "'cuda:97' is not there (WEFT-E001)");
   Tensor back = b.to("cpu");
   EXPECT_ERROR(back.to_vector<float>(), "WEFT-E001");

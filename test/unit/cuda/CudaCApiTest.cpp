@@ -1,0 +1,221 @@
+//===- CudaCApiTest.cpp - The C interface on a GPU ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/device/Registry.h"
+#include "runtime/queue/Buffer.h"
+#include "test/unit/TemporaryFolder.h"
+#include "test/unit/frontend/Helpers.h"
+#include "weft/weft.h"
+
+using namespace weft;
+
+namespace {
+using runtime::Buffer;
+using weft::test::TemporaryFolder;
+using Values = std::vector<float>;
+
+/// scale(x) -> x * w + 1, and w = w + 1, for 4 x 32 numbers on cuda:0 and the state w, which is 2 at first.
+struct CudaCApi : testing::Test {
+  static constexpr int64_t shape[] = {4, 32};
+  TemporaryFolder folder;
+  const std::string path = folder / "scale.weft";
+  weft_package *package = nullptr;
+  weft_executable *scale = nullptr;
+  runtime::Device &device = *runtime::open_device("cuda:0").value_or_throw();
+
+  CudaCApi() {
+    Tensor w = (ones({4, 32}) * 2).to("cuda:0");
+    auto f = compile(
+        [&](Tensor x) {
+          Tensor y = x * w + 1;
+          w += 1;
+          return y;
+        },
+        {.name = "scale"});
+    w += 0;
+    f(ones({4, 32}, {.device = "cuda:0"})).to_vector<float>();
+    w.fill_(2);
+    w.to_vector<float>();
+    f.save(path, {.targets = {"cpu", "cuda:sm_90"}});
+    EXPECT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+  }
+  ~CudaCApi() override {
+    weft_executable_destroy(scale);
+    weft_package_close(package);
+  }
+  void load(const char *devices) {
+    ASSERT_EQ(weft_executable_load(package, "scale", devices, &scale), WEFT_OK) << weft_last_error();
+  }
+  weft_status run(const weft_buffer &in, weft_buffer &out, weft_stream *stream = nullptr) {
+    return weft_executable_run(scale, stream, &in, 1, &out, 1);
+  }
+  static weft_buffer describe(void *data, const char *on) {
+    return {sizeof(weft_buffer), data, on, WEFT_F32, 2, shape, nullptr, nullptr};
+  }
+  static weft_buffer nothing() {
+    return {sizeof(weft_buffer), nullptr, nullptr, WEFT_BOOL, 0, nullptr, nullptr, nullptr};
+  }
+  std::shared_ptr<Buffer> uploaded(const Values &values) {
+    auto buffer = Buffer::allocate(values.size() * 4, 0, device).value_or_throw();
+    buffer->write(0, std::as_bytes(std::span(values))).throw_if_failed();
+    return buffer;
+  }
+  /// What is at an address of the device, after the default stream's work.
+  Values at(void *address) {
+    EXPECT_EQ(weft_stream_synchronize(nullptr), WEFT_OK) << weft_last_error();
+    Values values(128);
+    Buffer::wrap(address, 512, {}, device)
+        ->read(0, std::as_writable_bytes(std::span(values)))
+        .throw_if_failed();
+    return values;
+  }
+};
+
+Values counted() {
+  Values values(128);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  return values;
+}
+
+Values scaled(float by) {
+  Values values = counted();
+  for (float &value : values)
+    value = value * by + 1;
+  return values;
+}
+
+#define EXPECT_STATUS(call, status, text)                                                                    \
+  EXPECT_EQ(call, status);                                                                                   \
+  EXPECT_TRUE(mentions(weft_last_error(), text))
+
+} // namespace
+
+TEST_F(CudaCApi, InfosNameTheDevicesOfThisMachine) {
+  int32_t count = 0;
+  ASSERT_EQ(weft_device_count(WEFT_CUDA, &count), WEFT_OK);
+  EXPECT_GE(count, 2);
+  weft_tensor_info info = {};
+  info.struct_size = sizeof info;
+  load("cuda:1");
+  ASSERT_EQ(weft_executable_input(scale, 0, &info), WEFT_OK);
+  EXPECT_STREQ(info.device, "cuda:1");
+  ASSERT_EQ(weft_executable_output(scale, 0, &info), WEFT_OK);
+  EXPECT_STREQ(info.device, "cuda:1");
+  ASSERT_EQ(weft_executable_state(scale, 0, &info), WEFT_OK);
+  EXPECT_STREQ(info.device, "cuda:1");
+  weft_executable_destroy(scale);
+  load("cpu");
+  ASSERT_EQ(weft_executable_input(scale, 0, &info), WEFT_OK);
+  EXPECT_STREQ(info.device, "cpu");
+}
+
+TEST_F(CudaCApi, DevicePointersArePassedAsTheyAre) {
+  load(nullptr); // the devices that the package names
+  const auto x = uploaded(counted()), y = uploaded(Values(128));
+  weft_buffer in = describe(x->data(), "cuda:0"), out = nothing();
+  ASSERT_EQ(run(in, out), WEFT_OK) << weft_last_error();
+  EXPECT_STREQ(weft_executable_note(), "");
+  EXPECT_STREQ(out.device, "cuda:0");
+  ASSERT_EQ(weft_buffer_wait(&out), WEFT_OK);
+  EXPECT_EQ(at(out.data), scaled(2));
+  weft_buffer given = describe(y->data(), "cuda");
+  ASSERT_EQ(run(in, given), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(at(y->data()), scaled(3));
+  // A result is an input again.
+  weft_buffer again = nothing();
+  ASSERT_EQ(run(out, again), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(at(again.data)[2], (2 * 2 + 1) * 4 + 1);
+  weft_buffer_release(&out);
+  weft_buffer_release(&again);
+}
+
+TEST_F(CudaCApi, MemoryOfTheHostIsCopied) {
+  load("cuda:0");
+  Values x = counted(), y(128), wide(256);
+  weft_buffer in = describe(x.data(), nullptr), out = describe(y.data(), "cpu");
+  ASSERT_EQ(run(in, out), WEFT_OK) << weft_last_error();
+  EXPECT_TRUE(mentions(
+      weft_executable_note(),
+      "WEFT-D013: 'scale': input 0 'arg0' is in memory of the host and is taken on 'cuda:0': 512 bytes"));
+  EXPECT_TRUE(mentions(weft_executable_note(), "is in memory of the host and is made on 'cuda:0'"));
+  ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(y, scaled(2));
+  // With strides, on a stream, and to an address that is no multiple of an element.
+  const int64_t strides[] = {64, 2};
+  for (size_t i = 0; i < 128; ++i)
+    wide[2 * i] = static_cast<float>(i);
+  in = describe(wide.data(), "cpu");
+  in.strides = strides;
+  std::vector<std::byte> odd(513);
+  out = describe(odd.data() + 1, "cpu");
+  weft_stream *stream = nullptr;
+  ASSERT_EQ(weft_stream_create("cuda:0", &stream), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(run(in, out, stream), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_stream_synchronize(stream), WEFT_OK) << weft_last_error();
+  std::memcpy(y.data(), odd.data() + 1, 512);
+  EXPECT_EQ(y, scaled(3));
+  weft_stream_destroy(stream);
+}
+
+TEST_F(CudaCApi, AnEmbeddersExecutorRunsTheCopies) {
+  load("cuda:0");
+  Values x = counted(), y(128);
+  weft_buffer in = describe(x.data(), "cpu"), out = describe(y.data(), "cpu");
+  weft_stream *stream = nullptr;
+  ASSERT_EQ(weft_stream_create_external([](void *, void (*work)(void *), void *data) { work(data); }, nullptr,
+                                        &stream),
+            WEFT_OK);
+  ASSERT_EQ(run(in, out, stream), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_stream_synchronize(stream), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(y, scaled(2));
+  weft_stream_destroy(stream);
+}
+
+TEST_F(CudaCApi, StateIsCopiedAndOfEachLoad) {
+  load("cuda:0");
+  weft_tensor_info info = {};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(weft_executable_state(scale, 0, &info), WEFT_OK);
+  Values state(128), wanted(128, 5.f);
+  ASSERT_EQ(weft_executable_state_get(scale, info.name, state.data(), 512), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(state, Values(128, 2.f));
+  ASSERT_EQ(weft_executable_state_set(scale, info.name, wanted.data(), 512), WEFT_OK) << weft_last_error();
+  Values x = counted(), y(128);
+  weft_buffer in = describe(x.data(), "cpu"), out = describe(y.data(), "cpu");
+  ASSERT_EQ(run(in, out), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
+  EXPECT_EQ(y, scaled(5));
+  ASSERT_EQ(weft_executable_state_get(scale, info.name, state.data(), 512), WEFT_OK);
+  EXPECT_EQ(state, Values(128, 6.f));
+}
+
+TEST_F(CudaCApi, WrongMemoryIsRefused) {
+  load("cuda:0");
+  const auto x = uploaded(counted());
+  weft_buffer in = describe(x->data(), "cuda:1"), out = nothing();
+  EXPECT_STATUS(run(in, out), WEFT_ERROR_ARGUMENT,
+                "input 0 'arg0' must be on 'cuda:0' or in memory of the host, found 'cuda:1'");
+  in = describe(x->data(), "gpu");
+  EXPECT_STATUS(run(in, out), WEFT_ERROR_DEVICE, "Expected one of cpu, cuda");
+  in = describe(x->data(), "cuda:0");
+  const int64_t strides[] = {1, 4};
+  in.strides = strides;
+  EXPECT_STATUS(run(in, out), WEFT_ERROR_ARGUMENT, "must be row-major, found the strides [1, 4]");
+  in = describe(static_cast<std::byte *>(x->data()) + 2, "cuda:0");
+  EXPECT_STATUS(run(in, out), WEFT_ERROR, "begins at an address that is no multiple of");
+  in = describe(x->data(), "cuda:0");
+  out = describe(x->data(), "cuda:0");
+  EXPECT_STATUS(run(in, out), WEFT_ERROR_ARGUMENT, "shares memory with");
+  weft_stream *stream = nullptr;
+  EXPECT_STATUS(weft_stream_create("cuda:9", &stream), WEFT_ERROR_DEVICE, "'cuda:9' is not there");
+  weft_executable *none = nullptr;
+  EXPECT_STATUS(weft_executable_load(package, "scale", "cuda:9", &none), WEFT_ERROR_DEVICE,
+                "'cuda:9' is not there");
+  EXPECT_STATUS(weft_executable_load(package, "scale", "cuda:3=cuda:0", &none), WEFT_ERROR_PACKAGE,
+                "which is mapped to no device");
+  EXPECT_STREQ(weft_last_error_code(), "WEFT-L017");
+}
