@@ -50,7 +50,7 @@ using weft::test::TemporaryFolder;
     (void)weft_stream_synchronize(nullptr);
   const std::string first = weft_last_error_code();
   // Nothing works on the device any more, and everything does on the host.
-  const Status later = (*runtime::find_device("cuda:0")).make_stream().status();
+  const Status later = runtime::open_device("cuda:0").value_or_throw()->make_stream().status();
   std::fprintf(stderr, "first %s, the host has %g; ", first.c_str(),
                double((ones({4}) * 2).sum().item<float>()));
   leave(later);
