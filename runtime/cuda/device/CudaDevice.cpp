@@ -7,6 +7,7 @@
 #include "runtime/cuda/device/CudaDevice.h"
 
 #include "runtime/cuda/device/CudaStream.h"
+#include "runtime/cuda/device/Devices.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -41,7 +42,7 @@ CUdeviceptr address_of(const void *pointer) { return reinterpret_cast<CUdevicept
 
 CudaDevice::CudaDevice(std::unique_ptr<CudaContext> context)
     : Device(context->name()), context_(std::move(context)), capability_(capability_of(*context_)),
-      code_("cuda:sm_" + std::to_string(capability_)),
+      code_("cuda:sm_" + std::to_string(nearest_cuda_target(capability_))),
       blocking_(is_on(std::getenv("WEFT_LAUNCH_BLOCKING"), false)),
       graphs_(!blocking_ && is_on(std::getenv("WEFT_CUDA_GRAPHS"), true)) {}
 
@@ -71,8 +72,10 @@ Status CudaDevice::prepare() {
   if (Status status = context_->check(context_->table().cuMemGetInfo(&free, &total), "asking for its memory");
       !status)
     return status;
-  if (capability_ < 10)
-    return Status::error("'" + name() + "' does not say its compute capability; check what nvidia-smi shows",
+  if (nearest_cuda_target(capability_) == 0)
+    return Status::error("'" + name() + "' has compute capability " + std::to_string(capability_ / 10) + "." +
+                             std::to_string(capability_ % 10) +
+                             ", and Weft needs 7.5 or more: use another GPU, or \"cpu\"",
                          "WEFT-E006");
   const CachingAllocator &host = CachingAllocator::get();
   allocator_ = std::make_unique<CachingAllocator>(

@@ -34,6 +34,16 @@ static Status is_there(int ordinal) {
                        "WEFT-E001");
 }
 
+int nearest_cuda_target(int capability) {
+  // Those of ir/devices.
+  constexpr int targets[] = {75, 80, 86, 89, 90, 100, 120};
+  int best = 0;
+  for (const int target : targets)
+    if (target <= capability)
+      best = target;
+  return best;
+}
+
 Expected<CudaProperties> cuda_properties(int ordinal) {
   if (Status status = is_there(ordinal); !status)
     return status;

@@ -29,6 +29,10 @@ struct CudaProperties {
 /// Opens no device. Errors are those of cuda_device().
 WEFT_RUNTIME_API Expected<CudaProperties> cuda_properties(int ordinal);
 
+/// The compute capability of the targets that there are kernels for which fits a GPU best: the largest that
+/// is not larger than its own, 100 for 103; 0 if it is older than all of them.
+WEFT_RUNTIME_API int nearest_cuda_target(int capability);
+
 /// "cuda:N" of the driver, opened by its first caller. An error says why there is none (WEFT-E001), or why it
 /// cannot be used (WEFT-E006).
 WEFT_RUNTIME_API Expected<Device *> cuda_device(int ordinal);

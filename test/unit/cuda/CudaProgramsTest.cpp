@@ -9,6 +9,7 @@
 // products are compared within a bound.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cuda/device/Devices.h"
 #include "runtime/device/Registry.h"
 #include "test/unit/TemporaryFolder.h"
 #include "test/unit/frontend/Helpers.h"
@@ -17,6 +18,8 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <set>
 
 using namespace weft;
 
@@ -384,4 +387,17 @@ TEST(CudaDevices, AForkOfTheProcessIsTold) {
   ASSERT_EQ(::waitpid(child, &state, 0), child);
   EXPECT_EQ(state, 0);
   EXPECT_EQ(floats(ones({2}).cuda() + 1), Floats({2, 2}));
+}
+
+TEST(CudaDevices, AGpuBetweenTwoTargetsHasTheOlderOne) {
+  std::set<int> targets;
+  for (const auto &entry : std::filesystem::directory_iterator(WEFT_DEVICES_DIR))
+    if (const std::string name = entry.path().stem(); name.starts_with("sm_"))
+      targets.insert(std::stoi(name.substr(3)));
+  ASSERT_GE(targets.size(), 7u);
+  for (const int target : targets)
+    EXPECT_EQ(runtime::nearest_cuda_target(target), target);
+  EXPECT_EQ(runtime::nearest_cuda_target(103), 100);
+  EXPECT_EQ(runtime::nearest_cuda_target(87), 86);
+  EXPECT_EQ(runtime::nearest_cuda_target(70), 0);
 }
