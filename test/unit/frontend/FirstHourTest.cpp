@@ -460,13 +460,13 @@ TEST(FirstHour, EveryErrorNamesTheLineThatAsked) {
   int line = 0;
   const auto atLine = [&] { return "FirstHourTest.cpp:" + std::to_string(line); };
   EXPECT_ERROR((line = __LINE__, Device(DeviceType::cuda, 200)), atLine());
-  EXPECT_ERROR((line = __LINE__, Stream(Device("cuda:0"))), atLine());
-  EXPECT_ERROR((line = __LINE__, Stream::current("cuda:0")), atLine());
-  EXPECT_ERROR((line = __LINE__, Stream::default_stream("cuda:0")), atLine());
+  EXPECT_ERROR((line = __LINE__, Stream(Device("cuda:97"))), atLine());
+  EXPECT_ERROR((line = __LINE__, Stream::current("cuda:97")), atLine());
+  EXPECT_ERROR((line = __LINE__, Stream::default_stream("cuda:97")), atLine());
   EXPECT_ERROR((line = __LINE__, Stream::external({}, nullptr)), atLine());
   EXPECT_ERROR((line = __LINE__, untimed.elapsed_time(untimed)), atLine());
-  EXPECT_ERROR((line = __LINE__, synchronize("cuda:0")), atLine());
-  EXPECT_ERROR((line = __LINE__, memory_allocated("cuda:0")), atLine());
+  EXPECT_ERROR((line = __LINE__, synchronize("cuda:97")), atLine());
+  EXPECT_ERROR((line = __LINE__, memory_allocated("cuda:97")), atLine());
   EXPECT_ERROR((line = __LINE__, set_per_process_memory_fraction(2)), atLine());
   EXPECT_ERROR((line = __LINE__, step.explain({.variant = 7})), atLine());
   EXPECT_ERROR((line = __LINE__, optimizer.to(i64)), atLine());

@@ -145,7 +145,7 @@ TEST(UserPrograms, SaveAndResume) {
 TEST(UserPrograms, AnotherDevice) {
   Training run;
   run.model.to("cpu");
-  run.model.to("cuda:0");
+  run.model.to("cuda:97");
   std::string line = std::to_string(__LINE__ - 1);
   std::string message = errorOf([&] { run.loss_of(run.images, run.labels).item<float>(); });
   EXPECT_NE(message.find("Expected all tensors to be on the same device"), std::string::npos) << message;
@@ -162,11 +162,11 @@ TEST(UserPrograms, BackFromADeviceThatIsNotThere) {
   run.loss_of(run.images, run.labels).backward();
   const auto weights = bitsOf(run.model.parameters());
   const auto gradient = run.model.fc1.bias.grad().to_vector<float>();
-  run.model.cuda();
-  EXPECT_ERROR(step(run.images.to("cuda"), run.labels.to("cuda")), "optimizer.to(\"cuda:0\")");
-  run.adam.to("cuda");
-  EXPECT_ERROR(step(run.images.to("cuda"), run.labels.to("cuda")), "WEFT-E001");
-  run.model.to("cuda:1");
+  run.model.cuda(97);
+  EXPECT_ERROR(step(run.images.to("cuda:97"), run.labels.to("cuda:97")), "optimizer.to(\"cuda:97\")");
+  run.adam.to("cuda:97");
+  EXPECT_ERROR(step(run.images.to("cuda:97"), run.labels.to("cuda:97")), "WEFT-E001");
+  run.model.to("cuda:98");
   run.model.cpu();
   run.adam.to("cpu");
   EXPECT_EQ(bitsOf(run.model.parameters()), weights);
@@ -178,7 +178,7 @@ TEST(UserPrograms, BackFromADeviceThatIsNotThere) {
 
   // With another dtype too, whatever the order in which both come.
   const auto trained = bitsOf(run.model.parameters());
-  run.model.cuda();
+  run.model.cuda(97);
   run.model.to("cpu", f64);
   run.model.to("cuda", f32);
   run.model.cpu();
