@@ -68,9 +68,15 @@ TEST(CudaFailures, AForkedProcessIsRefused) {
   runtime::Device &device = *runtime::open_device("cuda:0").value_or_throw();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
-  if (child == 0)
-    std::_Exit(device.make_stream().status().code() == "WEFT-E006" ? 0 : 1);
+  if (child == 0) {
+    const Status stream = device.make_stream().status();
+    uint64_t value = 0;
+    const Status copy = device.copy_now(&value, &value, sizeof value, runtime::CopyDirection::host_to_device);
+    const bool told = mentions(copy.message(), "Cannot re-initialize CUDA in forked subprocess");
+    std::_Exit(stream.code() == "WEFT-E006" && told ? 0 : 1);
+  }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+  EXPECT_EQ(floats(ones({2}).cuda() + 1), Floats({2, 2}));
 }

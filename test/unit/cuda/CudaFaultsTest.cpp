@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/TemporaryFolder.h"
-#include "test/unit/frontend/Helpers.h"
+#include "test/unit/frontend/DeviceTraining.h"
 
 #include <array>
 #include <cmath>
@@ -25,10 +25,6 @@ int trainForFaults();
 
 namespace {
 using weft::test::TemporaryFolder;
-
-struct Net : TwoLayers {
-  Net() : TwoLayers(6, 8, 3) {}
-};
 
 /// What a child process wrote, and how it ended.
 struct Child {
@@ -86,9 +82,9 @@ int trainForFaults() {
       return false;
     }
   };
-  Net model;
+  weft::testing::DeviceNet model;
   std::optional<optim::Adam> adam;
-  Tensor x = sin(arange(96).to(f32)).reshape({16, 6}), classes = arange(16) % 3;
+  Tensor x = weft::testing::numbers(96).reshape({16, 6}), classes = arange(16) % 3;
   const auto prepare = [&] {
     model.to("cuda:0");
     if (!adam)

@@ -12,9 +12,7 @@
 #include "runtime/cuda/device/Devices.h"
 #include "runtime/device/Registry.h"
 #include "test/unit/TemporaryFolder.h"
-#include "test/unit/frontend/Helpers.h"
-
-#include <sys/wait.h>
+#include "test/unit/frontend/DeviceTraining.h"
 
 #include <array>
 #include <cmath>
@@ -25,8 +23,9 @@ using namespace weft;
 
 namespace {
 using weft::test::TemporaryFolder;
-
-Tensor numbers(int64_t count) { return sin(arange(count).to(f32)); }
+using weft::testing::DeviceTraining;
+using weft::testing::numbers;
+using weft::testing::seeded;
 
 void expectNear(const Floats &found, const Floats &expected, double bound) {
   ASSERT_EQ(found.size(), expected.size());
@@ -41,36 +40,6 @@ void expectNear(const std::vector<Tensor> &found, const std::vector<Tensor> &exp
     EXPECT_EQ(found[i].device(), Device("cuda:0"));
     expectNear(floats(found[i].to(f32)), floats(expected[i].to(f32)), bound);
   }
-}
-
-struct Net : TwoLayers {
-  Net() : TwoLayers(6, 8, 3) {}
-};
-
-/// A model, Adam and its data on one device. The seed makes runs on all devices begin with the same numbers.
-struct Training {
-  explicit Training(Device on) : on(on) {
-    model.to(on);
-    adam.emplace(model.parameters(), optim::AdamOptions{.lr = 0.01});
-  }
-  Tensor body(Tensor x, Tensor classes) {
-    Tensor loss = nn::cross_entropy(model(x), classes);
-    loss.backward();
-    adam->step();
-    adam->zero_grad();
-    return loss;
-  }
-  Tensor images() { return numbers(16 * 6).reshape({16, 6}).to(on); }
-  Tensor labels() { return (arange(16) % 3).to(on); }
-
-  Device on;
-  Net model;
-  std::optional<optim::Adam> adam;
-};
-
-Training seeded(Device on) {
-  manual_seed(3);
-  return Training(on);
 }
 
 } // namespace
@@ -159,11 +128,11 @@ TEST(CudaPrograms, GradientsFlowBetweenDevices) {
 }
 
 TEST(CudaPrograms, TrainingFollowsTheHosts) {
-  Training host = seeded("cpu"), lazy = seeded("cuda:0"), compiled = seeded("cuda:0");
+  DeviceTraining host = seeded("cpu"), lazy = seeded("cuda:0"), compiled = seeded("cuda:0");
   auto step = compile([&](Tensor x, Tensor classes) { return compiled.body(x, classes); });
   Tensor x = compiled.images(), classes = compiled.labels();
   for (int i = 0; i < 5; ++i) {
-    for (Training *run : {&host, &lazy, &compiled})
+    for (DeviceTraining *run : {&host, &lazy, &compiled})
       run->adam->set_lr(0.01 / (1 + i));
     const float expected = host.body(host.images(), host.labels()).item<float>();
     EXPECT_NEAR(lazy.body(lazy.images(), lazy.labels()).item<float>(), expected, 1e-5) << i;
@@ -185,7 +154,7 @@ TEST(CudaPrograms, TrainingFollowsTheHosts) {
 }
 
 TEST(CudaPrograms, AFailedStepChangesNothing) {
-  Training run = seeded("cuda:0");
+  DeviceTraining run = seeded("cuda:0");
   auto step = compile([&](Tensor x, Tensor classes) { return run.body(x, classes); });
   Tensor x = run.images(), classes = run.labels();
   Tensor wrong = (arange(16) % 3 + (arange(16) == 11).to(i64) * 7).to("cuda:0");
@@ -205,7 +174,7 @@ TEST(CudaPrograms, AFailedStepChangesNothing) {
   EXPECT_ERROR(first.item<float>(), "out of bounds");
   EXPECT_EQ(state(), before);
   const float loss = step(x, classes).item<float>();
-  Training other = seeded("cuda:0");
+  DeviceTraining other = seeded("cuda:0");
   other.body(x, classes).item<float>();
   EXPECT_EQ(loss, other.body(x, classes).item<float>());
 }
@@ -260,13 +229,13 @@ TEST(CudaPrograms, PartsOfComputedValuesAreOperands) {
 
 // The table of an optimiser's tensors is sent from pinned memory, which the next call must not take before.
 TEST(CudaPrograms, CallsRunAheadWithTablesOfTheirOwn) {
-  Training one = seeded("cuda:0"), two = seeded("cuda:0");
+  DeviceTraining one = seeded("cuda:0"), two = seeded("cuda:0");
   auto first = compile([&](Tensor x, Tensor classes) { return one.body(x, classes); });
   auto second = compile([&](Tensor x, Tensor classes) { return two.body(x, classes); });
   Tensor x = one.images(), classes = one.labels();
   const std::vector<Tensor> losses = {first(x, classes), second(x, classes)};
   EXPECT_EQ(bitsOf(one.model.parameters()), bitsOf(two.model.parameters()));
-  Training alone = seeded("cuda:0");
+  DeviceTraining alone = seeded("cuda:0");
   auto step = compile([&](Tensor images, Tensor labels) { return alone.body(images, labels); });
   EXPECT_EQ(step(x, classes).item<float>(), losses[0].item<float>());
   EXPECT_EQ(bitsOf(alone.model.parameters()), bitsOf(one.model.parameters()));
@@ -289,9 +258,9 @@ TEST(CudaPrograms, RandomNumbersAndSizesThatACallChooses) {
 
 TEST(CudaPrograms, StateIsSavedAndLoaded) {
   TemporaryFolder folder;
-  Training there = seeded("cuda:0"), host = seeded("cpu");
+  DeviceTraining there = seeded("cuda:0"), host = seeded("cpu");
   auto step = compile([&](Tensor x, Tensor classes) { return there.body(x, classes); });
-  const auto items = [](Training &run) {
+  const auto items = [](DeviceTraining &run) {
     return std::vector<CheckpointItem>{{"model", run.model}, {"adam", *run.adam}};
   };
   step(there.images(), there.labels());
@@ -372,21 +341,6 @@ TEST(CudaDevices, AreNamedByNumberAndByThread) {
   Tensor there = x.cuda(0);
   const DeviceGuard guard(1);
   EXPECT_EQ((there + 1).device(), Device("cuda:0"));
-}
-
-TEST(CudaDevices, AForkOfTheProcessIsTold) {
-  runtime::Device &device = **runtime::open_device("cuda:0");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    uint64_t value = 0;
-    const Status status =
-        device.copy_now(&value, &value, sizeof value, runtime::CopyDirection::host_to_device);
-    ::_exit(mentions(status.message(), "Cannot re-initialize CUDA in forked subprocess") ? 0 : 1);
-  }
-  int state = 0;
-  ASSERT_EQ(::waitpid(child, &state, 0), child);
-  EXPECT_EQ(state, 0);
-  EXPECT_EQ(floats(ones({2}).cuda() + 1), Floats({2, 2}));
 }
 
 TEST(CudaDevices, AGpuBetweenTwoTargetsHasTheOlderOne) {

@@ -9,7 +9,7 @@
 // ends the test. Its kernels are those of the host, so every bit must be the same.
 //
 //===----------------------------------------------------------------------===//
-#include "Helpers.h"
+#include "DeviceTraining.h"
 
 #include "runtime/device/Registry.h"
 #include "runtime/execution/StatefulExecutable.h"
@@ -22,6 +22,10 @@ using namespace weft;
 
 namespace {
 using weft::test::TemporaryFolder;
+using weft::testing::DeviceNet;
+using weft::testing::DeviceTraining;
+using weft::testing::numbers;
+using weft::testing::seeded;
 using weft::testing::SeparateDevice;
 
 class OnADevice : public ::testing::Test {
@@ -37,39 +41,6 @@ protected:
   }
   SeparateDevice &device = SeparateDevice::get(0), &next = SeparateDevice::get(1);
 };
-
-Tensor numbers(int64_t count) { return sin(arange(count).to(f32)); }
-
-struct Net : TwoLayers {
-  Net() : TwoLayers(6, 8, 3) {}
-};
-
-/// A model, Adam and its data on one device. The seed makes runs on all devices begin with the same numbers.
-struct Training {
-  explicit Training(Device on) : on(on) {
-    model.to(on);
-    adam.emplace(model.parameters(), optim::AdamOptions{.lr = 0.01});
-  }
-  Tensor loss_of(Tensor x, Tensor classes) { return nn::cross_entropy(model(x), classes); }
-  Tensor body(Tensor x, Tensor classes) {
-    Tensor loss = loss_of(x, classes);
-    loss.backward();
-    adam->step();
-    adam->zero_grad();
-    return loss;
-  }
-  Tensor images() { return numbers(16 * 6).reshape({16, 6}).to(on); }
-  Tensor labels() { return (arange(16) % 3).to(on); }
-
-  Device on;
-  Net model;
-  std::optional<optim::Adam> adam;
-};
-
-Training seeded(Device on) {
-  manual_seed(3);
-  return Training(on);
-}
 } // namespace
 
 TEST_F(OnADevice, ValuesAreReadAndPrinted) {
@@ -139,7 +110,7 @@ TEST_F(OnADevice, WritesGoThroughViews) {
 }
 
 TEST_F(OnADevice, LazyTrainingGivesTheBitsOfTheHost) {
-  Training host = seeded("cpu"), there = seeded("cuda:0");
+  DeviceTraining host = seeded("cpu"), there = seeded("cuda:0");
   for (int i = 0; i < 4; ++i) {
     const float expected = host.body(host.images(), host.labels()).item<float>();
     EXPECT_EQ(there.body(there.images(), there.labels()).item<float>(), expected) << i;
@@ -149,7 +120,7 @@ TEST_F(OnADevice, LazyTrainingGivesTheBitsOfTheHost) {
 }
 
 TEST_F(OnADevice, ACompiledStepTrainsWhereItsParametersAre) {
-  Training host = seeded("cpu"), there = seeded("cuda:0");
+  DeviceTraining host = seeded("cpu"), there = seeded("cuda:0");
   auto on_host = compile([&](Tensor x, Tensor classes) { return host.body(x, classes); });
   auto on_device = compile([&](Tensor x, Tensor classes) { return there.body(x, classes); });
   Tensor x = there.images(), classes = there.labels();
@@ -200,9 +171,9 @@ TEST_F(OnADevice, AnArgumentWithStridesIsReadInPlace) {
 
 TEST_F(OnADevice, StateIsSavedAndLoaded) {
   TemporaryFolder folder;
-  Training host = seeded("cpu"), there = seeded("cuda:0");
+  DeviceTraining host = seeded("cpu"), there = seeded("cuda:0");
   auto step = compile([&](Tensor x, Tensor classes) { return there.body(x, classes); });
-  const auto items = [](Training &run) {
+  const auto items = [](DeviceTraining &run) {
     return std::vector<CheckpointItem>{{"model", run.model}, {"adam", *run.adam}};
   };
   step(there.images(), there.labels());
@@ -231,14 +202,14 @@ TEST_F(OnADevice, StateIsSavedAndLoaded) {
   }
   there.model.load_state_dict(load_safetensors(folder / "x.safetensors"));
   EXPECT_EQ(bitsOf(there.model.parameters()), trained);
-  Net copy = nn::clone(there.model);
+  DeviceNet copy = nn::clone(there.model);
   EXPECT_EQ(copy.fc1.weight.device(), Device("cuda:0"));
   EXPECT_EQ(bitsOf(copy.parameters()), bitsOf(there.model.parameters()));
 }
 
 TEST_F(OnADevice, AStepIsShippedForTheHost) {
   TemporaryFolder folder;
-  Training there = seeded("cuda:0");
+  DeviceTraining there = seeded("cuda:0");
   auto step = compile([&](Tensor x, Tensor classes) { return there.body(x, classes); }, {.name = "step"});
   step(there.images(), there.labels());
   step.save(folder / "step.weft");
@@ -278,7 +249,7 @@ TEST_F(OnADevice, GradientsFlowBetweenDevices) {
 TEST_F(OnADevice, MetricsLoadersAndClippingWork) {
   const auto train = [](Device on) {
     manual_seed(5);
-    Net model;
+    DeviceNet model;
     model.to(on);
     optim::SGD sgd(model.parameters(), {.lr = 0.1, .momentum = 0.9});
     Metric loss;
