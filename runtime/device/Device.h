@@ -87,9 +87,6 @@ public:
   /// Loads the kernels of an image, or finds that it has. Null from a device whose kernels are code of the
   /// host.
   virtual Expected<std::shared_ptr<const DeviceCode>> load(const std::shared_ptr<const DeviceImage> &image);
-  /// Why nothing can be done with the device any more; no error as long as something can. An allocator only
-  /// knows that it got no memory.
-  virtual Status health() const { return {}; }
   /// The allocator of the device's memory.
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.

@@ -93,6 +93,9 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, M
       break;
   }
   if (!block) {
+    if (impl_->raw.health)
+      if (Status health = impl_->raw.health(impl_->raw.user); !health)
+        return health;
     ++impl_->ooms;
     return Status::error(impl_->out_of_memory_message(bytes, impl_->labels[label].text), "WEFT-M001");
   }

@@ -64,6 +64,8 @@ struct RawAllocator {
   void (*free)(void *user, void *data, size_t bytes) = nullptr;
   /// Measures the memory that segments are of. Null: that of the machine.
   MemoryAmount (*measure)(void *user) = nullptr;
+  /// Why there is no memory any more, whatever is free: a device that has failed. Null: never.
+  Status (*health)(void *user) = nullptr;
 };
 
 /// What a block of memory holds, for reports.
@@ -113,7 +115,7 @@ public:
   /// is no memory, it waits for points of freed memory, except for those that may wait for this thread, and
   /// empties the cache. If that is not enough, it calls `reclaim`, if there is one, without holding a lock,
   /// and tries again as long as that returns true. It fails with WEFT-M001 if the limit or the machine still
-  /// does not allow the request.
+  /// does not allow the request, or with the error of a device that has failed.
   Expected<MemoryBlock> allocate(size_t bytes, uint32_t label = 0, MemoryPlace place = {},
                                  bool (*reclaim)() = nullptr);
   /// Frees memory that streams use up to the points in `uses`. The stream that the memory was allocated for

@@ -15,10 +15,8 @@ Expected<std::shared_ptr<Buffer>> Buffer::from(CachingAllocator &allocator, size
                                                Device &device, MemoryPlace place) {
   // Calls that have passed hold their buffers until somebody finishes them.
   Expected<MemoryBlock> block = allocator.allocate(bytes, label, place, Queue::finish_passed_all);
-  if (!block) {
-    Status health = device.health();
-    return health.ok() ? block.status() : health;
-  }
+  if (!block)
+    return block.status();
   try {
     return std::make_shared<Buffer>(device, allocator, *block);
   } catch (...) {

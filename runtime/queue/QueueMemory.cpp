@@ -39,10 +39,8 @@ Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
     lane.release_arena();
     Expected<MemoryBlock> block =
         allocator.allocate(bytes, allocator.intern_label({"arena of temporaries"}), {}, finish_passed_all);
-    if (!block) {
-      Status health = device.health();
-      return health.ok() ? block.status() : health;
-    }
+    if (!block)
+      return block.status();
     lane.arena = *block;
     allocator.note_arena_bytes(static_cast<int64_t>(bytes));
     state_->has_arenas.store(true, std::memory_order_relaxed);

@@ -78,12 +78,15 @@ Status CudaDevice::prepare() {
                              ", and Weft needs 7.5 or more: use another GPU, or \"cpu\"",
                          "WEFT-E006");
   const CachingAllocator &host = CachingAllocator::get();
-  allocator_ = std::make_unique<CachingAllocator>(
-      host.config(), host.is_caching(), name(),
-      RawAllocator{.user = this, .allocate = allocate_segment, .free = free_segment, .measure = measure});
+  allocator_ = std::make_unique<CachingAllocator>(host.config(), host.is_caching(), name(),
+                                                  RawAllocator{.user = this,
+                                                               .allocate = allocate_segment,
+                                                               .free = free_segment,
+                                                               .measure = measure,
+                                                               .health = health});
   pinned_ = std::make_unique<CachingAllocator>(
       AllocatorConfig(), host.is_caching(), "host memory pinned for " + name(),
-      RawAllocator{.user = this, .allocate = allocate_pinned, .free = free_pinned});
+      RawAllocator{.user = this, .allocate = allocate_pinned, .free = free_pinned, .health = health});
   const DriverTable &table = context_->table();
   if (Status status = context_->check(table.cuStreamCreateWithPriority(&copies_, CU_STREAM_NON_BLOCKING, 0),
                                       "making a stream");
@@ -198,6 +201,10 @@ MemoryAmount CudaDevice::measure(void *device) {
   if (!scope.status().ok() || context.table().cuMemGetInfo(&free, &total) != CUDA_SUCCESS)
     return {};
   return {total, free};
+}
+
+Status CudaDevice::health(void *device) {
+  return ContextScope(*static_cast<CudaDevice *>(device)->context_).status();
 }
 
 void *CudaDevice::allocate_pinned(void *device, size_t bytes, size_t) {

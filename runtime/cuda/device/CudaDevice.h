@@ -32,7 +32,6 @@ public:
   /// 0 for a target of a newer GPU. Machine code runs within a major version; for older ones there is PTX.
   int suits(std::string_view target) const override;
   Expected<std::shared_ptr<const DeviceCode>> load(const std::shared_ptr<const DeviceImage> &image) override;
-  Status health() const override { return ContextScope(*context_).status(); }
   CachingAllocator &allocator() override { return *allocator_; }
   CachingAllocator &pinned_allocator() override { return *pinned_; }
   Expected<std::unique_ptr<DeviceStream>> make_stream() override;
@@ -65,11 +64,12 @@ private:
   static void *allocate_segment(void *device, size_t bytes, size_t alignment);
   static void free_segment(void *device, void *data, size_t bytes);
   static MemoryAmount measure(void *device);
+  static Status health(void *device);
   static void *allocate_pinned(void *device, size_t bytes, size_t alignment);
   static void free_pinned(void *device, void *data, size_t bytes);
 
   const std::unique_ptr<CudaContext> context_;
-  const int capability_;
+  const int capability_;   ///< 90 for compute capability 9.0
   const std::string code_; ///< "cuda:sm_90"
   const bool blocking_, graphs_;
   std::unique_ptr<CachingAllocator> allocator_, pinned_;
