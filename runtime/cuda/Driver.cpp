@@ -65,15 +65,6 @@ const char *fill(DriverTable &table, void *library) {
   return nullptr;
 }
 
-/// "CUDA_ERROR_SYSTEM_NOT_READY (system not yet initialized)"
-std::string error_text(const DriverTable &table, CUresult code) {
-  const char *name = nullptr, *meaning = nullptr;
-  if (table.cuGetErrorName(code, &name) != CUDA_SUCCESS || !name)
-    return "error " + std::to_string(static_cast<int>(code));
-  const bool known = table.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning;
-  return std::string(name) + (known ? std::string(" (") + meaning + ")" : "");
-}
-
 /// The version of the library; 0 if it does not say.
 int version_of(void *library) {
   auto get = reinterpret_cast<decltype(&::cuDriverGetVersion)>(
@@ -113,7 +104,7 @@ Driver load() {
   if (code == CUDA_ERROR_NO_DEVICE || (code == CUDA_SUCCESS && found.devices == 0)) {
     found.state = DriverState::no_device;
   } else if (code != CUDA_SUCCESS) {
-    found.problem = error_text(table, code);
+    found.problem = cuda_error_text(table, code);
   } else {
     found.state = DriverState::ready;
     found.table = &table;
@@ -122,6 +113,16 @@ Driver load() {
 }
 
 } // namespace
+
+std::string cuda_error_text(const DriverTable &table, CUresult code) {
+  const char *name = nullptr, *meaning = nullptr;
+  std::string said = "error " + std::to_string(static_cast<int>(code));
+  if (table.cuGetErrorName(code, &name) == CUDA_SUCCESS && name)
+    said = name;
+  if (table.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning)
+    said += std::string(" (") + meaning + ")";
+  return said;
+}
 
 const Driver &driver() {
   static const Driver found = load();

@@ -14,6 +14,7 @@
 #define WEFT_RUNTIME_CUDA_DRIVERTABLE_H
 
 #include <cuda.h>
+#include <string>
 
 #define WEFT_DRIVER_NAME(function) WEFT_DRIVER_QUOTE(function)
 #define WEFT_DRIVER_QUOTE(function) #function
@@ -66,6 +67,9 @@ struct DriverTable {
   WEFT_DRIVER_FUNCTIONS(WEFT_DRIVER_FIELD)
 #undef WEFT_DRIVER_FIELD
 };
+
+/// What the driver says of an error: "CUDA_ERROR_NOT_SUPPORTED (operation not supported)".
+std::string cuda_error_text(const DriverTable &table, CUresult code);
 
 } // namespace weft::runtime
 

@@ -38,16 +38,6 @@ bool ends_context(CUresult code) {
 
 } // namespace
 
-std::string cuda_error_text(const DriverTable &table, CUresult code) {
-  const char *name = nullptr, *meaning = nullptr;
-  std::string said = "error " + std::to_string(static_cast<int>(code));
-  if (table.cuGetErrorName(code, &name) == CUDA_SUCCESS && name)
-    said = name;
-  if (table.cuGetErrorString(code, &meaning) == CUDA_SUCCESS && meaning)
-    said += std::string(" (") + meaning + ")";
-  return said;
-}
-
 Expected<std::unique_ptr<CudaContext>> CudaContext::open(const DriverTable &table, int ordinal) {
   std::unique_ptr<CudaContext> made(new CudaContext(table, ordinal));
   if (Status status = made->check(table.cuDeviceGet(&made->device_, ordinal), "asking for the device");
@@ -67,11 +57,6 @@ CudaContext::~CudaContext() {
   if (table_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context_)
     (void)table_.cuCtxSetCurrent(nullptr);
   (void)table_.cuDevicePrimaryCtxRelease(device_);
-}
-
-int CudaContext::attribute(CUdevice_attribute which) const {
-  int value = 0;
-  return table_.cuDeviceGetAttribute(&value, which, device_) == CUDA_SUCCESS ? value : 0;
 }
 
 Status CudaContext::check(CUresult code, const std::string &what) const {

@@ -23,8 +23,8 @@
 
 namespace weft::runtime {
 
-/// What the driver says of an error: "CUDA_ERROR_NOT_SUPPORTED (operation not supported)".
-std::string cuda_error_text(const DriverTable &table, CUresult code);
+/// The address of memory as the driver's functions take it.
+inline CUdeviceptr address_of(const void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 class CudaContext {
 public:
@@ -37,11 +37,8 @@ public:
 
   const DriverTable &table() const { return table_; }
   CUcontext handle() const { return context_; }
-  CUdevice device() const { return device_; }
   /// "cuda:0"
   const std::string &name() const { return name_; }
-  /// Of the device. 0 if the driver does not know the attribute.
-  int attribute(CUdevice_attribute which) const;
 
   /// No error for CUDA_SUCCESS. Otherwise one that names the device, what was tried and what the driver says.
   /// An error of the device itself ends the context: the driver then refuses everything until the process

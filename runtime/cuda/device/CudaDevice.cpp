@@ -15,11 +15,6 @@
 namespace weft::runtime {
 namespace {
 
-int capability_of(const CudaContext &context) {
-  return 10 * context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-         context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-}
-
 /// 90 for "sm_90"; 0 for anything else.
 int capability_in(std::string_view architecture) {
   constexpr std::string_view prefix = "sm_";
@@ -36,12 +31,10 @@ bool is_on(const char *value, bool otherwise) {
   return value && *value ? std::string_view(value) != "0" : otherwise;
 }
 
-CUdeviceptr address_of(const void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
 } // namespace
 
-CudaDevice::CudaDevice(std::unique_ptr<CudaContext> context)
-    : Device(context->name()), context_(std::move(context)), capability_(capability_of(*context_)),
+CudaDevice::CudaDevice(std::unique_ptr<CudaContext> context, int capability)
+    : Device(context->name()), context_(std::move(context)), capability_(capability),
       code_("cuda:sm_" + std::to_string(nearest_cuda_target(capability_))),
       blocking_(is_on(std::getenv("WEFT_LAUNCH_BLOCKING"), false)),
       graphs_(!blocking_ && is_on(std::getenv("WEFT_CUDA_GRAPHS"), true)) {}
@@ -50,7 +43,10 @@ Expected<CudaDevice *> CudaDevice::open(const DriverTable &table, int ordinal) {
   Expected<std::unique_ptr<CudaContext>> context = CudaContext::open(table, ordinal);
   if (!context)
     return context.status();
-  auto *const device = new CudaDevice(*std::move(context));
+  const Expected<CudaProperties> properties = cuda_properties(ordinal);
+  if (!properties)
+    return properties.status();
+  auto *const device = new CudaDevice(*std::move(context), properties->capability);
   if (Status status = device->prepare(); !status) {
     delete device; // the next caller tries again
     return status;
@@ -68,6 +64,7 @@ Status CudaDevice::prepare() {
   const ContextScope scope(*context_);
   if (!scope.status().ok())
     return scope.status();
+  // The allocator asks again, and has no way to tell an error: it would find no memory.
   size_t free = 0, total = 0;
   if (Status status = context_->check(context_->table().cuMemGetInfo(&free, &total), "asking for its memory");
       !status)

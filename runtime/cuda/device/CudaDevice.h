@@ -38,8 +38,6 @@ public:
   Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) override;
 
   const CudaContext &context() const { return *context_; }
-  /// As 90 for a GPU of compute capability 9.0.
-  int capability() const { return capability_; }
   /// The runtime's own kernels.
   const CallCode &call_code() const { return *call_code_; }
   /// A word of the device's memory that says of no call that it has failed.
@@ -56,7 +54,7 @@ public:
   void give_event(CUevent event) noexcept;
 
 private:
-  explicit CudaDevice(std::unique_ptr<CudaContext> context);
+  CudaDevice(std::unique_ptr<CudaContext> context, int capability);
   /// Of one that could not be prepared.
   ~CudaDevice() override;
   Status prepare();

@@ -16,8 +16,6 @@
 namespace weft::runtime {
 namespace {
 
-CUdeviceptr address_of(const void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
 /// The moment of an event.
 class EventState final : public Point::State {
 public:
@@ -52,7 +50,6 @@ public:
   }
   void wait_passed() override { (void)wait(); }
 
-  const CudaDevice &device() const { return device_; }
   CUevent event() const { return event_; }
 
 private:
@@ -321,7 +318,7 @@ Status CudaStream::send_table(const LaunchRun &run, Repeated &kept) {
       std::transform(at, at + operand_count(run, launch), std::back_inserter(words_), address_of);
       words_.insert(words_.end(), launch.table.begin(), launch.table.end());
     }
-  if (words_ == kept.words)
+  if (words_.empty() || words_ == kept.words)
     return {};
   CachingAllocator &allocator = device_.allocator();
   const size_t bytes = words_.size() * sizeof(uint64_t);
