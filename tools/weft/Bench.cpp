@@ -30,13 +30,8 @@ measure of it. Of a function on a GPU it measures calls, and copies in the GPU's
   --input VALUE        an argument, in order, as for weft run; random numbers if left out
   --size NAME=NUMBER   the value of a symbol of dynamic dimensions
   --iterations N       calls to measure; 50 if left out
-  --target TARGET      what a program is compiled for: cpu, x86-64-v3 or x86-64-v4, one of these with its cores, as
-                       cpu:16, or one with a GPU, as cuda:sm_90; if left out, that of the device
-  --device DEVICE      where it runs: cpu, or a GPU, as cuda:0, to which a program of the host moves; with several,
-                       each device of the file, as cuda:0=cuda:1,cuda:1=cuda:0. If left out, WEFT_DEVICE; without
-                       that a program runs on the host, and a package for GPUs on the devices that it names, if
-                       they are there
-  --json               an object instead of a table
+)";
+static const char *lastHelp = R"(  --json               an object instead of a table
 
 example: weft bench scaled.mlir --iterations=200
 example: weft bench scaled.weft --json
@@ -218,7 +213,7 @@ static Status bench(const Arguments &arguments) {
 
 int benchCommand(int argc, char **argv) {
   Arguments arguments;
-  if (auto code = beginCommand("bench", help, argc, argv,
+  if (auto code = beginCommand("bench", (std::string(help) + placeHelp + lastHelp).c_str(), argc, argv,
                                {{"function", true},
                                 {"input", true},
                                 {"size", true},

@@ -41,13 +41,8 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
   --save-state FILE    where all state goes after the last call, .npz or .safetensors
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
   --iterations N       run N times, each from the state that the one before left, and print the time of one
-  --target TARGET      what a program is compiled for: cpu, x86-64-v3 or x86-64-v4, one of these with its cores, as
-                       cpu:16, or one with a GPU, as cuda:sm_90; if left out, that of the device
-  --device DEVICE      where it runs: cpu, or a GPU, as cuda:0, to which a program of the host moves; with several,
-                       each device of the file, as cuda:0=cuda:1,cuda:1=cuda:0. If left out, WEFT_DEVICE; without
-                       that a program runs on the host, and a package for GPUs on the devices that it names, if
-                       they are there
-
+)";
+static const char *lastHelp = R"(
 example: weft run scaled.mlir --input x.npy --input 784xf32=0.5 --output y.npy --against=interp
 example: weft run step.weft --input images.npy --input labels.npy --iterations=10 --save-state=after.safetensors
 )";
@@ -382,7 +377,7 @@ static Status run(const Arguments &arguments, bool &agrees) {
 
 int runCommand(int argc, char **argv) {
   Arguments arguments;
-  if (auto code = beginCommand("run", help, argc, argv,
+  if (auto code = beginCommand("run", (std::string(help) + placeHelp + lastHelp).c_str(), argc, argv,
                                {{"function", true},
                                 {"input", true},
                                 {"size", true},

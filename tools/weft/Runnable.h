@@ -37,6 +37,16 @@ struct RunRequest {
   std::string stateFile; ///< .npz or .safetensors: values of state by name, before those of the package
 };
 
+/// What --help says of `target` and `device`.
+inline constexpr const char *placeHelp =
+    R"(  --target TARGET      what a program is compiled for: cpu, x86-64-v3 or x86-64-v4, one of these with its cores, as
+                       cpu:16, or one with a GPU, as cuda:sm_90; if left out, that of the device
+  --device DEVICE      where it runs: cpu, or a GPU, as cuda:0, to which a program of the host moves; with several,
+                       each device of the file, as cuda:0=cuda:1,cuda:1=cuda:0. If left out, WEFT_DEVICE; without
+                       that a program runs on the host, and a package for GPUs on the devices that it names, if
+                       they are there
+)";
+
 /// Compiles a program or opens a package, and makes the arguments of one function: state from the file or the
 /// package, the given inputs, and random numbers for the others, which are the same in every run.
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request);
