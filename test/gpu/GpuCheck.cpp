@@ -23,6 +23,7 @@
 #include "runtime/queue/Buffer.h"
 #include "runtime/support/DeviceName.h"
 #include "runtime/support/JsonText.h"
+#include "test/unit/codegen/Elements.h"
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +38,7 @@ using namespace weft::runtime;
 
 namespace {
 
+using weft::testing::Elements;
 using Bytes = std::vector<std::byte>;
 using Clock = std::chrono::steady_clock;
 
@@ -60,45 +62,17 @@ double bound_of(DType dtype) {
   }
 }
 
-float half_at(const std::byte *at, bool is_f16) {
-  uint16_t bits = 0;
-  std::memcpy(&bits, at, sizeof bits);
-  if (!is_f16) {
-    const uint32_t wide = uint32_t(bits) << 16;
-    float value = 0;
-    std::memcpy(&value, &wide, sizeof value);
-    return value;
-  }
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const float size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                     : exponent     ? std::ldexp(float(fraction | 1024), exponent - 25)
-                                    : std::ldexp(float(fraction), -24);
-  return bits >> 15 ? -size : size;
-}
-
-/// Element `i` of a value with a floating-point dtype.
-double number_at(DType dtype, const Bytes &bytes, size_t i) {
-  const std::byte *at = bytes.data() + i * itemsize(dtype);
-  if (dtype == DType::f16 || dtype == DType::bf16)
-    return half_at(at, dtype == DType::f16);
-  if (dtype == DType::f64) {
-    double value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  float value = 0;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
 /// The largest difference as a share of the largest element; infinite if NaN or infinities differ, or
 /// integers.
 double difference(DType dtype, const Bytes &found, const Bytes &expected) {
   if (bound_of(dtype) == 0)
     return found == expected ? 0 : INFINITY;
+  Elements ours(dtype, 0), theirs(dtype, 0);
+  ours.bytes = found;
+  theirs.bytes = expected;
   double largest = 0, off = 0;
-  for (size_t i = 0; i < expected.size() / itemsize(dtype); ++i) {
-    const double a = number_at(dtype, found, i), b = number_at(dtype, expected, i);
+  for (int64_t i = 0; i < static_cast<int64_t>(theirs.count()); ++i) {
+    const double a = ours.real(i), b = theirs.real(i);
     if (std::isnan(a) && std::isnan(b))
       continue;
     if (!std::isfinite(a) || !std::isfinite(b)) {
@@ -114,29 +88,14 @@ double difference(DType dtype, const Bytes &found, const Bytes &expected) {
 
 /// Numbers from -1 to 1, or 0 and 1 as integers, which are indices too.
 Bytes random_value(const TensorInfo &type, std::mt19937_64 &engine) {
-  Bytes bytes(type.bytes);
-  const size_t item = itemsize(type.dtype);
+  Elements made(type.dtype, type.bytes / itemsize(type.dtype));
   std::uniform_real_distribution<double> real(-1, 1);
-  for (size_t at = 0; at + item <= bytes.size(); at += item) {
-    const double value = real(engine);
-    if (type.dtype == DType::f64) {
-      std::memcpy(bytes.data() + at, &value, item);
-    } else if (type.dtype == DType::f32) {
-      const auto narrow = static_cast<float>(value);
-      std::memcpy(bytes.data() + at, &narrow, item);
-    } else if (type.dtype == DType::bf16 || type.dtype == DType::f16) {
-      const auto narrow = static_cast<float>(value);
-      uint32_t bits = 0;
-      std::memcpy(&bits, &narrow, sizeof bits);
-      // The leading bits of f32 are a bf16; of f16, a sign and small exponents.
-      const auto half = static_cast<uint16_t>(
-          type.dtype == DType::bf16 ? bits >> 16 : (bits >> 16 & 0x8000) | 0x3000 | (bits >> 13 & 0x3FF));
-      std::memcpy(bytes.data() + at, &half, item);
-    } else {
-      bytes[at] = std::byte(value > 0);
-    }
-  }
-  return bytes;
+  for (size_t i = 0; i < made.count(); ++i)
+    if (is_floating_point(type.dtype))
+      made.putReal(static_cast<int64_t>(i), real(engine));
+    else
+      made.bytes[i * itemsize(type.dtype)] = std::byte(real(engine) > 0);
+  return made.bytes;
 }
 
 /// A function on one device.
