@@ -14,8 +14,7 @@
 // however many registers.
 //
 // Contractions and attention have kernels in text, whose schedules are no attributes: their ops record what
-// spilled (ir/SpilledKernels.h), and whoever emits their kernels finds the schedules
-// that are used.
+// spilled (ir/SpilledKernels.h), and whoever emits their kernels finds the schedules that are used.
 //
 // The plan is written after this: the number of tasks and the shared memory of a launch are those of the
 // schedule. Nothing before it reads a schedule: values have their places, and launches their order, before

@@ -348,8 +348,8 @@ void Buffer::note_flag(std::shared_ptr<Failure> failure, uint64_t sequence) {
   Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
   of.elsewhere_->flag_failure = std::move(failure);
-  // A call that was issued later may have cleared it already, and set it again.
-  // A call that fails may have cleared the flag itself, before it set it.
+  // A call that was issued later may have cleared it already, and set it again. A call that fails may have
+  // cleared the flag itself, before it set it.
   of.elsewhere_->flag_set |= sequence >= of.elsewhere_->flag_cleared_at;
 }
 
