@@ -171,7 +171,7 @@ std::unique_ptr<rt::TensorTypeT> PlanTables::typeOf(Type type) {
 
 void PlanTables::addArguments() {
   const Alignments alignments(function);
-  static_assert(widestAccess == runtime::widest_access);
+  static_assert(ir::widestAccess == runtime::widestAccess);
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto argument = std::make_unique<rt::ArgumentT>();
     if (auto name = function.getArgAttrOfType<StringAttr>(i, attr::name))

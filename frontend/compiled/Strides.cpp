@@ -24,7 +24,7 @@ static std::optional<StridedPlace> placeOf(const Slot &slot) {
 /// accesses at once; 0 otherwise.
 static int64_t alignmentOf(const Slot &slot, const StridedPlace &place) {
   const uint64_t offset = place.offset * itemsize(slot.spec().dtype);
-  if (slot.spec().device.is_cpu() || offset % runtime::widest_access == 0)
+  if (slot.spec().device.is_cpu() || offset % runtime::widestAccess == 0)
     return 0;
   return static_cast<int64_t>(offset & (~offset + 1));
 }
@@ -65,7 +65,7 @@ std::optional<Mismatch> stridesMismatch(const Binding &binding, const Slot &slot
       return std::nullopt;
     return Mismatch{.text = binding.str() + " began at a multiple of " +
                             std::to_string(binding.alignment ? static_cast<uint64_t>(binding.alignment)
-                                                             : runtime::widest_access) +
+                                                             : runtime::widestAccess) +
                             " bytes of the GPU's memory and begins at one of " + std::to_string(alignment),
                     .code = "WEFT-R007",
                     .kind = "layout in memory",

@@ -72,7 +72,7 @@ static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
     return nullptr;
   const size_t begin = static_cast<size_t>(offset) * itemsize(ref.spec().dtype);
   // Kernels of a GPU count on where an operand begins, so that such a part is copied by a program.
-  if (!ref.spec().device.is_cpu() && begin % runtime::widest_access != 0)
+  if (!ref.spec().device.is_cpu() && begin % runtime::widestAccess != 0)
     return nullptr;
   return runtime::Buffer::part(at->buffer(), begin, ref.spec().bytes());
 }

@@ -29,7 +29,7 @@ std::string CublasLt::text() const {
   case CublasLtState::ready:
     return "version " + version_text(version) + " in '" + file + "'";
   case CublasLtState::built_without_cuda:
-    return built_without_cuda_text;
+    return builtWithoutCudaText;
   case CublasLtState::no_library:
     return problem;
   case CublasLtState::wrong_version:
@@ -44,7 +44,7 @@ std::string CublasLt::text() const {
 
 namespace {
 
-constexpr int needed_major = CUDA_VERSION / 1000;
+constexpr int neededMajor = CUDA_VERSION / 1000;
 
 /// Fills the table; the name of a function that the library lacks, or null.
 const char *fill(cublaslt::Table &table, void *library) {
@@ -58,7 +58,7 @@ const char *fill(cublaslt::Table &table, void *library) {
 }
 
 CublasLt load() {
-  const OpenedCudaLibrary library = open_cuda_library(CudaLibrary::cublaslt, needed_major);
+  const OpenedCudaLibrary library = open_cuda_library(CudaLibrary::cublaslt, neededMajor);
   CublasLt found;
   if (!library.handle) {
     found.state = CublasLtState::no_library;
@@ -66,12 +66,12 @@ CublasLt load() {
     return found;
   }
   found.file = library.file;
-  const std::string needed = std::to_string(needed_major);
+  const std::string needed = std::to_string(neededMajor);
   // The version is asked first: an old library lacks functions because it is old.
   const auto version = reinterpret_cast<size_t (*)()>(::dlsym(library.handle, "cublasLtGetVersion"));
   found.version = version ? version() : 0;
   static cublaslt::Table table; // as long as the library, which stays
-  if (version && found.version / 10000 != needed_major) {
+  if (version && found.version / 10000 != neededMajor) {
     found.state = CublasLtState::wrong_version;
     found.problem = "install cuBLASLt of version " + needed;
   } else if (const char *missing = fill(table, library.handle)) {

@@ -23,12 +23,12 @@ std::string cuda_version_text(int version) {
 }
 
 std::string Driver::text() const {
-  const std::string least = cuda_version_text(least_version), found = cuda_version_text(version);
+  const std::string least = cuda_version_text(leastVersion), found = cuda_version_text(version);
   switch (state) {
   case DriverState::ready:
     return "version " + found + ", " + std::to_string(devices) + (devices == 1 ? " device" : " devices");
   case DriverState::built_without_cuda:
-    return built_without_cuda_text;
+    return builtWithoutCudaText;
   case DriverState::no_library:
     return "there is no driver for CUDA devices (" + problem + "): install one of CUDA " + least +
            " or newer";
@@ -47,12 +47,12 @@ std::string Driver::text() const {
 
 #if WEFT_CUDA
 
-static_assert(CUDA_VERSION / 1000 == Driver::least_version / 1000,
+static_assert(CUDA_VERSION / 1000 == Driver::leastVersion / 1000,
               "the names of functions are those of the least driver's major version");
 
 namespace {
 
-constexpr const char *library_name = "libcuda.so.1";
+constexpr const char *libraryName = "libcuda.so.1";
 
 /// Fills the table; the name of a function that the library lacks, or null.
 const char *fill(DriverTable &table, void *library) {
@@ -79,7 +79,7 @@ std::atomic<bool> forked{false};
 Driver load() {
   ::pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
   Driver found;
-  void *library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+  void *library = ::dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *message = ::dlerror();
     found.state = DriverState::no_library;
@@ -88,14 +88,14 @@ Driver load() {
   }
   // The version is asked first: an old driver lacks functions because it is old.
   found.version = version_of(library);
-  if (found.version > 0 && found.version < Driver::least_version) {
+  if (found.version > 0 && found.version < Driver::leastVersion) {
     found.state = DriverState::too_old;
     return found;
   }
   static DriverTable table; // as long as the library, which stays
   found.state = DriverState::failed;
   if (const char *missing = fill(table, library)) {
-    found.problem = std::string(library_name) + " has no function " + missing;
+    found.problem = std::string(libraryName) + " has no function " + missing;
     return found;
   }
   CUresult code = table.cuInit(0);

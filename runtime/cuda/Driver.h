@@ -33,7 +33,7 @@ enum class DriverState {
 
 struct Driver {
   /// The least driver, as cuDriverGetVersion() counts: that of CUDA 13.0, whose functions the table has.
-  static constexpr int least_version = 13000;
+  static constexpr int leastVersion = 13000;
 
   DriverState state = DriverState::built_without_cuda;
   int version = 0;                    ///< of the driver, as 13000; 0 if it is not known

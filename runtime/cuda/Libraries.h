@@ -23,7 +23,7 @@
 namespace weft::runtime {
 
 /// What is said where Weft is configured without CUDA.
-inline constexpr const char *built_without_cuda_text =
+inline constexpr const char *builtWithoutCudaText =
     "this Weft is built without CUDA (-DWEFT_CUDA=OFF): configure it with -DWEFT_CUDA=ON";
 
 /// The folder that WEFT_CUDA_PATH names; empty if it names none.

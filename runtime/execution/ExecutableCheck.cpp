@@ -62,8 +62,8 @@ Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> 
       return complain("begins at an address that is no multiple of its element size " +
                       std::to_string(itemsize(result.type.dtype)));
     if (image && image->device() && !result_devices[i]->is_host() &&
-        reinterpret_cast<uintptr_t>(buffer->data()) % widest_access != 0)
-      return complain("begins at an address that is no multiple of " + std::to_string(widest_access) +
+        reinterpret_cast<uintptr_t>(buffer->data()) % widestAccess != 0)
+      return complain("begins at an address that is no multiple of " + std::to_string(widestAccess) +
                       " bytes, which kernels of a GPU write at once");
   }
   return {};

@@ -18,7 +18,7 @@ namespace weft::runtime {
 
 /// Bytes of the widest access of any GPU. What its kernels write, and what they read unless they were
 /// compiled for other addresses, begins at a multiple of it.
-inline constexpr size_t widest_access = 32;
+inline constexpr size_t widestAccess = 32;
 
 /// Here shapes have at most `maxRank` dimensions.
 ///

@@ -137,9 +137,9 @@ private:
         return fail("argument " + number(i) + " has unknown role " +
                     number(static_cast<int>(argument->role())));
       argument_bytes_.push_back(*bytes);
-      if (argument->alignment() & (argument->alignment() - 1) || argument->alignment() > widest_access)
+      if (argument->alignment() & (argument->alignment() - 1) || argument->alignment() > widestAccess)
         return fail("argument " + number(i) + " has the alignment " + number(argument->alignment()) +
-                    ", expected a power of two up to " + number(widest_access));
+                    ", expected a power of two up to " + number(widestAccess));
       if (Status status = check_strides(*argument, i); !status)
         return status;
     }

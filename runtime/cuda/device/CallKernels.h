@@ -35,14 +35,14 @@ static_assert(offsetof(FailureRecord, key) == 0 && offsetof(FailureRecord, appen
 static_assert(FailureRecord::noKey == UINT64_MAX && FailureRecord::blockedKey == 0);
 
 /// The beginning of the text, behind which the kernels follow.
-inline constexpr const char *head_text = R"(.version 7.0
+inline constexpr const char *headText = R"(.version 7.0
 .target sm_75
 .address_size 64
 )";
 
 /// One block. Resets the record if `resets` is not 0. Clears those flags that say so. The call is blocked if
 /// one of the others is set.
-inline constexpr const char *begin_call_text = R"(
+inline constexpr const char *beginCallText = R"(
 .visible .entry weft_begin_call(
   .param .u64 record,
   .param .u32 count,
@@ -97,7 +97,7 @@ DONE:
 )";
 
 /// One block. Sets the flags if the call has failed.
-inline constexpr const char *end_call_text = R"(
+inline constexpr const char *endCallText = R"(
 .visible .entry weft_end_call(
   .param .u64 record,
   .param .u32 count,
@@ -133,7 +133,7 @@ DONE:
 )";
 
 /// One thread. Lowers the key to the least of the keys of other devices that the bits of `devices` select.
-inline constexpr const char *merge_keys_text = R"(
+inline constexpr const char *mergeKeysText = R"(
 .visible .entry weft_merge_keys(
   .param .u64 record,
   .param .u32 devices)
@@ -164,7 +164,7 @@ DONE:
 )";
 
 /// Copies `bytes` bytes unless the call has failed: 16 at a time where both addresses allow it.
-inline constexpr const char *copy_text = R"(
+inline constexpr const char *copyText = R"(
 .visible .entry weft_copy(
   .param .u64 to,
   .param .u64 from,

@@ -100,9 +100,8 @@ Expected<std::unique_ptr<const CallCode>> CallCode::load(const CudaContext &cont
   auto made = std::make_unique<CallCode>(context);
   CUlibrary library = nullptr;
   std::string text;
-  for (const char *part :
-       {call_kernels::head_text, call_kernels::begin_call_text, call_kernels::end_call_text,
-        call_kernels::merge_keys_text, call_kernels::copy_text})
+  for (const char *part : {call_kernels::headText, call_kernels::beginCallText, call_kernels::endCallText,
+                           call_kernels::mergeKeysText, call_kernels::copyText})
     text += part;
   if (Status status =
           context.check(made->libraries.load(text.c_str(), library), "compiling the runtime's own kernels");

@@ -263,8 +263,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
     code = readLaunch(launch, parameters, extra);
   if (code != CUDA_SUCCESS)
     return code;
-  stream->context.enqueue(*stream, "kernel '" + launch.kernel->entry + "' of " + currentCall().text(),
-                          [launch = std::move(launch)] { return runLaunch(launch); });
+  const std::string what = "kernel '" + launch.kernel->entry + "' of " + currentCall().text();
+  stream->context.enqueue(*stream, what, [launch = std::move(launch)] { return runLaunch(launch); });
   return CUDA_SUCCESS;
 }
 
