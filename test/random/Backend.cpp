@@ -33,7 +33,10 @@ static void toMemory(const ir::Literal &literal, const runtime::TensorInfo &type
 static ir::Literal fromMemory(const runtime::TensorInfo &type, const void *memory) {
   if (type.strides.empty())
     return ir::Literal::fromBytes(type.dtype, type.shape, memory);
-  std::vector<std::byte> packed(type.bytes); // at least the bytes of the elements
+  size_t bytes = itemsize(type.dtype); // of the elements, which may be more than lie in memory
+  for (const int64_t extent : type.shape)
+    bytes *= static_cast<size_t>(extent);
+  std::vector<std::byte> packed(bytes);
   runtime::gather(type.shape, type.strides, itemsize(type.dtype), static_cast<const std::byte *>(memory),
                   packed.data());
   return ir::Literal::fromBytes(type.dtype, type.shape, packed.data());

@@ -122,6 +122,21 @@ ir::InterpreterOptions makeGenerators(uint64_t seed) {
   return options;
 }
 
+/// Gives the elements that share memory, those along a stride of 0, the value of the first of them.
+static void repeat(ir::Literal &literal, ArrayRef<int64_t> strides) {
+  const std::vector<int64_t> dense = literal.strides();
+  ir::forEachIndex(literal.shape, [&](ArrayRef<int64_t> index, int64_t linear) {
+    int64_t first = linear;
+    for (auto [d, stride] : llvm::enumerate(strides))
+      if (stride == 0)
+        first -= index[d] * dense[d];
+    if (literal.isReal())
+      literal.setReal(linear, literal.real[static_cast<size_t>(first)]);
+    else
+      literal.setWhole(linear, literal.whole[static_cast<size_t>(first)]);
+  });
+}
+
 SmallVector<ir::Literal> makeInputs(ir::FuncOp function, uint64_t seed) {
   ir::GeneratorState state = makeGenerators(seed).generators[kGenerator];
   SmallVector<ir::Literal> inputs;
@@ -138,6 +153,8 @@ SmallVector<ir::Literal> makeInputs(ir::FuncOp function, uint64_t seed) {
       inputs.push_back(std::move(literal));
     } else {
       inputs.push_back(makeInput(type, name, seed));
+      if (auto strides = function.getArgAttrOfType<DenseI64ArrayAttr>(i, ir::attr::strides))
+        repeat(inputs.back(), strides.asArrayRef());
     }
   }
   return inputs;

@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 # A run keeps at most 200 compilations, so the tests run in shards.
-SHARDS = {"ci": 4, "full": 24}
+SHARDS = {"ci": 4, "full": 48}
 TESTS = {"ci": "DimOps*:Math*:Reduce*:Shapes*:*Indexing*:Gradient*:Optimizer*:Attention*:Variants*", "full": "*"}
 OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["lstm"], ["lazy_tensors"], ["linear_regression"], ["save_step"], ["resume", "--steps", "2"],
           *(["weft-bench", "--first-step", step] for step in ("mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300"))]
