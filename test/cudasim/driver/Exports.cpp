@@ -11,6 +11,7 @@
 // which the loader asks a resolver.
 //
 //===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Functions.h"
 #include "test/cudasim/driver/LogText.h"
 #include "test/cudasim/driver/Settings.h"
@@ -53,7 +54,15 @@ constexpr std::string_view withoutContext[] = {"cuDeviceGetCount",
                                                "cuGraphDestroy",
                                                "cuGraphAddEmptyNode",
                                                "cuGraphAddChildGraphNode",
-                                               "cuGraphAddDependencies"};
+                                               "cuGraphAddDependencies",
+                                               "cuGraphGetNodes",
+                                               "cuGraphNodeGetType",
+                                               "cuGraphNodeGetDependencies",
+                                               "cuThreadExchangeStreamCaptureMode"};
+/// Functions that allocate or wait outside of streams, which a capture may forbid.
+constexpr std::string_view unsafe[] = {"cuMemAlloc",        "cuMemFree",         "cuMemHostAlloc",
+                                       "cuMemFreeHost",     "cuMemHostRegister", "cuMemHostUnregister",
+                                       "cuGraphInstantiate"};
 
 template <size_t count> bool contains(const std::string_view (&names)[count], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -72,6 +81,8 @@ CUresult check(std::string_view function) {
     return refuse(CUDA_ERROR_INVALID_CONTEXT, "this thread has no context: call cuCtxSetCurrent first");
   if (!context->device.retained)
     return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context of this thread was released");
+  if (context->error == CUDA_SUCCESS && contains(unsafe, function))
+    return checkSafe();
   return context->error;
 }
 
@@ -109,10 +120,6 @@ struct Entry<implementation, Name> {
   }
 };
 
-CUresult refuseCapture() {
-  return refuse(CUDA_ERROR_NOT_SUPPORTED, "streams are not captured: build the graph from nodes");
-}
-
 } // namespace
 
 namespace functions {
@@ -146,18 +153,6 @@ CUresult cuGetProcAddress(const char *symbol, void **address, int, cuuint64_t,
   if (status)
     *status = *address ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return *address ? CUDA_SUCCESS : refuse(CUDA_ERROR_NOT_FOUND, std::string("there is no ") + symbol);
-}
-
-CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return refuseCapture(); }
-CUresult cuStreamEndCapture(CUstream, CUgraph *) { return refuseCapture(); }
-CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *status) {
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamGetCaptureInfo(CUstream, CUstreamCaptureStatus *status, cuuint64_t *, CUgraph *,
-                                const CUgraphNode **, const CUgraphEdgeData **, size_t *) {
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
 }
 
 } // namespace functions

@@ -10,33 +10,13 @@
 // of the row that do nothing. A launch enqueues an item for each of them, with the parameters of that time.
 //
 //===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Functions.h"
-#include "test/cudasim/driver/Launch.h"
-#include "test/cudasim/driver/Transfers.h"
 
 #include <algorithm>
-#include <variant>
 
 namespace weft::cusim {
 namespace {
-
-struct Graph;
-
-/// What a node does; nothing for empty nodes and for the two ends of a child graph.
-using Work = std::variant<std::monostate, Launch, Copy, Fill>;
-
-struct Node : Object {
-  explicit Node(Graph &graph) : Object("node"), graph(graph) { isProgram = false; }
-  Graph &graph;
-  Work work;
-  Graph *child = nullptr;
-  std::vector<Node *> before;
-};
-
-struct Graph : Object {
-  Graph() : Object("graph") {}
-  std::vector<Node *> nodes;
-};
 
 /// A node of a graph that can be launched.
 struct Step {
@@ -55,11 +35,21 @@ struct Executable : Object {
   ItemPointer last;             ///< the end of the launch before
 };
 
-Graph *graphOf(CUgraph handle) {
-  Graph *graph = state().find<Graph>(handle);
-  if (!graph)
-    refuse(CUDA_ERROR_INVALID_HANDLE, "the graph does not exist, or was destroyed");
-  return graph;
+const Node *nodeOf(CUgraphNode handle) {
+  const Node *node = state().find<Node>(handle);
+  if (!node)
+    refuse(CUDA_ERROR_INVALID_HANDLE, "the node does not exist, or its graph was destroyed");
+  return node;
+}
+
+/// Gives as many nodes as there is room for, or how many there are. What remains of the room is null.
+CUresult giveNodes(const std::vector<Node *> &from, CUgraphNode *to, size_t *count) {
+  if (!count)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the number of nodes is null");
+  for (size_t k = 0; to && k < *count; ++k)
+    to[k] = handleOf<CUgraphNode>(k < from.size() ? from[k] : nullptr);
+  *count = to ? std::min(*count, from.size()) : from.size();
+  return CUDA_SUCCESS;
 }
 
 Executable *executableOf(CUgraphExec handle) {
@@ -87,23 +77,10 @@ CUresult addNode(CUgraphNode *handle, CUgraph graphHandle, const CUgraphNode *be
     if (!nodes.back() || &nodes.back()->graph != graph)
       return refuse(CUDA_ERROR_INVALID_VALUE, "dependency " + std::to_string(k) + " is no node of the graph");
   }
-  Node *node = state().make<Node>(*graph);
-  node->work = std::move(work);
-  node->child = child;
-  node->before = std::move(nodes);
-  graph->nodes.push_back(node);
+  Node *node = graph->add(std::move(work), std::move(nodes), child);
   if (handle)
     *handle = handleOf<CUgraphNode>(node);
   return CUDA_SUCCESS;
-}
-
-void destroy(Graph *graph) {
-  for (Node *node : graph->nodes) {
-    if (node->child)
-      destroy(node->child);
-    state().destroy(node);
-  }
-  state().destroy(graph);
 }
 
 /// A copy of a graph, which belongs to the node that it is made for.
@@ -112,11 +89,7 @@ Graph *clone(const Graph &graph) {
   made->isProgram = false;
   std::map<const Node *, Node *> copies;
   for (const Node *node : graph.nodes) {
-    Node *copy = state().make<Node>(*made);
-    copy->work = node->work;
-    copy->child = node->child ? clone(*node->child) : nullptr;
-    copies[node] = copy;
-    made->nodes.push_back(copy);
+    copies[node] = made->add(node->work, {}, node->child ? clone(*node->child) : nullptr);
   }
   for (const Node *node : graph.nodes)
     for (const Node *one : node->before)
@@ -124,16 +97,16 @@ Graph *clone(const Graph &graph) {
   return made;
 }
 
-/// Whether the kernel of a launch is still loaded; true for other work.
-bool isLoaded(const Work &work) {
-  const Launch *launch = std::get_if<Launch>(&work);
-  return !launch || state().find<Kernel>(launch->kernel);
-}
-
-bool isLoaded(const Graph &graph) {
-  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node *node) {
-    return isLoaded(node->work) && (!node->child || isLoaded(*node->child));
-  });
+/// Why a node of the graph cannot run; empty if all can.
+std::string problemOf(const Graph &graph) {
+  std::string problem;
+  for (const Node *node : graph.nodes) {
+    if (problem.empty())
+      problem = problemOf(node->work);
+    if (problem.empty() && node->child)
+      problem = problemOf(*node->child);
+  }
+  return problem;
 }
 
 /// The nodes, each after those that it needs.
@@ -152,12 +125,6 @@ std::vector<const Node *> sorted(const Graph &graph) {
   return order;
 }
 
-std::string textOf(const Node &node) {
-  if (const Launch *launch = std::get_if<Launch>(&node.work))
-    return "kernel '" + launch->kernel->entry + "' of " + node.name();
-  return std::string(std::get_if<Copy>(&node.work) ? "the copy of " : "the fill of ") + node.name();
-}
-
 /// Appends the graph's steps, those without a predecessor after `start`. Returns the ones that nothing of the
 /// graph needs.
 std::vector<size_t> append(const Graph &graph, const std::vector<size_t> &start, Executable &into) {
@@ -170,7 +137,7 @@ std::vector<size_t> append(const Graph &graph, const std::vector<size_t> &start,
       last.erase(ends[one]);
     }
     into.stepOf[node] = into.steps.size();
-    into.steps.push_back({node, textOf(*node), node->work, std::move(before)});
+    into.steps.push_back({node, textOf(node->work) + " of " + node->name(), node->work, std::move(before)});
     if (node->child) {
       const std::vector<size_t> leaves = append(*node->child, {into.steps.size() - 1}, into);
       into.steps.push_back({node, "the end of " + node->name(), {}, leaves});
@@ -196,16 +163,6 @@ void makeRows(Executable &executable) {
     if (step.row == executable.chains.size())
       executable.chains.push_back(state().schedule.newChain());
   }
-}
-
-std::function<Outcome()> runOf(const Work &work) {
-  if (const Launch *launch = std::get_if<Launch>(&work))
-    return [launch = *launch] { return runLaunch(launch); };
-  if (const Copy *copy = std::get_if<Copy>(&work))
-    return [copy = *copy] { return runCopy(copy); };
-  if (const Fill *fill = std::get_if<Fill>(&work))
-    return [fill = *fill] { return runFill(fill); };
-  return nullptr;
 }
 
 CUresult readKernel(const CUDA_KERNEL_NODE_PARAMS &source, Launch &launch) {
@@ -338,14 +295,37 @@ CUresult cuGraphAddDependencies(CUgraph handle, const CUgraphNode *from, const C
   return CUDA_SUCCESS;
 }
 
+CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *count) {
+  const Graph *graph = graphOf(handle);
+  return graph ? giveNodes(graph->nodes, nodes, count) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *type) {
+  const Node *node = nodeOf(handle);
+  if (!node)
+    return CUDA_ERROR_INVALID_HANDLE;
+  *type = node->child ? CU_GRAPH_NODE_TYPE_GRAPH : typeOf(node->work);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode handle, CUgraphNode *nodes, CUgraphEdgeData *edges,
+                                    size_t *count) {
+  const Node *node = nodeOf(handle);
+  if (!node)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (edges && count)
+    std::fill_n(edges, std::min(*count, node->before.size()), CUgraphEdgeData{});
+  return giveNodes(node->before, nodes, count);
+}
+
 CUresult cuGraphInstantiate(CUgraphExec *handle, CUgraph graphHandle, unsigned long long flags) {
   const Graph *graph = graphOf(graphHandle);
   if (!graph)
     return CUDA_ERROR_INVALID_HANDLE;
   if (flags)
     return refuse(CUDA_ERROR_NOT_SUPPORTED, "the flags " + std::to_string(flags) + " are not supported");
-  if (!isLoaded(*graph))
-    return refuse(CUDA_ERROR_INVALID_VALUE, "the module of one of its kernels was unloaded");
+  if (const std::string problem = problemOf(*graph); !problem.empty())
+    return refuse(CUDA_ERROR_INVALID_VALUE, "a node cannot run: " + problem);
   Executable *executable = state().make<Executable>();
   append(*graph, {}, *executable);
   makeRows(*executable);
@@ -358,6 +338,8 @@ CUresult cuGraphUpload(CUgraphExec handle, CUstream streamHandle) {
   Stream *stream = state().streamOf(streamHandle);
   if (!executableOf(handle) || !stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult code = checkNotCaptured(*stream); code != CUDA_SUCCESS)
+    return code;
   stream->context.enqueue(*stream, currentCall().text(), nullptr);
   return CUDA_SUCCESS;
 }
@@ -367,9 +349,11 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   Executable *executable = executableOf(handle);
   if (!executable || !stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult code = checkNotCaptured(*stream); code != CUDA_SUCCESS)
+    return code;
   for (const Step &step : executable->steps)
-    if (!isLoaded(step.work))
-      return refuse(CUDA_ERROR_INVALID_VALUE, "the module of " + step.what + " was unloaded");
+    if (const std::string problem = problemOf(step.work); !problem.empty())
+      return refuse(CUDA_ERROR_INVALID_VALUE, step.what + " cannot run: " + problem);
   Context &context = stream->context;
   // Two launches of one graph do not run beside each other.
   const ItemPointer start = context.enqueue(*stream, currentCall().text(), nullptr, {executable->last});
@@ -380,9 +364,16 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
       before.push_back(items[one]);
     if (before.empty())
       before.push_back(start);
+    if (const EventWait *wait = std::get_if<EventWait>(&step.work))
+      before.push_back(wait->event->recorded);
     items.push_back(state().schedule.add({&context, executable->chains[step.row],
                                           step.what + " in " + currentCall().text() + " on " + stream->name(),
-                                          std::move(before), runOf(step.work)}));
+                                          std::move(before), runOf(step.work),
+                                          std::holds_alternative<HostCall>(step.work)}));
+    if (const EventRecord *record = std::get_if<EventRecord>(&step.work)) {
+      record->event->recorded = items.back();
+      record->event->place = {};
+    }
   }
   executable->last = context.enqueue(*stream, "the end of " + currentCall().text(), nullptr, items);
   return CUDA_SUCCESS;

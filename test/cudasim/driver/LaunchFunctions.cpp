@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Functions.h"
-#include "test/cudasim/driver/Launch.h"
 #include "test/cudasim/driver/Settings.h"
 
 #include <cstring>
@@ -264,8 +264,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
   if (code != CUDA_SUCCESS)
     return code;
   const std::string what = "kernel '" + launch.kernel->entry + "' of " + currentCall().text();
-  stream->context.enqueue(*stream, what, [launch = std::move(launch)] { return runLaunch(launch); });
-  return CUDA_SUCCESS;
+  return submit(*stream, what, std::move(launch));
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Functions.h"
 #include "test/cudasim/driver/Settings.h"
-#include "test/cudasim/driver/Transfers.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,11 +33,24 @@ CUresult allocate(CUdeviceptr *address, uint64_t bytes, Device &device, Pool *po
 /// Items that allocate and free count as writes: what is not ordered with them must not touch the memory.
 Accesses writeOf(uint64_t address, uint64_t bytes) { return {{}, {{address, address + bytes}}}; }
 
+/// Allocating and freeing on a stream. A graph of a GPU has nodes for this, which are not known here.
+CUresult checkAllocation(Stream &stream) {
+  const Capture *capture = stream.place.capture.get();
+  CUresult code = capture && capture->isValid ? CUDA_SUCCESS : checkNotCaptured(stream);
+  if (capture && code == CUDA_SUCCESS) {
+    stream.place.capture->isValid = false;
+    return refuse(CUDA_ERROR_NOT_SUPPORTED, "graphs do not allocate here: allocate before the capture");
+  }
+  return code == CUDA_SUCCESS ? checkSafe() : code;
+}
+
 CUresult allocateOn(CUdeviceptr *address, uint64_t bytes, Pool *pool, CUstream handle) {
   Stream *stream = state().streamOf(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
-  const CUresult code = allocate(address, bytes, pool->device, pool);
+  CUresult code = checkAllocation(*stream);
+  if (code == CUDA_SUCCESS)
+    code = allocate(address, bytes, pool->device, pool);
   if (code != CUDA_SUCCESS)
     return code;
   stream->context.enqueue(*stream, currentCall().text(), [at = *address, bytes] {
@@ -78,13 +91,16 @@ CUresult copyOn(CUstream handle, Copy copy) {
   CUresult code = checkCopy(copy);
   if (code != CUDA_SUCCESS)
     return code;
-  if (isPageable(copy.from, copy))
+  // In a graph, memory of the host is read and written by each launch.
+  const bool isCaptured = stream->place.capture != nullptr;
+  if (!isCaptured && isPageable(copy.from, copy))
     stage(copy);
-  const bool blocks = isPageable(copy.to, copy);
-  stream->context.enqueue(*stream, currentCall().text(), [copy = std::move(copy)] { return runCopy(copy); });
-  if (blocks)
-    waitFor({stream->last});
-  return blocks ? stream->context.error : CUDA_SUCCESS;
+  const bool blocks = !isCaptured && isPageable(copy.to, copy);
+  code = submit(*stream, currentCall().text(), std::move(copy));
+  if (code != CUDA_SUCCESS || !blocks)
+    return code;
+  waitFor({stream->last});
+  return stream->context.error;
 }
 
 /// The direction is part of the name of a function, and is checked.
@@ -108,8 +124,7 @@ CUresult fillOn(CUstream handle, const Fill &fill) {
   const CUresult code = checkFill(fill);
   if (code != CUDA_SUCCESS)
     return code;
-  stream->context.enqueue(*stream, currentCall().text(), [fill] { return runFill(fill); });
-  return CUDA_SUCCESS;
+  return submit(*stream, currentCall().text(), fill);
 }
 
 uint64_t integer(const void *pointer) { return reinterpret_cast<uint64_t>(pointer); }
@@ -160,6 +175,8 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   Stream *stream = state().streamOf(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult code = checkAllocation(*stream); code != CUDA_SUCCESS)
+    return code;
   auto [device, allocation] = allocationAt(address);
   if (!device)
     return CUDA_ERROR_INVALID_VALUE;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/cudasim/driver/Schedule.h"
 
+#include "test/cudasim/driver/Ranges.h"
 #include "test/cudasim/driver/Settings.h"
 #include "test/cudasim/driver/State.h"
 
@@ -16,24 +17,6 @@ namespace weft::cusim {
 namespace {
 
 thread_local bool inHostFunction = false;
-
-/// The first bytes that two sorted lists have in common.
-std::optional<cudasim::Range> overlap(const std::vector<cudasim::Range> &a,
-                                      const std::vector<cudasim::Range> &b) {
-  for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
-    const uint64_t begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
-    if (begin < end)
-      return cudasim::Range{begin, end};
-    a[i].end < b[k].end ? ++i : ++k;
-  }
-  return {};
-}
-
-void sortRanges(std::vector<cudasim::Range> &ranges) {
-  auto less = [](const cudasim::Range &a, const cudasim::Range &b) { return a.begin < b.begin; };
-  if (!std::is_sorted(ranges.begin(), ranges.end(), less))
-    std::sort(ranges.begin(), ranges.end(), less);
-}
 
 void join(Clock &into, const Clock &from) {
   for (const auto &[chain, length] : from) {

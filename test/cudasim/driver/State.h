@@ -93,6 +93,15 @@ struct Device {
   uint64_t retained = 0; ///< how often the primary context is
 };
 
+struct Capture;
+struct Node;
+
+/// Where a stream that is captured is, or where an event was recorded in a capture.
+struct CapturePlace {
+  std::shared_ptr<Capture> capture;
+  std::vector<Node *> after; ///< that what is enqueued next comes after
+};
+
 struct Stream : Object {
   Stream(Context &context, bool isBlocking, int priority);
   Context &context;
@@ -100,13 +109,15 @@ struct Stream : Object {
   const int priority;
   const uint32_t chain;
   ItemPointer last;
+  CapturePlace place;
 };
 
 struct Event : Object {
   Event(Context &context, bool hasTime) : Object("event"), context(context), hasTime(hasTime) {}
   Context &context;
   const bool hasTime;
-  ItemPointer recorded; ///< null if it never was
+  ItemPointer recorded; ///< null if it never was, or in a capture at last
+  CapturePlace place;
 };
 
 struct Context : Object {
@@ -187,7 +198,9 @@ public:
   uint64_t calls = 0; ///< of functions of the driver
   Schedule schedule;
   std::vector<std::unique_ptr<Device>> devices;
-  std::map<uint64_t, PinnedRange> pinned; ///< by their addresses
+  std::map<uint64_t, PinnedRange> pinned;         ///< by their addresses
+  std::vector<std::shared_ptr<Capture>> captures; ///< that were not ended
+  uint64_t captureCount = 0;
 
 private:
   std::map<const void *, std::unique_ptr<Object>> objects;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Functions.h"
 
 namespace weft::cusim {
@@ -14,6 +15,32 @@ Event *eventOf(CUevent handle) {
   if (!event)
     refuse(CUDA_ERROR_INVALID_HANDLE, "the event does not exist, or was destroyed");
   return event;
+}
+
+/// What forbids to wait for a stream or to query it.
+CUresult checkWait(Stream &stream) {
+  const CUresult code = checkNotCaptured(stream);
+  return code == CUDA_SUCCESS ? checkSafe() : code;
+}
+
+/// The same for an event.
+CUresult checkWait(const Event &event) {
+  const CUresult code = checkEvent(event);
+  return code == CUDA_SUCCESS ? checkSafe() : code;
+}
+
+CUresult record(Stream &stream, Event &event) {
+  if (&event.context != &stream.context)
+    return refuse(CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
+  if (const CUresult code = checkUse(stream); code != CUDA_SUCCESS)
+    return code;
+  if (stream.place.capture) {
+    recordCaptured(stream, event);
+    return CUDA_SUCCESS;
+  }
+  event.place = {};
+  event.recorded = stream.context.enqueue(stream, currentCall().text(), nullptr);
+  return CUDA_SUCCESS;
 }
 
 } // namespace
@@ -33,6 +60,7 @@ CUresult cuStreamDestroy(CUstream handle) {
   Stream *stream = state().find<Stream>(handle);
   if (!stream || stream == stream->context.legacy)
     return refuse(CUDA_ERROR_INVALID_HANDLE, "the stream does not exist, or was destroyed");
+  leaveCapture(*stream);
   state().schedule.run(*currentCall().lock, stream->last);
   stream->context.destroy(stream);
   return CUDA_SUCCESS;
@@ -42,6 +70,8 @@ CUresult cuStreamSynchronize(CUstream handle) {
   Stream *stream = state().streamOf(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult code = checkWait(*stream); code != CUDA_SUCCESS)
+    return code;
   Context &context = stream->context;
   // The legacy stream waits for all blocking streams.
   waitFor(stream == context.legacy ? context.predecessorsOn(*stream) : std::vector{stream->last});
@@ -53,6 +83,8 @@ CUresult cuStreamQuery(CUstream handle) {
   Stream *stream = state().streamOf(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult code = checkWait(*stream); code != CUDA_SUCCESS)
+    return code;
   if (!state().schedule.advance(*currentCall().lock, stream->last))
     return CUDA_ERROR_NOT_READY;
   return stream->context.error;
@@ -60,11 +92,17 @@ CUresult cuStreamQuery(CUstream handle) {
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent eventHandle, unsigned flags) {
   Stream *stream = state().streamOf(handle);
-  const Event *event = eventOf(eventHandle);
+  Event *event = eventOf(eventHandle);
   if (!stream || !event)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (flags & ~unsigned(CU_EVENT_WAIT_EXTERNAL) || (flags && !stream->place.capture))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the flags must be 0, or CU_EVENT_WAIT_EXTERNAL in a capture");
+  if (const CUresult code = checkUse(*stream); code != CUDA_SUCCESS)
+    return code;
   if (flags)
-    return refuse(CUDA_ERROR_NOT_SUPPORTED, "the flags must be 0");
+    return submit(*stream, currentCall().text(), EventWait{event});
+  if (stream->place.capture || event->place.capture)
+    return waitCaptured(*stream, *event);
   // An event that was never recorded is complete.
   if (event->recorded)
     stream->context.enqueue(*stream, currentCall().text(), nullptr, {event->recorded});
@@ -77,14 +115,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data) {
     return CUDA_ERROR_INVALID_HANDLE;
   if (!function)
     return refuse(CUDA_ERROR_INVALID_VALUE, "the function is null");
-  stream->context.enqueue(
-      *stream, currentCall().text(),
-      [function, data] {
-        function(data);
-        return Outcome();
-      },
-      {}, /*callsHost=*/true);
-  return CUDA_SUCCESS;
+  return submit(*stream, currentCall().text(), HostCall{function, data});
 }
 
 CUresult cuEventCreate(CUevent *handle, unsigned flags) {
@@ -108,16 +139,25 @@ CUresult cuEventRecord(CUevent handle, CUstream streamHandle) {
   Event *event = eventOf(handle);
   if (!stream || !event)
     return CUDA_ERROR_INVALID_HANDLE;
-  if (&event->context != &stream->context)
-    return refuse(CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
-  event->recorded = stream->context.enqueue(*stream, currentCall().text(), nullptr);
-  return CUDA_SUCCESS;
+  return record(*stream, *event);
+}
+
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream streamHandle, unsigned flags) {
+  Stream *stream = state().streamOf(streamHandle);
+  Event *event = eventOf(handle);
+  if (!stream || !event)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (flags & ~unsigned(CU_EVENT_RECORD_EXTERNAL) || (flags && !stream->place.capture))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the flags must be 0, or CU_EVENT_RECORD_EXTERNAL in a capture");
+  return flags ? submit(*stream, currentCall().text(), EventRecord{event}) : record(*stream, *event);
 }
 
 CUresult cuEventQuery(CUevent handle) {
   const Event *event = eventOf(handle);
   if (!event)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult code = checkWait(*event); code != CUDA_SUCCESS)
+    return code;
   if (!state().schedule.advance(*currentCall().lock, event->recorded))
     return CUDA_ERROR_NOT_READY;
   return event->context.error;
@@ -127,6 +167,8 @@ CUresult cuEventSynchronize(CUevent handle) {
   const Event *event = eventOf(handle);
   if (!event)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult code = checkWait(*event); code != CUDA_SUCCESS)
+    return code;
   waitFor({event->recorded});
   event->context.trimPools();
   return event->context.error;

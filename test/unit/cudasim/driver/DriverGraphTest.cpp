@@ -134,7 +134,7 @@ TEST(DriverGraphs, WhoseKernelIsUnloadedAreRefused) {
     EXPECT_EQ(driver.cuGraphLaunch(executable, nullptr), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(driver.cuGraphInstantiate(&other, graph.graph, 0), CUDA_ERROR_INVALID_VALUE);
   });
-  EXPECT_TRUE(contains(output, "the module of kernel 'stop' of node 1 was unloaded")) << output;
+  EXPECT_TRUE(contains(output, "kernel 'stop' of node 1 cannot run: its module was unloaded")) << output;
 }
 
 /// Two branches, of which each one adds to the same number; `edge` orders them.

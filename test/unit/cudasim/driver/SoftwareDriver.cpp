@@ -76,7 +76,7 @@ SoftwareDriver::SoftwareDriver() {
 #define WEFT_FILL(function)                                                                                  \
   function = reinterpret_cast<decltype(function)>(::dlsym(library, WEFT_DRIVER_NAME(function)));             \
   EXPECT_TRUE(function) << #function;
-  WEFT_DRIVER_FUNCTIONS(WEFT_FILL)
+  CUSIM_FUNCTIONS(WEFT_FILL)
 #undef WEFT_FILL
   report = reinterpret_cast<const char *(*)()>(::dlsym(library, "cusimReport"));
 }
@@ -138,6 +138,21 @@ uint32_t SoftwareDriver::read(CUdeviceptr address) {
   EXPECT_EQ(cuMemcpyDtoHAsync(&value, address, sizeof value, own), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamDestroy(own), CUDA_SUCCESS);
   return value;
+}
+
+CUgraphExec SoftwareDriver::endCapture(CUstream stream) {
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  return executable;
+}
+
+size_t SoftwareDriver::nodeCount(CUgraph graph) {
+  size_t count = 0;
+  EXPECT_EQ(cuGraphGetNodes(graph, nullptr, &count), CUDA_SUCCESS);
+  return count;
 }
 
 std::string run(const Environment &environment, const std::function<void(SoftwareDriver &)> &body) {

@@ -13,6 +13,7 @@
 #define WEFT_TEST_UNIT_CUDASIM_DRIVER_SOFTWAREDRIVER_H
 
 #include "runtime/cuda/DriverTable.h"
+#include "test/cudasim/driver/Functions.h"
 
 #include <functional>
 #include <map>
@@ -35,8 +36,15 @@ struct Child {
 Child runChild(const Environment &environment, const std::function<void()> &body,
                const std::string &argument = "");
 
+/// Functions that the runtime does not call.
+struct MoreFunctions {
+#define CUSIM_FIELD(function) decltype(&::function) function = nullptr;
+  CUSIM_MORE_FUNCTIONS(CUSIM_FIELD)
+#undef CUSIM_FIELD
+};
+
 /// The driver as tests use it: a table, and short forms of what all of them do.
-struct SoftwareDriver : runtime::DriverTable {
+struct SoftwareDriver : runtime::DriverTable, MoreFunctions {
   SoftwareDriver();
   /// Starts the driver and makes a device's context current.
   void start(int device = 0);
@@ -51,6 +59,9 @@ struct SoftwareDriver : runtime::DriverTable {
   CUresult add(CUstream stream, CUdeviceptr numbers, uint32_t value, uint32_t count);
   /// The first number at an address, read by a stream of its own that waits for nothing.
   uint32_t read(CUdeviceptr address);
+  /// Ends a capture that has to be valid, and instantiates its graph.
+  CUgraphExec endCapture(CUstream stream);
+  size_t nodeCount(CUgraph graph);
   const char *(*report)() = nullptr; ///< cusimReport
 
 private:
