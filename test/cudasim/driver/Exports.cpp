@@ -76,14 +76,8 @@ CUresult check(std::string_view function) {
     return refuse(CUDA_ERROR_NOT_INITIALIZED, "call cuInit first");
   if (contains(withoutContext, function))
     return CUDA_SUCCESS;
-  const Context *context = currentContext();
-  if (!context)
-    return refuse(CUDA_ERROR_INVALID_CONTEXT, "this thread has no context: call cuCtxSetCurrent first");
-  if (!context->device.retained)
-    return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context of this thread was released");
-  if (context->error == CUDA_SUCCESS && contains(unsafe, function))
-    return checkSafe();
-  return context->error;
+  const CUresult code = checkContext();
+  return code == CUDA_SUCCESS && contains(unsafe, function) ? checkSafe() : code;
 }
 
 /// The function that is exported, made from `implementation`; Name::text is its name in the sources.

@@ -45,26 +45,25 @@ void fail(Run &run, CUresult code, const std::string &why) {
   if (run.outcome.code != CUDA_SUCCESS)
     return;
   run.outcome.code = code;
-  run.outcome.message = run.kernel.name + ": " + why;
+  run.outcome.message = why;
 }
 
 /// Where an operand is on the host; null if a byte of it is not in the allocation of its first one.
-std::byte *placeOf(const KernelOperand &operand, const std::vector<cudasim::Range> &ranges,
+std::byte *placeOf(Device &device, const KernelOperand &operand, const std::vector<cudasim::Range> &ranges,
                    std::string &problem) {
-  Device *device = state().deviceOf(operand.address);
-  if (!device) {
-    problem = hex(operand.address) + " is no address of a device";
+  if (state().deviceOf(operand.address) != &device) {
+    problem = hex(operand.address) + " is no address of device " + std::to_string(device.ordinal);
     return nullptr;
   }
   const cudasim::Range whole{ranges.front().begin, ranges.back().end};
-  if (device->memory.host(whole.begin, whole.end - whole.begin))
-    return device->memory.host(operand.address, operand.width);
+  if (device.memory.host(whole.begin, whole.end - whole.begin))
+    return device.memory.host(operand.address, operand.width);
   // Rows of several allocations are a mistake, too: between them are bytes of nobody.
   problem = "it spans several allocations";
   for (const cudasim::Range &range : ranges)
-    if (!device->memory.host(range.begin, range.end - range.begin)) {
+    if (!device.memory.host(range.begin, range.end - range.begin)) {
       problem = std::to_string(range.end - range.begin) + " bytes at " + hex(range.begin) +
-                " are not in an allocation: " + device->memory.describe(range.begin);
+                " are not in an allocation: " + device.memory.describe(range.begin);
       break;
     }
   return nullptr;
@@ -78,7 +77,7 @@ std::byte *useOperand(void *context, size_t number) {
   if (!run.isUsed[number])
     run.ranges[number] = rangesOf(operand);
   std::string problem;
-  std::byte *place = placeOf(operand, run.ranges[number], problem);
+  std::byte *place = placeOf(*run.kernel.device, operand, run.ranges[number], problem);
   if (!place)
     fail(run, CUDA_ERROR_ILLEGAL_ADDRESS, "operand " + textOf(operand) + ": " + problem);
   run.isUsed[number] = true;

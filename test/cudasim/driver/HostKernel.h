@@ -25,6 +25,7 @@ namespace weft::cusim {
 struct HostKernel {
   /// What messages say: "product 2x3x4 of f32".
   std::string name;
+  Device *device = nullptr; ///< that has all operands
   std::vector<KernelOperand> operands;
   KernelBody body = nullptr;
   std::shared_ptr<void> payload; ///< what the body gets, for as long as a node or an item needs it

@@ -309,6 +309,17 @@ Call &currentCall() {
   return call;
 }
 
+CUresult checkContext() {
+  const Context *context = currentContext();
+  if (!state().isStarted())
+    return refuse(CUDA_ERROR_NOT_INITIALIZED, "call cuInit first");
+  if (!context)
+    return refuse(CUDA_ERROR_INVALID_CONTEXT, "this thread has no context: call cuCtxSetCurrent first");
+  if (!context->device.retained)
+    return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context of this thread was released");
+  return context->error;
+}
+
 CUresult refuse(CUresult code, const std::string &why) {
   complain(currentCall().text() + ": " + why);
   return code;

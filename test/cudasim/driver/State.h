@@ -216,6 +216,9 @@ Context *&currentContext();
 /// The call of this thread.
 Call &currentCall();
 
+/// Why a call that needs a context cannot run; CUDA_SUCCESS if it can.
+CUresult checkContext();
+
 /// The handle of an object, which may be null.
 template <class Handle> Handle handleOf(Object *object) { return reinterpret_cast<Handle>(object); }
 
