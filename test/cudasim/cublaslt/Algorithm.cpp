@@ -203,7 +203,7 @@ Status cublasLtMatmulAlgoGetIds(Handle handle, ComputeType compute, DataType sca
   if (most < 1 || !ids || !count)
     return refuse(Status::invalid_value, "there is no place for a number");
   *count = 0;
-  for (const Algorithm *one : algorithmsFor({effective(compute), scale, a, b, c, d}))
+  for (const Algorithm *one : algorithmsFor({effective(compute, a), scale, a, b, c, d}))
     if (*count < most)
       ids[(*count)++] = one->id;
   return *count ? Status::success : refuse(Status::not_supported, "there are no products of these types");
@@ -214,7 +214,7 @@ Status cublasLtMatmulAlgoInit(Handle handle, ComputeType compute, DataType scale
   if (!lt::find<LtHandle>(handle))
     return Status::not_initialized;
   Configuration configuration;
-  configuration.types = {effective(compute), scale, a, b, c, d};
+  configuration.types = {effective(compute, a), scale, a, b, c, d};
   configuration.algorithm = find(id, configuration.types);
   if (!made || !configuration.algorithm)
     return refuse(Status::invalid_value, "there is no algorithm " + std::to_string(id) + " for these types");

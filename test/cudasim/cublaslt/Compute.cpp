@@ -105,7 +105,6 @@ void addBlock(const T *a, const T *b, int64_t steps, int64_t depth,
     for (int64_t step = start; step < std::min(steps, start + depth); ++step) {
       Vector right[2];
       std::memcpy(right, b + step * columnsOfBlock<T>, sizeof right);
-#pragma clang loop unroll(full)
       for (int64_t row = 0; row < rowsOfBlock; ++row) {
         const T left = a[step * rowsOfBlock + row];
         slice[row][0] += left * right[0];

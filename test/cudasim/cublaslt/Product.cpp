@@ -55,7 +55,7 @@ Status readDescription(MatmulDesc handle, Product &product) {
   const Description *description = find<Description>(handle);
   if (!description)
     return Status::invalid_value;
-  product.compute = effective(ComputeType(description->compute_type));
+  product.compute = ComputeType(description->compute_type);
   product.scale = DataType(description->scale_type);
   product.pointerMode = PointerMode(description->pointer_mode);
   product.epilogue = Epilogue(description->epilogue);
@@ -197,9 +197,10 @@ bool isSupported(const ProductTypes &types) {
   return false;
 }
 
-ComputeType effective(ComputeType compute) {
+ComputeType effective(ComputeType compute, DataType input) {
   const char *value = std::getenv("NVIDIA_TF32_OVERRIDE");
-  if (!value || (compute != ComputeType::f32 && compute != ComputeType::f32_fast_tf32))
+  if (!value || input != DataType::f32 ||
+      (compute != ComputeType::f32 && compute != ComputeType::f32_fast_tf32))
     return compute;
   return value == std::string_view("1")   ? ComputeType::f32_fast_tf32
          : value == std::string_view("0") ? ComputeType::f32
@@ -216,10 +217,7 @@ Status read(const ProductHandles &handles, Product &product) {
   if (batchOfA != product.batch || batchOfB != product.batch || batchOfC != product.batch ||
       product.batch < 1)
     return refuse(Status::invalid_value, "the layouts have different numbers of products, or none");
-  // The override is about f32 alone: halves have no such choice.
-  if (product.a.type != DataType::f32 && product.compute == ComputeType::f32_fast_tf32 &&
-      ComputeType(find<Description>(handles.description)->compute_type) == ComputeType::f32)
-    product.compute = ComputeType::f32;
+  product.compute = effective(product.compute, product.a.type);
   if (!isSupported(typesOf(product)))
     return refuse(Status::not_supported, std::string("there is no product of ") + nameOf(product.a.type) +
                                              " and " + nameOf(product.b.type) + " to " +

@@ -57,8 +57,8 @@ struct ProductTypes {
 };
 /// Whether cuBLASLt computes with these types, as far as the substitute knows.
 bool isSupported(const ProductTypes &types);
-/// What NVIDIA_TF32_OVERRIDE makes of a type: 1 rounds the inputs of f32 to tf32, 0 never does.
-ComputeType effective(ComputeType compute);
+/// What NVIDIA_TF32_OVERRIDE makes of a compute type for inputs of f32: 1 rounds them to tf32, 0 never does.
+ComputeType effective(ComputeType compute, DataType input);
 
 /// What a call describes: handles of the description and of the layouts.
 struct ProductHandles {

@@ -90,8 +90,16 @@ bool isInPlace(const KernelOperand &a, const KernelOperand &b) {
          (a.planes == 1 || a.planePitch == b.planePitch);
 }
 
+/// What is written must not be written twice, and not be another operand.
 void checkOverlaps(Run &run) {
   const std::vector<KernelOperand> &operands = run.kernel.operands;
+  for (size_t written = 0; written < operands.size(); ++written) {
+    const std::vector<cudasim::Range> &ranges = run.ranges[written];
+    for (size_t k = 1; run.isUsed[written] && operands[written].isWritten && k < ranges.size(); ++k)
+      if (ranges[k].begin < ranges[k - 1].end)
+        return fail(run, CUDA_ERROR_LAUNCH_FAILED,
+                    "it writes operand " + textOf(operands[written]) + ", whose rows overlap");
+  }
   for (size_t written = 0; written < operands.size(); ++written)
     for (size_t other = 0; other < operands.size(); ++other) {
       const bool isPair = run.isUsed[written] && run.isUsed[other] && operands[written].isWritten &&
