@@ -52,7 +52,9 @@ static SmallVector<StringRef> words(StringRef list) {
 ContractionAnswer TableLibrary::ask(const ContractionSignature &signature) const {
   ContractionAnswer answer;
   answer.library = target.library.str();
-  for (StringRef word : words(target.libraryEpilogues))
+  const bool takesEpilogues =
+      is_contained(words(target.libraryEpilogueTypes), StringRef(name(signature.dtype)));
+  for (StringRef word : words(takesEpilogues ? target.libraryEpilogues : ""))
     if (auto epilogue = findName(epilogueNames, word))
       answer.epilogues.push_back(static_cast<Epilogue>(*epilogue));
   answer.leastFlops = target.libraryLeastFlops;

@@ -63,9 +63,12 @@ struct TargetDescription {
   llvm::StringLiteral library;          ///< "onednn", "cublaslt"
   llvm::StringLiteral libraryTypes;     ///< element types
   llvm::StringLiteral libraryLayouts;   ///< of a and b: "nn nt tn tt"
-  llvm::StringLiteral libraryEpilogues; ///< "bias residual relu", applied in this order
-  int64_t libraryLeastFlops;            ///< below it a kernel of Weft's own is faster
-  int64_t libraryWorkspaceBytes;        ///< the most that a package reserves for it
+  llvm::StringLiteral libraryEpilogues; ///< "bias residual relu", applied in this order,
+  /// in these element types. Of a GPU's they are measured: bits as of single operations in f32, one rounding
+  /// in halves, and NaN kept (test/cudasim/calibration).
+  llvm::StringLiteral libraryEpilogueTypes;
+  int64_t libraryLeastFlops;     ///< below it a kernel of Weft's own is faster
+  int64_t libraryWorkspaceBytes; ///< the most that a package reserves for it
 
   int64_t namedCores = 0; ///< the number of cores in the name of a CPU: 16 for "cpu:16", 0 for "cpu"
 

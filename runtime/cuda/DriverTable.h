@@ -38,8 +38,9 @@
 // Streams and events.
 #define WEFT_DRIVER_ORDER_FUNCTIONS(X)                                                                       \
   X(cuStreamCreateWithPriority) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery)                   \
-  X(cuStreamWaitEvent) X(cuLaunchHostFunc) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord)               \
-  X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime)
+  X(cuStreamWaitEvent) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuLaunchHostFunc)                     \
+  X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)                  \
+  X(cuEventElapsedTime)
 // Code and its launches.
 #define WEFT_DRIVER_LAUNCH_FUNCTIONS(X)                                                                      \
   X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuKernelGetFunction)                       \

@@ -23,6 +23,11 @@ Expected<std::shared_ptr<const DeviceCode>> Device::load(const std::shared_ptr<c
   return std::shared_ptr<const DeviceCode>();
 }
 
+Expected<DeviceContraction> Device::contraction(const ContractionShape &, const ContractionChoice &,
+                                                const ContractionAlignment &) {
+  return DeviceContraction{nullptr, "'" + name_ + "' has no library of contractions"};
+}
+
 Status copy_between(Device &to_device, void *to, Device &from_device, const void *from, size_t bytes) {
   if (bytes == 0)
     return {};

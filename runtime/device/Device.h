@@ -26,9 +26,12 @@
 
 namespace weft::runtime {
 
-class DeviceImage;  // runtime/plan/DeviceImage.h
-class FailureFlags; // runtime/device/FailureFlags.h
-struct LaunchRun;   // runtime/execution/LaunchRun.h
+class Contraction;        // runtime/gemm/Contraction.h
+struct ContractionChoice; // runtime/gemm/Contraction.h
+struct ContractionShape;  // runtime/gemm/Contraction.h
+class DeviceImage;        // runtime/plan/DeviceImage.h
+class FailureFlags;       // runtime/device/FailureFlags.h
+struct LaunchRun;         // runtime/execution/LaunchRun.h
 
 /// Which side of a copy is memory of the host.
 enum class CopyDirection : uint8_t {
@@ -68,6 +71,17 @@ public:
   virtual ~DeviceCode();
 };
 
+/// Bytes of which the addresses of a contraction's operands are multiples, in each call.
+struct ContractionAlignment {
+  uint32_t a = 1, b = 1, c = 1, bias = 1;
+};
+
+/// What the library of a device does for a contraction.
+struct DeviceContraction {
+  std::shared_ptr<const Contraction> contraction; ///< null if it does not take it
+  std::string refusal;                            ///< the reason then
+};
+
 /// A device exists as long as the process, because queues keep streams and memory on it.
 class WEFT_RUNTIME_API Device {
 public:
@@ -87,6 +101,10 @@ public:
   /// Loads the kernels of an image, or finds that it has. Null from a device whose kernels are code of the
   /// host.
   virtual Expected<std::shared_ptr<const DeviceCode>> load(const std::shared_ptr<const DeviceImage> &image);
+  /// Asks the device's library for a contraction. No error is a refusal: a kernel of our own is behind each.
+  virtual Expected<DeviceContraction> contraction(const ContractionShape &shape,
+                                                  const ContractionChoice &choice,
+                                                  const ContractionAlignment &alignment);
   /// The allocator of the device's memory.
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.

@@ -8,6 +8,7 @@
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
 #include "runtime/execution/Segments.h"
+#include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
@@ -212,7 +213,48 @@ private:
     return {};
   }
 
-  /// A GPU has kernels of our own for it.
+  /// Bytes of which the address of a buffer is a multiple in each call.
+  uint32_t alignment_of(uint32_t number) const {
+    constexpr uint64_t most = 256;
+    const fb::Buffer &buffer = *plan_.buffers()->Get(number);
+    const auto [storage, index] = place_of(plan_, buffer);
+    uint64_t base = most; // of memory of the runtime
+    if (storage == fb::Storage::argument)
+      base = std::max<uint64_t>(function_.signature.arguments[index].type.alignment,
+                                itemsize(function_.signature.arguments[index].type.dtype));
+    else if (storage == fb::Storage::result)
+      base = widestAccess; // the caller may give its memory
+    // The memory of a device begins with its part of the arena.
+    const uint64_t before =
+        storage == fb::Storage::arena ? function_.devices[buffer.device()].arena_begin : 0;
+    const uint64_t all = base | (buffer.offset() - before);
+    return static_cast<uint32_t>(std::min(all & (~all + 1), most));
+  }
+
+  /// A GPU has kernels of our own for it, which its library may take the place of.
+  Status take_contraction_of_device(Launch &launch, const fb::Launch &source,
+                                    const ContractionShape &shape) const {
+    if (Status status = take_own_kernels(launch, source); !status)
+      return status;
+    const fb::ContractionLaunch &product = *source.op_as_ContractionLaunch();
+    ContractionAlignment alignment{alignment_of(product.a()), alignment_of(product.b()),
+                                   alignment_of(product.c())};
+    if (shape.bias)
+      alignment.bias = alignment_of(static_cast<uint32_t>(product.bias()));
+    Expected<DeviceContraction> found =
+        function_.devices[launch.device].device->contraction(shape, choice_of(product), alignment);
+    if (!found)
+      return found.status();
+    launch.contraction = std::move(found->contraction);
+    launch.refusal = std::move(found->refusal);
+    return {};
+  }
+
+  static ContractionChoice choice_of(const fb::ContractionLaunch &product) {
+    return {text(product.library()), product.library_flops(),
+            static_cast<int64_t>(product.workspace_bytes())};
+  }
+
   Status take_contraction(Launch &launch, const fb::Launch &source) {
     const fb::ContractionLaunch &product = *source.op_as_ContractionLaunch();
     launch.kind = LaunchKind::contraction;
@@ -227,10 +269,8 @@ private:
       flops *= static_cast<uint64_t>(extent);
     launch.flops = std::max(launch.flops, flops);
     if (is_device_launch(plan_, source))
-      return take_own_kernels(launch, source);
-    Expected<std::shared_ptr<const Contraction>> contraction =
-        Contraction::get(shape, {text(product.library()), product.library_flops(),
-                                 static_cast<int64_t>(product.workspace_bytes())});
+      return take_contraction_of_device(launch, source, shape);
+    Expected<std::shared_ptr<const Contraction>> contraction = Contraction::get(shape, choice_of(product));
     if (!contraction)
       return contraction.status();
     launch.contraction = *contraction;

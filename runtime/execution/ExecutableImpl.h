@@ -75,7 +75,8 @@ struct Launch {
   /// What a GPU carries out for it: one kernel, or for a contraction one for each product. Empty on a CPU.
   std::vector<DeviceLaunch> on_device;
   // Contraction: operands a, b, c, bias and residual where it has them, and those of further products
-  std::shared_ptr<const Contraction> contraction;
+  std::shared_ptr<const Contraction> contraction; // of a GPU: by its library; null: by kernels of our own
+  std::string refusal;                            // and why not by the library
   bool bias = false, residual = false;
   // Attention: the operands are its parts, in order
   std::shared_ptr<const Attention> attention;

@@ -35,7 +35,12 @@ std::mutex &order_mutex() {
 CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) const {
   const auto threads = static_cast<size_t>(width);
   CallMemory memory;
+  // Libraries of GPUs want this alignment of a workspace.
+  constexpr size_t workspaceAlignment = 256;
   memory.library_scratch = align_line(device.arena_bytes);
+  if (!device.device->is_host())
+    memory.library_scratch =
+        (memory.library_scratch + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
   memory.scratch = memory.library_scratch + contraction_scratch(device, width);
   memory.scalars = memory.scratch + threads * device.kernel_scratch;
   memory.failure = memory.scalars + (device.reads_scalars ? align_line(scalar_bytes) : 0);

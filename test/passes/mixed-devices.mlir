@@ -37,7 +37,7 @@
 // CHECK-LABEL: weft.func @step
 // CHECK: weft.dot_general {{.*}}residual {{.*}}library = #weft.library<"onednn", epilogues = ["bias", "residual", "relu"], least_flops = 128000{{.*}}#cpu>
 // CHECK: weft.transfer
-// CHECK: weft.dot_general %1, %1, contract = [1] x [0] {library = #weft.library<"cublaslt", epilogues = ["bias", "relu"], least_flops = 0, workspace = 4194304>{{.*}}#cuda0_>
+// CHECK: weft.dot_general %1, %1, contract = [1] x [0] {library = #weft.library<"cublaslt", epilogues = ["bias"], least_flops = 0, workspace = 4194304>{{.*}}#cuda0_>
 // CHECK: weft.fusion loop {{.*}}schedule = #weft.schedule<loop, threads = 128, vector = 4, chunk = 512, tasks = 32, grain = 1, scratch = 0>
 // CHECK: weft.fusion loop {{.*}}schedule = #weft.schedule<loop, vector = 16, chunk = {{4096|1024}}, tasks = {{4|16}}, grain = 1, scratch = 0>
 // OLD-LABEL: weft.func @step

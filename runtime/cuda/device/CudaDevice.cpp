@@ -97,6 +97,7 @@ Status CudaDevice::prepare() {
   if (!word)
     return word.status();
   never_failed_ = address_of(word->data);
+  products_ = std::make_unique<CublasLtProducts>(*context_, never_failed_);
   const uint64_t key = FailureRecord::noKey;
   return copy_now(word->data, &key, sizeof key, CopyDirection::host_to_device);
 }
@@ -129,6 +130,15 @@ CudaDevice::load(const std::shared_ptr<const DeviceImage> &image) {
     return code.status();
   loaded_.insert_or_assign(image.get(), *code);
   return std::shared_ptr<const DeviceCode>(*std::move(code));
+}
+
+Expected<DeviceContraction> CudaDevice::contraction(const ContractionShape &shape,
+                                                    const ContractionChoice &choice,
+                                                    const ContractionAlignment &alignment) {
+  const ContextScope scope(*context_);
+  if (!scope.status().ok())
+    return scope.status();
+  return products_->find(shape, choice, alignment);
 }
 
 Expected<std::unique_ptr<DeviceStream>> CudaDevice::make_stream() { return CudaStream::make(*this); }

@@ -15,6 +15,7 @@
 
 #include "runtime/cuda/device/Code.h"
 #include "runtime/cuda/device/Context.h"
+#include "runtime/cuda/device/CublasLtProducts.h"
 #include "runtime/device/Device.h"
 
 #include <map>
@@ -32,6 +33,8 @@ public:
   /// 0 for a target of a newer GPU. Machine code runs within a major version; for older ones there is PTX.
   int suits(std::string_view target) const override;
   Expected<std::shared_ptr<const DeviceCode>> load(const std::shared_ptr<const DeviceImage> &image) override;
+  Expected<DeviceContraction> contraction(const ContractionShape &shape, const ContractionChoice &choice,
+                                          const ContractionAlignment &alignment) override;
   CachingAllocator &allocator() override { return *allocator_; }
   CachingAllocator &pinned_allocator() override { return *pinned_; }
   Expected<std::unique_ptr<DeviceStream>> make_stream() override;
@@ -73,6 +76,7 @@ private:
   std::unique_ptr<CachingAllocator> allocator_, pinned_;
   std::unique_ptr<const CallCode> call_code_;
   CUdeviceptr never_failed_ = 0;
+  std::unique_ptr<CublasLtProducts> products_;
 
   std::mutex copies_mutex_;
   CUstream copies_ = nullptr; ///< of copy_now()

@@ -122,9 +122,12 @@ CudaStream::~CudaStream() {
     return;
   (void)context.end_wait(context.table().cuStreamSynchronize(stream_), "waiting for its work");
   for (const auto &[key, kept] : repeated_)
-    if (kept.table.handle)
-      device_.allocator().free(kept.table);
+    for (const MemoryBlock *block : {&kept.table, &kept.moving})
+      if (block->handle)
+        device_.allocator().free(*block);
   repeated_.clear();
+  if (captures_)
+    (void)context.table().cuStreamDestroy(captures_);
   (void)context.table().cuStreamDestroy(stream_);
 }
 
@@ -234,6 +237,21 @@ void CudaStream::write_down(const LaunchRun &run, const Launch &launch, const De
     list_.add_parameter(run.failure && launch.predicated ? address_of(run.failure) : device_.never_failed());
 }
 
+void CudaStream::write_down_product(const LaunchRun &run, const Launch &launch) {
+  const size_t of_caller = run.function->signature.arguments.size() + run.function->signature.results.size();
+  void **const at = run.pointers.data() + launch.first_operand;
+  const size_t operands = launch.bias ? 4 : 3;
+  uint8_t foreign = 0;
+  for (size_t i = 0; i < operands; ++i)
+    if (run.function->operands[launch.first_operand + i].base < of_caller)
+      foreign |= static_cast<uint8_t>(1U << i);
+  list_.add_product(*launch.contraction, foreign, &launch);
+  for (size_t i = 0; i + 1 < productOperands; ++i)
+    list_.add_parameter(i < operands ? address_of(at[i]) : CUdeviceptr(0));
+  list_.add_parameter(launch.contraction->workspace_bytes() ? address_of(run.library_scratch)
+                                                            : CUdeviceptr(0));
+}
+
 /// A copy within the device, which writes an argument only if the call has not failed.
 void CudaStream::write_down_copy(const LaunchRun &run, const Launch &launch) {
   void **const at = run.pointers.data() + launch.first_operand;
@@ -256,6 +274,8 @@ void CudaStream::write_down_copy(const LaunchRun &run, const Launch &launch) {
 void CudaStream::write_down(const LaunchRun &run, const Launch &launch, uint64_t &table) {
   if (launch.kind == LaunchKind::copy)
     return write_down_copy(run, launch);
+  if (launch.contraction)
+    return write_down_product(run, launch);
   for (const DeviceLaunch &own : launch.on_device)
     if (own.blocks)
       write_down(run, launch, own, table);
@@ -347,6 +367,7 @@ CudaStream::Repeated &CudaStream::repeated(const LaunchRun &run) {
   if (repeated_.size() >= mostKept && !repeated_.contains(key)) {
     const auto oldest =
         std::ranges::min_element(repeated_, {}, [](const auto &kept) { return kept.second.last_use; });
+    forget_graph(oldest->second);
     if (oldest->second.table.handle)
       free_later(device_.allocator(), oldest->second.table);
     repeated_.erase(oldest);
@@ -357,6 +378,13 @@ CudaStream::Repeated &CudaStream::repeated(const LaunchRun &run) {
   return kept;
 }
 
+Status CudaStream::launch_product(const WorkItem &item) {
+  Status status = item.product->run(call_of(list_.operands_of(item)), {.stream = stream_});
+  if (status.ok() && device_.is_blocking())
+    status = device_.context().check(device_.context().table().cuStreamSynchronize(stream_), "multiplying");
+  return status;
+}
+
 Status CudaStream::launch_each() {
   const CudaContext &context = device_.context();
   const DriverTable &table = context.table();
@@ -365,6 +393,15 @@ Status CudaStream::launch_each() {
   config.hStream = stream_;
   bool wrote = false; // an argument
   for (const WorkItem &item : list_.items()) {
+    const auto what = [&] {
+      return "running " + (item.launch ? named(*item.launch) : "a kernel of the runtime") +
+             (wrote ? ", donated arguments are no longer valid" : "");
+    };
+    if (item.product) {
+      if (const Status status = launch_product(item); !status)
+        return status.context(what() + ": ");
+      continue;
+    }
     config.gridDimX = item.blocks;
     config.blockDimX = item.threads;
     config.sharedMemBytes = item.shared_bytes;
@@ -374,12 +411,43 @@ Status CudaStream::launch_each() {
     if (code == CUDA_SUCCESS && device_.is_blocking())
       code = table.cuStreamSynchronize(stream_);
     if (code != CUDA_SUCCESS)
-      return context.check(code, "running " +
-                                     (item.launch ? named(*item.launch) : "a kernel of the runtime") +
-                                     (wrote ? ", donated arguments are no longer valid" : ""));
+      return context.check(code, what());
     wrote |= item.launch && item.launch->predicated;
   }
   return {};
+}
+
+void CudaStream::forget_graph(Repeated &kept) noexcept {
+  kept.graph = nullptr;
+  if (kept.moving.handle)
+    free_later(device_.allocator(), std::exchange(kept.moving, {}));
+}
+
+Expected<std::unique_ptr<CudaGraph>> CudaStream::make_graph(const LaunchRun &run, Repeated &kept) {
+  const CudaContext &context = device_.context();
+  GraphParts parts;
+  parts.code = run.function->devices[run.launches.front().device].code;
+  parts.places = kept.products.layout(list_);
+  for (const Launch &launch : run.launches)
+    if (launch.contraction)
+      parts.products.push_back(launch.contraction);
+  if (parts.places.bytes) {
+    CachingAllocator &allocator = device_.allocator();
+    const Expected<MemoryBlock> block =
+        allocator.allocate(parts.places.bytes, allocator.intern_label({"operands of products in a graph"}),
+                           {.stream = id()}, Queue::finish_passed_all);
+    if (!block)
+      return block.status();
+    kept.moving = *block;
+    parts.memory = address_of(block->data);
+  }
+  if (!parts.products.empty() && !captures_)
+    if (Status status =
+            context.check(context.table().cuStreamCreateWithPriority(&captures_, CU_STREAM_NON_BLOCKING, 0),
+                          "making a stream");
+        !status)
+      return status;
+  return CudaGraph::make(context, list_, std::move(parts), stream_, captures_);
 }
 
 /// Launches the list as a graph if it is time for that.
@@ -389,15 +457,18 @@ Status CudaStream::launch_as_graph(const LaunchRun &run, Repeated &kept, bool &l
   if (!device_.makes_graphs() || run.launches.empty() || list_.items().size() < 2)
     return {};
   if (kept.graph && !kept.graph->fits(list_)) { // another function, or more flags
-    kept.graph = nullptr;
+    forget_graph(kept);
+    kept.products = {};
     kept.calls = 1;
   }
+  if (!kept.products.note(list_))
+    forget_graph(kept);
   if (!kept.graph) {
     if (kept.calls < std::max(firstAsGraph, kept.next_graph))
       return {};
-    Expected<std::unique_ptr<CudaGraph>> made = CudaGraph::make(
-        device_.context(), list_, run.function->devices[run.launches.front().device].code, stream_);
+    Expected<std::unique_ptr<CudaGraph>> made = make_graph(run, kept);
     if (!made) {
+      forget_graph(kept);
       // The launches go on, if the device does.
       kept.next_graph = kept.calls + pauseAfterRefusal;
       return device_.context().is_lost() ? made.status() : Status();
@@ -406,7 +477,7 @@ Status CudaStream::launch_as_graph(const LaunchRun &run, Repeated &kept, bool &l
   }
   if (Status status = kept.graph->set(list_); !status) {
     // Some nodes are set to this call already. Nothing of it was launched.
-    kept.graph = nullptr;
+    forget_graph(kept);
     kept.next_graph = kept.calls + pauseAfterRefusal;
     return device_.context().is_lost() ? status : Status();
   }

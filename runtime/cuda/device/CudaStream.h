@@ -43,6 +43,8 @@ private:
     /// Operands of kernels that read them from memory of the device, and what is there.
     MemoryBlock table;
     std::vector<uint64_t> words;
+    ProductPlaces products;
+    MemoryBlock moving; ///< the places of operands that move
   };
   using RunKey = std::tuple<const Launch *, size_t, bool, bool>;
 
@@ -55,14 +57,20 @@ private:
   void write_down_end(const LaunchRun &run);
   void write_down(const LaunchRun &run, const Launch &launch, uint64_t &table);
   void write_down(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own, uint64_t &table);
+  void write_down_product(const LaunchRun &run, const Launch &launch);
   void write_down_copy(const LaunchRun &run, const Launch &launch);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
+  Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);
   Status launch_each();
+  Status launch_product(const WorkItem &item);
+  /// Frees what the graph uses with it.
+  void forget_graph(Repeated &kept) noexcept;
   /// Frees memory once what was issued until now is done.
   void free_later(CachingAllocator &allocator, const MemoryBlock &block) noexcept;
 
   CudaDevice &device_;
   const CUstream stream_;
+  CUstream captures_ = nullptr; ///< made when a product is captured first
   std::map<RunKey, Repeated> repeated_;
   uint64_t uses_ = 0;
   // Of the run that is being issued, kept so that a steady loop allocates nothing.

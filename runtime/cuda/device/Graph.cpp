@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/device/Graph.h"
 
+#include "runtime/cuda/device/CublasLtProducts.h"
+
 namespace weft::runtime {
 namespace {
 
@@ -20,23 +22,35 @@ CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item) {
   return node;
 }
 
-CUDA_MEMCPY3D copy_node(const WorkItem &item) {
+CUDA_MEMCPY3D copy_node(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   CUDA_MEMCPY3D node = {};
   node.srcMemoryType = node.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  node.srcDevice = item.from;
-  node.dstDevice = item.to;
-  node.WidthInBytes = item.bytes;
+  node.srcDevice = from;
+  node.dstDevice = to;
+  node.WidthInBytes = bytes;
   node.Height = node.Depth = 1;
   return node;
 }
 
+constexpr size_t resultOperand = 2;
+
 } // namespace
 
+ContractionCall call_of(const std::array<CUdeviceptr, productOperands> &operands) {
+  const auto at = [&](size_t i) { return reinterpret_cast<void *>(operands[i]); };
+  ContractionCall call;
+  call.a = at(0);
+  call.b = at(1);
+  call.c = at(resultOperand);
+  call.bias = at(3);
+  call.scratch = at(4);
+  return call;
+}
+
 Expected<std::unique_ptr<CudaGraph>> CudaGraph::make(const CudaContext &context, WorkList list,
-                                                     std::shared_ptr<const DeviceCode> code,
-                                                     CUstream stream) {
-  std::unique_ptr<CudaGraph> made(new CudaGraph(context, std::move(list), std::move(code)));
-  if (Status status = made->build(stream); !status)
+                                                     GraphParts parts, CUstream stream, CUstream captures) {
+  std::unique_ptr<CudaGraph> made(new CudaGraph(context, std::move(list), std::move(parts)));
+  if (Status status = made->build(stream, captures); !status)
     return status;
   return made;
 }
@@ -53,42 +67,128 @@ CudaGraph::~CudaGraph() {
   (void)context_.table().cuGraphDestroy(graph_);
 }
 
-Status CudaGraph::build(CUstream stream) {
+Status CudaGraph::build(CUstream stream, CUstream captures) {
   const DriverTable &table = context_.table();
-  CUresult code = table.cuGraphCreate(&graph_, 0);
-  for (const WorkItem &item : list_.items()) {
-    if (code != CUDA_SUCCESS)
-      break;
-    CUgraphNode node = nullptr;
-    const CUgraphNode *const before = nodes_.empty() ? nullptr : &nodes_.back();
-    if (item.function) {
-      const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list_, item);
-      code = table.cuGraphAddKernelNode(&node, graph_, before, before ? 1 : 0, &kernel);
-    } else {
-      const CUDA_MEMCPY3D copy = copy_node(item);
-      code = table.cuGraphAddMemcpyNode(&node, graph_, before, before ? 1 : 0, &copy, context_.handle());
-    }
-    nodes_.push_back(node);
-  }
-  if (code == CUDA_SUCCESS)
-    code = table.cuGraphInstantiate(&executable_, graph_, 0);
+  if (Status status = context_.check(table.cuGraphCreate(&graph_, 0), "making a graph"); !status)
+    return status;
+  for (const WorkItem &item : list_.items())
+    if (Status status = add(item, captures); !status)
+      return status;
+  CUresult code = table.cuGraphInstantiate(&executable_, graph_, 0);
   if (code == CUDA_SUCCESS)
     code = table.cuGraphUpload(executable_, stream);
-  return context_.check(code, "making a graph of " + std::to_string(list_.items().size()) + " nodes");
+  return context_.check(code, "making a graph of " + std::to_string(count_) + " nodes");
+}
+
+Status CudaGraph::add(const WorkItem &item, CUstream captures) {
+  if (item.product)
+    return add_product(item, captures);
+  CUgraphNode node = nullptr;
+  if (!item.function) {
+    Status status = add_copy(item.to, item.from, item.bytes, node);
+    nodes_.push_back(node);
+    return status;
+  }
+  const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list_, item);
+  const CUresult code =
+      context_.table().cuGraphAddKernelNode(&node, graph_, last_ ? &last_ : nullptr, last_ ? 1 : 0, &kernel);
+  nodes_.push_back(node);
+  last_ = node;
+  ++count_;
+  return context_.check(code, "adding a kernel to a graph");
+}
+
+Status CudaGraph::add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUgraphNode &node) {
+  const CUDA_MEMCPY3D copy = copy_node(to, from, bytes);
+  const CUresult code = context_.table().cuGraphAddMemcpyNode(&node, graph_, last_ ? &last_ : nullptr,
+                                                              last_ ? 1 : 0, &copy, context_.handle());
+  last_ = node;
+  ++count_;
+  return context_.check(code, "adding a copy to a graph");
+}
+
+CUdeviceptr CudaGraph::place_of(size_t product, size_t operand, CUdeviceptr address) const {
+  const std::optional<size_t> offset = parts_.places.offsets[product][operand];
+  return offset ? parts_.memory + *offset : address;
+}
+
+Status CudaGraph::add_product(const WorkItem &item, CUstream captures) {
+  const DriverTable &table = context_.table();
+  const size_t product = copies_.size();
+  Copies &copies = copies_.emplace_back();
+  const std::array<size_t, productOperands> bytes = product_bytes(*item.product);
+  const std::array<CUdeviceptr, productOperands> addresses = list_.operands_of(item);
+  std::array<CUdeviceptr, productOperands> places = {};
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    places[i] = place_of(product, i, addresses[i]);
+    if (places[i] == addresses[i] || i == resultOperand)
+      continue;
+    if (Status status = add_copy(places[i], addresses[i], bytes[i], copies[i]); !status)
+      return status;
+  }
+  // Relaxed, because what other threads and libraries do meanwhile is no business of this capture.
+  if (Status status = context_.check(table.cuStreamBeginCapture(captures, CU_STREAM_CAPTURE_MODE_RELAXED),
+                                     "beginning a capture");
+      !status)
+    return status;
+  Status status = item.product->run(call_of(places), {.stream = captures});
+  CUgraph captured = nullptr;
+  const CUresult ended = table.cuStreamEndCapture(captures, &captured);
+  if (status.ok())
+    status = context_.check(ended, "ending a capture");
+  CUgraphNode node = nullptr;
+  if (status.ok())
+    status = context_.check(
+        table.cuGraphAddChildGraphNode(&node, graph_, last_ ? &last_ : nullptr, last_ ? 1 : 0, captured),
+        "adding a product to a graph");
+  if (captured)
+    (void)table.cuGraphDestroy(captured); // the node has a copy
+  if (!status)
+    return status;
+  nodes_.push_back(node);
+  last_ = node;
+  ++count_;
+  if (places[resultOperand] == addresses[resultOperand])
+    return {};
+  return add_copy(addresses[resultOperand], places[resultOperand], bytes[resultOperand],
+                  copies[resultOperand]);
+}
+
+Status CudaGraph::set_product(const WorkList &list, const WorkItem &item, size_t product) {
+  const std::array<size_t, productOperands> bytes = product_bytes(*item.product);
+  const std::array<CUdeviceptr, productOperands> addresses = list.operands_of(item);
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const CUgraphNode node = copies_[product][i];
+    if (!node)
+      continue;
+    const CUdeviceptr place = place_of(product, i, addresses[i]);
+    const CUDA_MEMCPY3D copy = i == resultOperand ? copy_node(addresses[i], place, bytes[i])
+                                                  : copy_node(place, addresses[i], bytes[i]);
+    const CUresult code =
+        context_.table().cuGraphExecMemcpyNodeSetParams(executable_, node, &copy, context_.handle());
+    if (code != CUDA_SUCCESS)
+      return context_.check(code, "changing a node of a graph");
+  }
+  return {};
 }
 
 Status CudaGraph::set(WorkList &list) {
   const DriverTable &table = context_.table();
+  size_t product = 0;
   for (size_t i = 0; i < list.items().size(); ++i) {
+    const WorkItem &item = list.items()[i];
+    product += item.product ? 1 : 0;
     if (list.is_same(i, list_))
       continue;
-    const WorkItem &item = list.items()[i];
     CUresult code = CUDA_SUCCESS;
-    if (item.function) {
+    if (item.product) {
+      if (Status status = set_product(list, item, product - 1); !status)
+        return status;
+    } else if (item.function) {
       const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list, item);
       code = table.cuGraphExecKernelNodeSetParams(executable_, nodes_[i], &kernel);
     } else {
-      const CUDA_MEMCPY3D copy = copy_node(item);
+      const CUDA_MEMCPY3D copy = copy_node(item.to, item.from, item.bytes);
       code = table.cuGraphExecMemcpyNodeSetParams(executable_, nodes_[i], &copy, context_.handle());
     }
     if (code != CUDA_SUCCESS)
@@ -100,7 +200,7 @@ Status CudaGraph::set(WorkList &list) {
 
 Status CudaGraph::launch(CUstream stream) {
   return context_.check(context_.table().cuGraphLaunch(executable_, stream),
-                        "launching a graph of " + std::to_string(nodes_.size()) + " nodes");
+                        "launching a graph of " + std::to_string(count_) + " nodes");
 }
 
 } // namespace weft::runtime

@@ -7,22 +7,34 @@
 #ifndef WEFT_RUNTIME_CUDA_DEVICE_GRAPH_H
 #define WEFT_RUNTIME_CUDA_DEVICE_GRAPH_H
 
+#include "runtime/cuda/device/ProductPlaces.h"
 #include "runtime/cuda/device/WorkList.h"
 #include "runtime/device/Device.h"
+#include "runtime/gemm/Contraction.h"
 
 #include <memory>
 #include <vector>
 
 namespace weft::runtime {
 
-/// A graph of CUDA with a node for each item of a list, one after the other, ready to be launched. A node's
-/// parameters are changed where those of a later list differ.
+/// What a graph is made with, beside its list.
+struct GraphParts {
+  /// The kernels of the list, which stay loaded, and its products.
+  std::shared_ptr<const DeviceCode> code;
+  std::vector<std::shared_ptr<const Contraction>> products;
+  /// Where operands of products that move are, and the memory for these places.
+  ProductPlaces::Layout places;
+  CUdeviceptr memory = 0;
+};
+
+/// A graph of CUDA that does the items of a list, one after the other, ready to be launched. The parameters
+/// of kernels and copies are changed where those of a later list differ.
 class CudaGraph {
 public:
-  /// `code` are the kernels of the list, which stay loaded. The graph is uploaded by way of the stream. The
-  /// context is current, as for all that follows.
+  /// The graph is uploaded by way of `stream`; products are captured on `captures`, on which nothing runs.
+  /// The context is current, as for all that follows.
   static Expected<std::unique_ptr<CudaGraph>> make(const CudaContext &context, WorkList list,
-                                                   std::shared_ptr<const DeviceCode> code, CUstream stream);
+                                                   GraphParts parts, CUstream stream, CUstream captures);
   ~CudaGraph();
   CudaGraph(const CudaGraph &) = delete;
   CudaGraph &operator=(const CudaGraph &) = delete;
@@ -35,17 +47,32 @@ public:
   Status launch(CUstream stream);
 
 private:
-  CudaGraph(const CudaContext &context, WorkList list, std::shared_ptr<const DeviceCode> code)
-      : context_(context), list_(std::move(list)), code_(std::move(code)) {}
-  Status build(CUstream stream);
+  /// The copies of a product's operands that move; null of others.
+  using Copies = std::array<CUgraphNode, productOperands>;
+
+  CudaGraph(const CudaContext &context, WorkList list, GraphParts parts)
+      : context_(context), list_(std::move(list)), parts_(std::move(parts)) {}
+  Status build(CUstream stream, CUstream captures);
+  Status add(const WorkItem &item, CUstream captures);
+  Status add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUgraphNode &node);
+  Status add_product(const WorkItem &item, CUstream captures);
+  Status set_product(const WorkList &list, const WorkItem &item, size_t product);
+  /// Where a product's operand is while the graph runs.
+  CUdeviceptr place_of(size_t product, size_t operand, CUdeviceptr address) const;
 
   const CudaContext &context_;
   WorkList list_; ///< what the nodes are set to
-  const std::shared_ptr<const DeviceCode> code_;
+  const GraphParts parts_;
   CUgraph graph_ = nullptr;
   CUgraphExec executable_ = nullptr;
-  std::vector<CUgraphNode> nodes_;
+  std::vector<CUgraphNode> nodes_; ///< of each item
+  std::vector<Copies> copies_;     ///< of each product
+  CUgraphNode last_ = nullptr;     ///< that was added
+  size_t count_ = 0;
 };
+
+/// The operands of a product's call.
+ContractionCall call_of(const std::array<CUdeviceptr, productOperands> &operands);
 
 } // namespace weft::runtime
 

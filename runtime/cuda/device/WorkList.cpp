@@ -7,6 +7,7 @@
 #include "runtime/cuda/device/WorkList.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace weft::runtime {
 
@@ -40,6 +41,15 @@ void WorkList::add_kernel(CUfunction function, uint32_t blocks, uint32_t threads
   items_.push_back(item);
 }
 
+void WorkList::add_product(const Contraction &product, uint8_t foreign, const Launch *launch) {
+  WorkItem item;
+  item.product = &product;
+  item.foreign = foreign;
+  item.first = static_cast<uint32_t>(parameters_.size());
+  item.launch = launch;
+  items_.push_back(item);
+}
+
 void WorkList::add_bytes(const std::byte *value, size_t bytes) {
   const size_t offset = bytes_.size();
   parameters_.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes)});
@@ -56,10 +66,16 @@ void **WorkList::parameters_of(const WorkItem &item) {
   return addresses_.data();
 }
 
+std::array<CUdeviceptr, productOperands> WorkList::operands_of(const WorkItem &product) const {
+  std::array<CUdeviceptr, productOperands> operands = {};
+  std::memcpy(operands.data(), bytes_of(product).data(), sizeof operands);
+  return operands;
+}
+
 bool WorkList::has_form_of(const WorkList &other) const {
   return std::ranges::equal(items_, other.items_,
                             [](const WorkItem &a, const WorkItem &b) {
-                              return a.function == b.function && a.count == b.count;
+                              return a.function == b.function && a.product == b.product && a.count == b.count;
                             }) &&
          std::ranges::equal(parameters_, other.parameters_, {}, &Parameter::bytes, &Parameter::bytes);
 }

@@ -14,6 +14,7 @@
 
 #include "runtime/cuda/device/Context.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,15 +22,21 @@
 
 namespace weft::runtime {
 
-struct Launch; // runtime/execution/ExecutableImpl.h
+class Contraction; // runtime/gemm/Contraction.h
+struct Launch;     // runtime/execution/ExecutableImpl.h
 
-/// A kernel, or a copy within the device, which has no function.
+/// The addresses that a product of a library has as parameters: a, b, c, bias and workspace.
+inline constexpr size_t productOperands = 5;
+
+/// A kernel, a product of a library, or a copy within the device, which has neither function nor product.
 struct WorkItem {
   CUfunction function = nullptr;
   uint32_t blocks = 0, threads = 0, shared_bytes = 0;
   uint32_t first = 0, count = 0; ///< its parameters in the list
   CUdeviceptr to = 0, from = 0;  ///< of a copy
   size_t bytes = 0;
+  const Contraction *product = nullptr;
+  uint8_t foreign = 0;            ///< operands of a product in memory of the caller, as bits
   const Launch *launch = nullptr; ///< what an error names; null for the runtime's own kernels
 };
 
@@ -40,6 +47,8 @@ public:
   /// Begins a kernel, whose parameters follow.
   void add_kernel(CUfunction function, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
                   const Launch *launch);
+  /// A product of a library, all of whose operands follow as parameters.
+  void add_product(const Contraction &product, uint8_t foreign, const Launch *launch);
   template <typename T> void add_parameter(const T &value) {
     add_bytes(reinterpret_cast<const std::byte *>(&value), sizeof value);
   }
@@ -47,6 +56,8 @@ public:
   const std::vector<WorkItem> &items() const { return items_; }
   /// The addresses of an item's parameters, until the next call of a member.
   void **parameters_of(const WorkItem &item);
+  /// The operands of a product.
+  std::array<CUdeviceptr, productOperands> operands_of(const WorkItem &product) const;
   /// Whether the items of both are of the same kinds and functions, with parameters of the same sizes: then a
   /// graph that was made of one can be changed to the other.
   bool has_form_of(const WorkList &other) const;

@@ -20,8 +20,8 @@
 /// Functions that are exported beside those of the table. NVRTC calls cuGetExportTable without checking that it
 /// is there.
 #define CUSIM_MORE_FUNCTIONS(X)                                                                              \
-  X(cuGetExportTable) X(cuGetProcAddress) X(cuStreamBeginCapture) X(cuStreamEndCapture)                      \
-  X(cuStreamIsCapturing) X(cuStreamGetCaptureInfo) X(cuThreadExchangeStreamCaptureMode)                      \
+  X(cuGetExportTable) X(cuGetProcAddress) X(cuStreamIsCapturing) X(cuStreamGetCaptureInfo)                   \
+  X(cuThreadExchangeStreamCaptureMode)                                                                       \
   X(cuEventRecordWithFlags) X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphNodeGetDependencies)
 #define CUSIM_FUNCTIONS(X) WEFT_DRIVER_FUNCTIONS(X) CUSIM_MORE_FUNCTIONS(X)
 // clang-format on
