@@ -218,6 +218,10 @@ def unit(level, build=RELEASE, label="", environment=None, runtime_environment=N
         if os.path.basename(binary) == "weft-frontend-tests" and level != "quick":
             runs.append((binary, label + "async-",
                          {**in_environment, "WEFT_CPU_QUEUE": "async", "GTEST_FILTER": "Contract*" + left_out}))
+        # Programs on GPUs run in two orders of what nothing orders, with and without a library of products.
+        if os.path.basename(binary) == "weft-cuda-tests" and level != "quick":
+            for name, variables in (("race-", {"CUSIM_RACE": "1", "CUSIM_ORDER": "7"}), ("own-", {"WEFT_TEST_CUBLASLT": "0"})):
+                runs.append((binary, label + name, {**in_environment, **all_but, **variables}))
     if not runs:
         return failure(f"no weft-*-tests in {build}/bin: nothing was built")
     found = [Counts() for _ in runs]

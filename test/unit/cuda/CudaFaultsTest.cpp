@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/TemporaryFolder.h"
+#include "test/unit/cuda/ChildProcess.h"
 #include "test/unit/frontend/DeviceTraining.h"
 
 #include <array>
@@ -21,45 +22,13 @@
 
 using namespace weft;
 
-int trainForFaults();
-
 namespace {
 using weft::test::TemporaryFolder;
+using weft::testing::callsIn;
+using weft::testing::Child;
+using weft::testing::runChild;
 
-/// What a child process wrote, and how it ended.
-struct Child {
-  std::string output;
-  int code = 0;
-};
-
-Child train(const std::string &environment) {
-  std::array<char, 4096> path = {};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  EXPECT_GT(length, 0);
-  const std::string command = environment + " '" + path.data() + "' --train 2>&1";
-  Child child;
-  std::FILE *const pipe = ::popen(command.c_str(), "r");
-  if (!pipe)
-    return {"no child", -1};
-  std::array<char, 4096> part;
-  while (const size_t read = std::fread(part.data(), 1, part.size(), pipe))
-    child.output.append(part.data(), read);
-  child.code = ::pclose(pipe);
-  return child;
-}
-
-/// How often each function was called, by the driver's log.
-std::map<std::string, int> callsIn(const std::filesystem::path &log) {
-  std::map<std::string, int> calls;
-  std::ifstream file(log);
-  for (std::string line; std::getline(file, line);)
-    if (const size_t begin = line.find("cu"); begin != std::string::npos)
-      ++calls[line.substr(
-          begin,
-          line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", begin) -
-              begin)];
-  return calls;
-}
+Child train(const std::string &environment) { return runChild("--train", environment); }
 
 bool hasCode(const std::string &output) {
   for (const char *code : {"WEFT-E001", "WEFT-E006", "WEFT-E007", "WEFT-M001"})
@@ -72,7 +41,7 @@ bool hasCode(const std::string &output) {
 
 /// Steps, WEFT_TEST_STEPS of them, each of which may fail, and two more of which one has to work. Writes a
 /// line for each failure, and the end.
-int trainForFaults() {
+int weft::testing::trainForFaults() {
   const auto attempt = [](const char *what, auto body) {
     try {
       body();

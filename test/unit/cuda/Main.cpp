@@ -6,20 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // Weft opens the driver by its bare name, for which the loader takes a library that is already in the
-// process. So the software driver is opened first. It runs no CUBIN of NVRTC, so kernels come to it as PTX.
+// process. So the software driver is opened first, and its cuBLASLt after it, unless WEFT_TEST_CUBLASLT=0. It
+// runs no CUBIN of NVRTC, so kernels come to it as PTX.
 // WEFT_TEST_CUDA=real leaves that out, for a machine with a GPU.
 //
 //===----------------------------------------------------------------------===//
+#include "test/unit/cuda/ChildProcess.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-int trainForFaults(); // CudaFaultsTest.cpp
-
 int main(int count, char **arguments) {
-  const bool trains = count == 2 && !std::strcmp(arguments[1], "--train");
+  const std::string option = count == 2 ? arguments[1] : "";
   testing::InitGoogleTest(&count, arguments);
   const char *const wanted = std::getenv("WEFT_TEST_CUDA");
   if (wanted && !std::strcmp(wanted, "real")) {
@@ -29,9 +30,14 @@ int main(int count, char **arguments) {
     return RUN_ALL_TESTS();
   }
   ::setenv("CUSIM_DEVICES", "2", /*overwrite=*/0);
-  if (!::dlopen(WEFT_CUDASIM_LIBRARIES "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
+  const char *const library = std::getenv("WEFT_TEST_CUBLASLT");
+  const bool without_library = library && !std::strcmp(library, "0");
+  if (!::dlopen(WEFT_CUDASIM_LIBRARIES "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL) ||
+      (!without_library && !::dlopen(WEFT_CUDASIM_LIBRARIES "/libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL))) {
     std::fprintf(stderr, "weft-cuda-tests: %s\n", ::dlerror());
     return 1;
   }
-  return trains ? trainForFaults() : RUN_ALL_TESTS();
+  if (option == "--train")
+    return weft::testing::trainForFaults();
+  return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
 }

@@ -1,0 +1,67 @@
+//===- ChildProcess.h - Tests with a driver of their own --------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The software driver reads its settings when it begins, so a test with other settings is a process.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_CUDA_CHILDPROCESS_H
+#define WEFT_TEST_CUDA_CHILDPROCESS_H
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <string>
+#include <unistd.h>
+
+namespace weft::testing {
+
+/// What a child process wrote, and how it ended.
+struct Child {
+  std::string output;
+  int code = 0;
+};
+
+/// Runs this program with an option, for which see Main.cpp, and settings before it.
+inline Child runChild(const std::string &option, const std::string &environment) {
+  std::array<char, 4096> path = {};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  EXPECT_GT(length, 0);
+  const std::string command = environment + " '" + path.data() + "' " + option + " 2>&1";
+  Child child;
+  std::FILE *const pipe = ::popen(command.c_str(), "r");
+  if (!pipe)
+    return {"no child", -1};
+  std::array<char, 4096> part;
+  while (const size_t read = std::fread(part.data(), 1, part.size(), pipe))
+    child.output.append(part.data(), read);
+  child.code = ::pclose(pipe);
+  return child;
+}
+
+/// How often each function was called, by the driver's log.
+inline std::map<std::string, int> callsIn(const std::filesystem::path &log) {
+  std::map<std::string, int> calls;
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);)
+    if (const size_t begin = line.find("cu"); begin != std::string::npos)
+      ++calls[line.substr(
+          begin,
+          line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", begin) -
+              begin)];
+  return calls;
+}
+
+// What children do; each returns the exit code.
+int trainForFaults();    // CudaFaultsTest.cpp, --train
+int multiplyForCounts(); // CudaProductsTest.cpp, --multiply
+
+} // namespace weft::testing
+
+#endif // WEFT_TEST_CUDA_CHILDPROCESS_H

@@ -1,0 +1,193 @@
+//===- CudaProductsTest.cpp - Contractions by cuBLASLt --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/device/Devices.h"
+#include "runtime/device/Device.h"
+#include "runtime/gemm/Contraction.h"
+#include "test/unit/TemporaryFolder.h"
+#include "test/unit/cuda/ChildProcess.h"
+#include "test/unit/frontend/DeviceTraining.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace weft;
+
+namespace {
+using weft::test::TemporaryFolder;
+using weft::testing::callsIn;
+using weft::testing::Child;
+using weft::testing::numbers;
+using weft::testing::runChild;
+
+/// What the device says of a product of 64 x 32 by 32 x 48, with changes.
+template <typename Change> runtime::DeviceContraction ask(Change change) {
+  runtime::ContractionShape shape;
+  shape.m = 64, shape.n = 48, shape.k = 32;
+  shape.a_strides = {0, 32, 1};
+  shape.b_strides = {0, 48, 1};
+  shape.c_strides = {0, 48, 1};
+  runtime::ContractionChoice choice{"cublaslt", 0, 1 << 20};
+  runtime::ContractionAlignment alignment{16, 16, 16, 16};
+  change(shape, choice, alignment);
+  auto device = runtime::cuda_device(0);
+  EXPECT_TRUE(bool(device)) << device.status().message();
+  auto found = (*device)->contraction(shape, choice, alignment);
+  EXPECT_TRUE(bool(found)) << found.status().message();
+  EXPECT_EQ(found->contraction == nullptr, !found->refusal.empty());
+  return *found;
+}
+
+bool hasLibrary() {
+  return ask([](auto &, auto &, auto &) {}).contraction != nullptr;
+}
+
+} // namespace
+
+TEST(CudaProducts, TheLibraryTakesWhatItComputesAsItIsAsked) {
+  if (!hasLibrary())
+    GTEST_SKIP() << "there is no cuBLASLt";
+  for (const DType dtype : {f32, f64, f16, bf16})
+    for (const bool bias : {false, true})
+      for (const bool a_columns : {false, true})
+        for (const bool b_columns : {false, true}) {
+          if (bias && dtype == f64) // no plan asks for that
+            continue;
+          const auto found = ask([&](auto &shape, auto &, auto &) {
+            shape.dtype = dtype;
+            shape.bias = bias;
+            if (a_columns)
+              shape.a_strides = {0, 1, 64};
+            if (b_columns)
+              shape.b_strides = {0, 1, 32};
+          });
+          ASSERT_TRUE(found.contraction) << found.refusal;
+          EXPECT_TRUE(found.contraction->implementation().starts_with("cublaslt:"));
+          EXPECT_LE(found.contraction->workspace_bytes(), size_t(1) << 20);
+        }
+}
+
+TEST(CudaProducts, WhatItDoesNotTakeHasAReason) {
+  if (!hasLibrary())
+    GTEST_SKIP() << "there is no cuBLASLt";
+  const auto refusal = [](auto change) { return ask(change).refusal; };
+  const auto says = [&](const std::string &part, auto change) {
+    EXPECT_TRUE(mentions(refusal(change), part)) << refusal(change);
+  };
+  says("does not multiply i8", [](auto &shape, auto &, auto &) { shape.dtype = i8; });
+  says("the plan names 'weft'", [](auto &, auto &choice, auto &) { choice.library = "weft"; });
+  says("smaller than the plan gives", [](auto &, auto &choice, auto &) { choice.library_flops = 1 << 30; });
+  says("nothing to multiply", [](auto &shape, auto &, auto &) { shape.m = 0; });
+  says("its strides", [](auto &shape, auto &, auto &) { shape.a_strides = {0, 64, 2}; });
+  says("its strides", [](auto &shape, auto &, auto &) { shape.b_strides = {0, 0, 1}; });
+  says("its strides", [](auto &shape, auto &, auto &) { shape.c_strides = {0, 1, 64}; });
+  says("residual", [](auto &shape, auto &, auto &) { shape.residual = true; });
+  says("relu", [](auto &shape, auto &, auto &) { shape.relu = true; });
+  says("sum of products", [](auto &shape, auto &, auto &) { shape.more = 2; });
+  says("multiples of 16", [](auto &shape, auto &, auto &alignment) {
+    shape.bias = true;
+    alignment.bias = 4;
+  });
+}
+
+TEST(CudaProducts, ValuesAreThoseOfTheHost) {
+  const auto check = [](Tensor a, Tensor b, const Tensor &bias, double bound) {
+    const auto program = [&](const char *device) {
+      Tensor product = matmul(a.to(device), b.to(device));
+      return bias.defined() ? product + bias.to(device) : product;
+    };
+    const Floats found = floats(program("cuda:0").cpu().to(f32)), expected = floats(program("cpu").to(f32));
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], expected[i], bound * (1 + std::abs(expected[i]))) << "element " << i;
+  };
+  for (const auto &[dtype, bound] : {std::pair{f32, 1e-5}, {f64, 1e-6}, {f16, 4e-3}, {bf16, 3e-2}}) {
+    SCOPED_TRACE(std::string(name(dtype)));
+    Tensor x = numbers(3 * 17 * 24).to(dtype), w = numbers(24 * 40).to(dtype) * 0.25;
+    Tensor batch = x.reshape({3, 17, 24}), one = batch[1], wide = w.reshape({24, 40});
+    check(one, wide, {}, bound);
+    check(one, wide, numbers(40).to(dtype), bound);
+    check(batch, wide, {}, bound);
+    check(batch, batch.transpose(1, 2), {}, bound);
+    check(one.t(), one, {}, bound);
+    check(wide.t(), one.t(), {}, bound);
+    check(wide.t(), w.reshape({40, 24}).t(), {}, bound);
+    check(one[3], wide, {}, bound);
+    check(one, one[3], {}, bound);
+    check(one.slice(1, 8, 24), wide.slice(0, 0, 16), {}, bound);
+  }
+}
+
+TEST(CudaProducts, NanIsNotLost) {
+  Tensor x = numbers(32 * 32).reshape({32, 32}).to("cuda:0") * 1;
+  x[3][4] = std::numeric_limits<float>::quiet_NaN();
+  Tensor w = numbers(32 * 16).reshape({32, 16}).to("cuda:0"), bias = numbers(16).to("cuda:0");
+  auto layer = compile([&](Tensor in) { return relu(matmul(in, w) + bias); });
+  const Floats found = floats(layer(x).cpu());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(std::isnan(found[i]), i / 16 == 3) << i;
+}
+
+/// Calls of a product with an argument at ever other addresses, whose results are kept. Writes whether they
+/// are those of the host.
+int weft::testing::multiplyForCounts() {
+  std::vector<Tensor> arguments, results;
+  Tensor w = (numbers(24 * 20).reshape({24, 20}) * 0.25).to("cuda:0");
+  auto product = compile([&](Tensor x) { return matmul(x, w); });
+  for (int i = 0; i < 12; ++i) {
+    arguments.push_back((numbers(16 * 24).reshape({16, 24}) + i).to("cuda:0"));
+    results.push_back(product(arguments.back()));
+  }
+  double most = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Floats found = floats(results[i].cpu()), expected = floats(matmul(arguments[i].cpu(), w.cpu()));
+    for (size_t j = 0; j < found.size(); ++j)
+      most = std::max<double>(most, std::abs(found[j] - expected[j]) / (1 + std::abs(expected[j])));
+  }
+  std::printf("%s, difference %g\n", most < 1e-5 ? "right" : "wrong", most);
+  return 0;
+}
+
+TEST(CudaProducts, OperandsThatMoveAreCopiedIntoTheGraph) {
+  TemporaryFolder folder;
+  const Child child =
+      runChild("--multiply", "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_EQ(child.code, 0);
+  EXPECT_TRUE(child.output.starts_with("right")) << child.output;
+  std::map<std::string, int> calls = callsIn(folder / "log");
+  // Two calls are launches, ten are the graph's, which has the product between two copies.
+  EXPECT_EQ(calls["cuGraphInstantiate"], 1);
+  EXPECT_EQ(calls["cuGraphLaunch"], 10);
+  EXPECT_EQ(calls["cublasLtMatmul"], 3);
+  EXPECT_EQ(calls["cuGraphAddMemcpyNode"], 2);
+  EXPECT_EQ(calls["cuGraphExecMemcpyNodeSetParams"], 18);
+}
+
+TEST(CudaProducts, ATrainingStepMultipliesByTheLibrary) {
+  TemporaryFolder folder;
+  const Child with =
+      runChild("--train", "WEFT_TEST_CUBLASLT=1 WEFT_TEST_STEPS=6 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_TRUE(mentions(with.output, "works finite")) << with.output;
+  std::map<std::string, int> calls = callsIn(folder / "log");
+  // Each of the step's five products in two calls, and in the capture.
+  EXPECT_EQ(calls["cublasLtMatmul"], 15);
+  EXPECT_EQ(calls["cuGraphInstantiate"], 1);
+  // The library has no product of the step any more if it would not compute in f32.
+  TemporaryFolder other;
+  const Child without =
+      runChild("--train",
+               "WEFT_TEST_CUBLASLT=1 NVIDIA_TF32_OVERRIDE=1 WEFT_TEST_STEPS=6 CUSIM_LOG=" + (other / "log"));
+  EXPECT_TRUE(mentions(without.output, "works finite")) << without.output;
+  EXPECT_FALSE(callsIn(other / "log").contains("cublasLtMatmul"));
+}
+
+TEST(CudaProducts, AnErrorOfTheLibraryNamesTheLaunch) {
+  const Child child = runChild("--train", "WEFT_TEST_CUBLASLT=1 CUSIM_FAIL=cublasLtMatmul:2:13");
+  EXPECT_TRUE(mentions(child.output, "CUBLAS_STATUS_EXECUTION_FAILED")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "running 'matmul 16x8x3 + bias'")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "Helpers.h:")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "works finite")) << child.output;
+}
