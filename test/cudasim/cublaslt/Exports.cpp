@@ -55,7 +55,7 @@ template <class T> std::string logText(T value) {
   if constexpr (std::is_same_v<T, Stream>)
     return value ? describe(value) : "stream 0";
   else if constexpr (std::is_pointer_v<T>)
-    return describe(value);
+    return describe(static_cast<const void *>(value));
   else if constexpr (std::is_enum_v<T>)
     return std::to_string(static_cast<long long>(value));
   else

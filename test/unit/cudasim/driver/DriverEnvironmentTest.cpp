@@ -208,10 +208,12 @@ TEST(DriverEnvironment, ExportsWhatNvrtcAndLoadersAskFor) {
 }
 
 TEST(DriverEnvironment, TheRuntimeFindsItByTheLoadersPath) {
-  const Child child =
-      runChild({{"LD_LIBRARY_PATH", libraryFolder()}, {"CUSIM_DEVICES", "2"}}, nullptr, "--driver");
+  const Child child = runChild(
+      {{"LD_LIBRARY_PATH", libraryFolder()}, {"WEFT_CUDA_PATH", libraryFolder()}, {"CUSIM_DEVICES", "2"}},
+      nullptr, "--driver");
   EXPECT_EQ(child.exitCode, 0);
-  EXPECT_EQ(child.output, "ready: version 13.0, 2 devices\n");
+  EXPECT_EQ(child.output, "ready: version 13.0, 2 devices\nversion 13.1.0 in '" + libraryFolder() +
+                              "/libcublasLt.so.13'\n");
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Driver.h"
 #include "test/cudasim/engine/Engine.h"
 
@@ -17,6 +18,7 @@ int main(int count, char **arguments) {
     const weft::runtime::Driver &driver = weft::runtime::driver();
     std::printf("%s: %s\n", driver.state == weft::runtime::DriverState::ready ? "ready" : "not ready",
                 driver.text().c_str());
+    std::printf("%s\n", weft::runtime::cublas_lt().text().c_str());
     return 0;
   }
   testing::InitGoogleTest(&count, arguments);

@@ -189,6 +189,15 @@ TEST(ProductCalls, FindOperandsThatOverlap) {
       });
   EXPECT_TRUE(contains(output, "it writes operand D")) << output;
   EXPECT_TRUE(contains(output, "which overlaps operand A")) << output;
+  const std::string itself =
+      mistake(CUDA_ERROR_LAUNCH_FAILED, [](SoftwareProducts &library, TestProduct &, CUstream stream) {
+        ProductCase what = square(32);
+        what.batch = 2;
+        TestProduct product = library.make(what);
+        library.set(product.d.layout, lt::MatrixLayoutAttribute::strided_batch_offset, int64_t(16));
+        EXPECT_EQ(library.multiply(product, nullptr, stream), Status::success);
+      });
+  EXPECT_TRUE(contains(itself, ", whose rows overlap")) << itself;
   mistake(CUDA_SUCCESS, [](SoftwareProducts &library, TestProduct &, CUstream stream) {
     ProductCase what = square(32);
     what.beta = 1;
