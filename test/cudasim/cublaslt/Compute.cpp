@@ -124,6 +124,10 @@ void addAs(const Product &product, const ProductBytes &bytes, int32_t number, in
            std::byte *to) {
   constexpr int64_t width = columnsOfBlock<T>, size = int64_t(sizeof(Element));
   const int64_t m = product.m, n = product.n, k = product.k;
+  if (!k) { // empty sums, of operands that are nowhere
+    std::memset(to, 0, size_t(parts * m * n) * sizeof(T));
+    return;
+  }
   const Matrix &a = product.a, &b = product.b;
   const int64_t aLine = product.transposeA ? a.columnStride() : a.rowStride();
   const int64_t aStep = product.transposeA ? a.rowStride() : a.columnStride();
