@@ -22,6 +22,8 @@ namespace weft::runtime {
 
 std::atomic<bool> Profiler::on_{false};
 
+ProfileSource::~ProfileSource() = default;
+
 namespace {
 
 constexpr size_t maxEvents = 1'000'000;
@@ -68,8 +70,11 @@ struct Profiler::Impl {
   std::map<std::pair<std::string, std::string>, Row, std::less<>> rows;
   std::set<std::pair<std::string, std::string>> spans; ///< names and details of events other than launches
   std::vector<Event> events;
-  uint64_t left_out = 0;         ///< events beyond the first million
-  std::vector<Interval> windows; ///< from each start to its stop; the end of an open one is 0
+  uint64_t left_out = 0;          ///< events beyond the first million
+  std::vector<Interval> windows;  ///< from each start to its stop; the end of an open one is 0
+  std::vector<std::string> lanes; ///< lane -1 is the first
+  std::mutex sources_mutex;       ///< held while sources are asked, which record
+  std::vector<ProfileSource *> sources;
 
   void add(const Event &event) {
     if (events.size() < maxEvents)
@@ -99,6 +104,7 @@ void Profiler::stop() {
 }
 
 void Profiler::clear() {
+  collect(); // what ran before is cleared, too
   const std::lock_guard lock(impl_->mutex);
   impl_->events.clear();
   impl_->rows.clear();
@@ -107,6 +113,28 @@ void Profiler::clear() {
   impl_->windows.clear();
   if (enabled())
     impl_->windows.emplace_back(now(), 0);
+}
+
+long Profiler::add_lane(const std::string &name) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->lanes.push_back(name);
+  return -static_cast<long>(impl_->lanes.size());
+}
+
+void Profiler::add_source(ProfileSource *source) {
+  const std::lock_guard lock(impl_->sources_mutex);
+  impl_->sources.push_back(source);
+}
+
+void Profiler::remove_source(ProfileSource *source) {
+  const std::lock_guard lock(impl_->sources_mutex);
+  std::erase(impl_->sources, source);
+}
+
+void Profiler::collect() const {
+  const std::lock_guard lock(impl_->sources_mutex);
+  for (ProfileSource *source : impl_->sources)
+    source->collect();
 }
 
 int64_t Profiler::now() {
@@ -121,7 +149,7 @@ static long thread_id() {
 }
 
 void Profiler::record(std::string_view name, std::string_view location, int64_t begin_ns, int64_t end_ns,
-                      uint64_t bytes, uint64_t flops) noexcept {
+                      uint64_t bytes, uint64_t flops, long lane) noexcept {
   const std::lock_guard lock(impl_->mutex);
   try {
     const auto it = impl_->rows.try_emplace(std::pair(std::string(name), std::string(location))).first;
@@ -137,7 +165,7 @@ void Profiler::record(std::string_view name, std::string_view location, int64_t 
     row.min_ms = std::min(row.min_ms, ms);
     row.bytes += bytes;
     row.flops += flops;
-    impl_->add({&it->first, begin_ns, end_ns, bytes, flops, thread_id(), Kind::launch});
+    impl_->add({&it->first, begin_ns, end_ns, bytes, flops, lane ? lane : thread_id(), Kind::launch});
   } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch): the launch counts, its record does not
   }
 }
@@ -153,6 +181,7 @@ void Profiler::record(Span kind, std::string_view name, std::string_view detail,
 }
 
 Profiler::Totals Profiler::totals() const {
+  collect();
   const std::lock_guard lock(impl_->mutex);
   std::vector<Interval> windows = impl_->windows, launches, compilations, both;
   Totals totals;
@@ -192,6 +221,7 @@ Profiler::Totals Profiler::totals() const {
 }
 
 std::vector<Profiler::Row> Profiler::rows() const {
+  collect();
   const std::lock_guard lock(impl_->mutex);
   std::vector<Row> result;
   result.reserve(impl_->rows.size());
@@ -239,6 +269,7 @@ std::string Profiler::table() const {
 }
 
 std::string Profiler::chrome_trace() const {
+  collect();
   const std::lock_guard lock(impl_->mutex);
   // Metadata events come first: viewers show their names instead of numbers.
   const std::string process = std::to_string(::getpid());
@@ -256,7 +287,8 @@ std::string Profiler::chrome_trace() const {
   };
   size_t number = 0;
   for (long thread : computing)
-    named(thread, "cpu launches " + std::to_string(++number));
+    named(thread, thread < 0 ? impl_->lanes[static_cast<size_t>(-thread - 1)]
+                             : "cpu launches " + std::to_string(++number));
   number = 0;
   for (long thread : others)
     if (!computing.contains(thread))

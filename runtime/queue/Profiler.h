@@ -18,6 +18,14 @@
 
 namespace weft::runtime {
 
+/// Has times that are known only later, as those of a device.
+class WEFT_RUNTIME_API ProfileSource {
+public:
+  virtual ~ProfileSource();
+  /// Records the launches that have ended. Those that have not are waited for.
+  virtual void collect() noexcept = 0;
+};
+
 /// While it is on, collects the launches of all executables in the process, and calls, compilations and
 /// waits. While it is off, it costs a call one load.
 class WEFT_RUNTIME_API Profiler {
@@ -43,8 +51,14 @@ public:
   void clear();
   /// Nanoseconds of a monotonic clock.
   static int64_t now();
+  /// `lane`: of add_lane(); 0: the calling thread.
   void record(std::string_view name, std::string_view location, int64_t begin_ns, int64_t end_ns,
-              uint64_t bytes, uint64_t flops) noexcept;
+              uint64_t bytes, uint64_t flops, long lane = 0) noexcept;
+  /// A line of the trace for launches of no thread, as "cuda:0 stream 1".
+  long add_lane(const std::string &name);
+  /// A source is asked before what was recorded is read, until it is removed.
+  void add_source(ProfileSource *source);
+  void remove_source(ProfileSource *source);
 
   /// `detail`: text that a viewer shows with the name, such as the reason of a compilation.
   void record(Span kind, std::string_view name, std::string_view detail, int64_t begin_ns,
@@ -72,6 +86,7 @@ public:
 
 private:
   Profiler();
+  void collect() const;
   static std::atomic<bool> on_;
   struct Impl;
   Impl *impl_; ///< never destroyed, as the instance

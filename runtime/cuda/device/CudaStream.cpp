@@ -121,6 +121,7 @@ CudaStream::~CudaStream() {
   if (!scope.status().ok())
     return;
   (void)context.end_wait(context.table().cuStreamSynchronize(stream_), "waiting for its work");
+  times_ = nullptr;
   for (const auto &[key, kept] : repeated_)
     for (const MemoryBlock *block : {&kept.table, &kept.moving})
       if (block->handle)
@@ -385,34 +386,47 @@ Status CudaStream::launch_product(const WorkItem &item) {
   return status;
 }
 
-Status CudaStream::launch_each() {
-  const CudaContext &context = device_.context();
-  const DriverTable &table = context.table();
+CUresult CudaStream::launch_kernel(const WorkItem &item) {
+  const DriverTable &table = device_.context().table();
   CUlaunchConfig config = {};
+  config.gridDimX = item.blocks;
+  config.blockDimX = item.threads;
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = item.shared_bytes;
   config.hStream = stream_;
+  const CUresult code =
+      item.function ? table.cuLaunchKernelEx(&config, item.function, list_.parameters_of(item), nullptr)
+                    : table.cuMemcpyDtoDAsync(item.to, item.from, item.bytes, stream_);
+  return code == CUDA_SUCCESS && device_.is_blocking() ? table.cuStreamSynchronize(stream_) : code;
+}
+
+Status CudaStream::launch_each() {
   bool wrote = false; // an argument
+  const bool timed = Profiler::enabled();
+  if (timed && !times_)
+    times_ = std::make_unique<LaunchTimes>(device_.context(), stream_);
   for (const WorkItem &item : list_.items()) {
+    const Launch *const launch = item.launch;
     const auto what = [&] {
-      return "running " + (item.launch ? named(*item.launch) : "a kernel of the runtime") +
+      return "running " + (launch ? named(*launch) : "a kernel of the runtime") +
              (wrote ? ", donated arguments are no longer valid" : "");
     };
+    if (timed)
+      if (Status status = times_->begin(); !status)
+        return status;
     if (item.product) {
       if (const Status status = launch_product(item); !status)
         return status.context(what() + ": ");
-      continue;
+    } else if (const CUresult code = launch_kernel(item); code != CUDA_SUCCESS) {
+      return device_.context().check(code, what());
     }
-    config.gridDimX = item.blocks;
-    config.blockDimX = item.threads;
-    config.sharedMemBytes = item.shared_bytes;
-    CUresult code = item.function
-                        ? table.cuLaunchKernelEx(&config, item.function, list_.parameters_of(item), nullptr)
-                        : table.cuMemcpyDtoDAsync(item.to, item.from, item.bytes, stream_);
-    if (code == CUDA_SUCCESS && device_.is_blocking())
-      code = table.cuStreamSynchronize(stream_);
-    if (code != CUDA_SUCCESS)
-      return context.check(code, what());
-    wrote |= item.launch && item.launch->predicated;
+    wrote |= launch && launch->predicated;
+    if (timed)
+      if (Status status = launch
+                              ? times_->end(launch->name, launch->origin.text, launch->bytes, launch->flops)
+                              : times_->end("record of failures", "", 0, 0);
+          !status)
+        return status;
   }
   return {};
 }
@@ -454,7 +468,8 @@ Expected<std::unique_ptr<CudaGraph>> CudaStream::make_graph(const LaunchRun &run
 Status CudaStream::launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched) {
   constexpr uint64_t firstAsGraph = 3;
   constexpr uint64_t pauseAfterRefusal = 100;
-  if (!device_.makes_graphs() || run.launches.empty() || list_.items().size() < 2)
+  // A profile has the time of each launch, which a graph does not tell.
+  if (!device_.makes_graphs() || Profiler::enabled() || run.launches.empty() || list_.items().size() < 2)
     return {};
   if (kept.graph && !kept.graph->fits(list_)) { // another function, or more flags
     forget_graph(kept);

@@ -9,6 +9,7 @@
 
 #include "runtime/cuda/device/CudaDevice.h"
 #include "runtime/cuda/device/Graph.h"
+#include "runtime/cuda/device/LaunchTimes.h"
 #include "runtime/cuda/device/WorkList.h"
 #include "runtime/execution/LaunchRun.h"
 
@@ -63,6 +64,7 @@ private:
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);
   Status launch_each();
   Status launch_product(const WorkItem &item);
+  CUresult launch_kernel(const WorkItem &item);
   /// Frees what the graph uses with it.
   void forget_graph(Repeated &kept) noexcept;
   /// Frees memory once what was issued until now is done.
@@ -70,7 +72,8 @@ private:
 
   CudaDevice &device_;
   const CUstream stream_;
-  CUstream captures_ = nullptr; ///< made when a product is captured first
+  CUstream captures_ = nullptr;        ///< made when a product is captured first
+  std::unique_ptr<LaunchTimes> times_; ///< made when the profiler is on first
   std::map<RunKey, Repeated> repeated_;
   uint64_t uses_ = 0;
   // Of the run that is being issued, kept so that a steady loop allocates nothing.

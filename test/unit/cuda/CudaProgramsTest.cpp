@@ -355,3 +355,25 @@ TEST(CudaDevices, AGpuBetweenTwoTargetsHasTheOlderOne) {
   EXPECT_EQ(runtime::nearest_cuda_target(87), 86);
   EXPECT_EQ(runtime::nearest_cuda_target(70), 0);
 }
+
+TEST(CudaPrograms, AProfileHasTheTimeOfEachLaunch) {
+  DeviceTraining training = seeded("cuda:0");
+  auto step = compile([&](Tensor x, Tensor classes) { return training.body(x, classes); });
+  Tensor x = training.images(), classes = training.labels();
+  for (int i = 0; i < 4; ++i)
+    step(x, classes);
+  const Floats before = floats(training.model.parameters()[0].cpu());
+  const Profile profiled = profile([&] {
+    for (int i = 0; i < 3; ++i)
+      step(x, classes);
+  });
+  EXPECT_NE(floats(training.model.parameters()[0].cpu()), before);
+  const std::string table = profiled.table(), trace = profiled.chrome_trace();
+  // Products, kernels and the record of failures, each three times, with the line in the program.
+  for (const char *part : {"matmul 16x8x3 + bias", "Helpers.h:", "record of failures", "calls: 3"})
+    EXPECT_TRUE(mentions(table, part)) << table;
+  EXPECT_TRUE(mentions(trace, "\"name\": \"cuda:0 stream ")) << trace;
+  EXPECT_TRUE(mentions(trace, "matmul 16x8x3 + bias")) << trace;
+  // Nothing of it is left for the next profile.
+  EXPECT_FALSE(mentions(profile([] {}).table(), "matmul"));
+}
