@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 namespace weft::frontend {
@@ -445,6 +446,16 @@ static std::string notesOf(const Variant &variant) {
             std::to_string(variant.stridedCopies) +
             " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
             "\n";
+  // What the library of the device said when the function was loaded, each reason once.
+  std::map<std::string, std::pair<size_t, std::string>> refused;
+  for (const runtime::RefusedContraction &one : variant.program->executable->refused_contractions()) {
+    auto &[count, first] = refused[one.refusal];
+    if (count++ == 0)
+      first = "'" + one.name + "'" + (one.location.empty() ? "" : " (" + one.location + ")");
+  }
+  for (const auto &[refusal, found] : refused)
+    text += "WEFT-N004: kernels of Weft compute " + std::to_string(found.first) + " contraction" +
+            (found.first == 1 ? "" : "s") + ", first " + found.second + ": " + refusal + "\n";
   return text;
 }
 

@@ -73,6 +73,17 @@ Stream Stream::external(Device device, std::function<void(std::function<void()>)
   return Stream(std::move(state));
 }
 
+Stream Stream::external(Device device, void *native, Loc loc) {
+  auto state = std::make_shared<StreamState>();
+  state->device = resolve(device);
+  frontend::flushAll();
+  Expected<std::unique_ptr<Queue>> queue = Queue::adopting(frontend::backendOf(device, loc), native);
+  frontend::throwAt(queue.status(), loc);
+  state->owned = *std::move(queue);
+  state->queue = state->owned.get();
+  return Stream(std::move(state));
+}
+
 Device Stream::device() const { return state_->device; }
 
 // Pending operations belong to the current stream, so they are flushed first.
@@ -92,7 +103,21 @@ void Stream::wait_stream(const Stream &other) const {
 
 void Stream::wait_event(const Event &event) const { event.wait(*this); }
 
-void *Stream::native_handle() const { return state_->queue; }
+void *Stream::native_handle(Loc loc) const {
+  if (state_->device.is_cpu())
+    return state_->queue;
+  runtime::Device &device = frontend::backendOf(state_->device, loc);
+  Queue &queue = *state_->queue;
+  if (queue.is_external())
+    frontend::fail("the stream runs on an executor of the program, which has no stream of the driver", loc);
+  queue.enter();
+  const Expected<runtime::DeviceStream *> stream = queue.stream(device);
+  queue.leave();
+  frontend::throwAt(stream.status(), loc);
+  return (*stream)->native();
+}
+
+bool operator==(const Stream &a, const Stream &b) { return a.state_->queue == b.state_->queue; }
 
 StreamGuard::StreamGuard(Stream stream) : stream_(std::move(stream)) {
   frontend::flushAll();

@@ -44,6 +44,13 @@ public:
   static Stream external(Device device, std::function<void(std::function<void()>)> post,
                          Loc loc = Loc::current());
 
+  /// A stream of the CUDA driver that the program has made itself (a CUstream of the device's primary
+  /// context, as CUDA's runtime and other libraries use them). What is recorded while it is current
+  /// (StreamGuard) is issued to it when the guard ends, behind what is on it by then and before what is put
+  /// there later, and the host waits for nothing. It must exist until the last handle is gone. Error
+  /// WEFT-E006 for a stream of another context or device, WEFT-E001 for the device "cpu".
+  static Stream external(Device device, void *native, Loc loc = Loc::current());
+
   Device device() const;
   /// Waits for everything on the stream; throws the first failure that was not reported yet.
   void synchronize() const;
@@ -52,9 +59,10 @@ public:
   /// Later work on this stream runs after the present work of `other`, or after the event.
   void wait_stream(const Stream &other) const;
   void wait_event(const Event &event) const;
-  /// The backend's own handle: on the CPU a `weft::runtime::Queue *`. It lives as long as the stream.
-  void *native_handle() const;
-  friend bool operator==(const Stream &a, const Stream &b) { return a.native_handle() == b.native_handle(); }
+  /// The backend's own handle: on the CPU a `weft::runtime::Queue *`, on a CUDA device a CUstream. It lives
+  /// as long as the stream.
+  void *native_handle(Loc loc = Loc::current()) const;
+  friend WEFT_API bool operator==(const Stream &a, const Stream &b);
 
 private:
   friend class Event;

@@ -270,9 +270,8 @@ typedef struct weft_event weft_event;
 /** One of 32 streams, handed out round robin: the 33rd is the first again. Streams are unordered among each
    other, but calls that share state are ordered. Each stream has memory for temporaries of its own, which
    weft_trim() gives back. A call that runs on a GPU uses a stream of the driver's there, one for each of
-   these; a CUstream of the caller's own cannot be given, so work on one that a call reads must be done before
-   the call, and weft_stream_synchronize() comes before work that reads a result. `device` must be there:
-   otherwise WEFT-E001. Give the handle back with weft_stream_destroy(). */
+   these, whose order with a CUstream of the caller's own is not known: see weft_stream_create_native().
+   `device` must be there: otherwise WEFT-E001. Give the handle back with weft_stream_destroy(). */
 WEFT_C_API weft_status weft_stream_create(const char *device, weft_stream **stream);
 
 /** A stream on the embedder's own executor. For every piece of work that the runtime puts on the stream,
@@ -283,6 +282,13 @@ WEFT_C_API weft_status weft_stream_create(const char *device, weft_stream **stre
 WEFT_C_API weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(void *work),
                                                                 void *work),
                                                    void *user, weft_stream **stream);
+
+/** A stream of the caller's own on a GPU: `native` is a CUstream of the primary context of `device`
+   ("cuda:0"). Calls are issued to it by the thread that makes them, behind what is on it and before what is
+   put there afterwards, and no thread waits: a call reads what was copied there before it, and a copy that is
+   put there after it reads its result. The CUstream must exist until weft_stream_destroy(), which waits for
+   the calls. WEFT-E006 if it is of another context, WEFT-E001 if the device is not there or is "cpu". */
+WEFT_C_API weft_status weft_stream_create_native(const char *device, void *native, weft_stream **stream);
 
 /** For an external stream: waits until what was posted has run. */
 WEFT_C_API void weft_stream_destroy(weft_stream *stream);

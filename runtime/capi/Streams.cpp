@@ -96,6 +96,24 @@ weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(voi
   });
 }
 
+weft_status weft_stream_create_native(const char *device, void *native, weft_stream **stream) {
+  return guarded([&]() -> Status {
+    if (Status status = require(stream, "stream"); !status)
+      return status;
+    const Expected<runtime::Device *> found = runtime::open_device(device ? device : "cpu");
+    if (!found)
+      return found.status();
+    Expected<std::unique_ptr<runtime::Queue>> queue = runtime::Queue::adopting(**found, native);
+    if (!queue)
+      return queue.status();
+    auto made = std::make_unique<weft_stream>();
+    made->owned = *std::move(queue);
+    made->queue = made->owned.get();
+    *stream = made.release();
+    return {};
+  });
+}
+
 void weft_stream_destroy(weft_stream *stream) { delete stream; }
 
 weft_status weft_stream_synchronize(weft_stream *stream) {

@@ -28,6 +28,10 @@ Expected<DeviceContraction> Device::contraction(const ContractionShape &, const 
   return DeviceContraction{nullptr, "'" + name_ + "' has no library of contractions"};
 }
 
+Expected<std::unique_ptr<DeviceStream>> Device::adopt_stream(void *) {
+  return Status::error("'" + name_ + "' has no streams of a driver: give one of a CUDA device", "WEFT-E001");
+}
+
 Status copy_between(Device &to_device, void *to, Device &from_device, const void *from, size_t bytes) {
   if (bytes == 0)
     return {};

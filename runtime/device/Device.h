@@ -55,6 +55,8 @@ public:
   /// that point is reported by the point's own stream.
   virtual Status wait_for(const Point &point) = 0;
   virtual Expected<Point> record() = 0;
+  /// The driver's own handle, as a CUstream; null if there is none.
+  virtual void *native() const { return nullptr; }
   StreamId id() const { return id_; }
 
 private:
@@ -112,6 +114,8 @@ public:
   /// The flags of buffers on this device.
   FailureFlags &failure_flags() { return *failure_flags_; }
   virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;
+  /// A stream of the driver's that is another program part's, as a CUstream. It must exist as long as this.
+  virtual Expected<std::unique_ptr<DeviceStream>> adopt_stream(void *native);
   /// Copies before it returns. The caller must have waited for work that uses either range.
   virtual Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
 

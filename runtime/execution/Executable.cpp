@@ -150,6 +150,14 @@ Device &Executable::result_device(size_t index) const {
 }
 uint64_t Executable::arena_bytes() const { return impl_->arena_bytes; }
 uint64_t Executable::arena_lower_bound_bytes() const { return impl_->arena_lower_bound; }
+std::vector<RefusedContraction> Executable::refused_contractions() const {
+  std::vector<RefusedContraction> refused;
+  for (const Launch &launch : impl_->launches)
+    if (!launch.refusal.empty())
+      refused.push_back({launch.name, launch.origin.text, launch.refusal});
+  return refused;
+}
+
 PlannedMemory Executable::planned_memory() const { return impl_->planned_memory(impl_->is_serial()); }
 double Executable::estimated_ns() const { return impl_->cost_ns; }
 size_t Executable::launch_count() const { return impl_->launches.size(); }

@@ -123,6 +123,12 @@ struct PlannedMemory {
   uint64_t peak() const { return arguments + results + temporaries; }
 };
 
+/// A contraction that a plan gives to a device's library and that a kernel of our own carries out.
+struct RefusedContraction {
+  std::string name, location; ///< of the launch
+  std::string refusal;        ///< why the library does not
+};
+
 /// The devices of this machine for a function's logical devices, by logical name ("cuda:0"). "cpu" is the
 /// host and may be left out.
 using DeviceMap = std::map<std::string, Device *, std::less<>>;
@@ -184,6 +190,8 @@ public:
   static constexpr double serialCostNs = 20000;
   double estimated_ns() const;
   size_t launch_count() const;
+  /// None of a function with symbols, which asks libraries for each size by itself.
+  std::vector<RefusedContraction> refused_contractions() const;
 
   struct Impl;
   explicit Executable(std::unique_ptr<Impl> impl);

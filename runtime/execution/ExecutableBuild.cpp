@@ -237,6 +237,8 @@ private:
     if (Status status = take_own_kernels(launch, source); !status)
       return status;
     const fb::ContractionLaunch &product = *source.op_as_ContractionLaunch();
+    if (text(product.library()) == contractionLibraries.back()) // the compiler has said why
+      return {};
     ContractionAlignment alignment{alignment_of(product.a()), alignment_of(product.b()),
                                    alignment_of(product.c())};
     if (shape.bias)

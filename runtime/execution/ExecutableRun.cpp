@@ -218,8 +218,12 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
     if (!signature.results[i].is_alias())
       made[i]->note_write(ticket, may_fail);
   order.unlock();
-  if (!place)
+  if (!place) {
+    // What comes after the call on a stream of the embedder's must not be there before it.
+    if (queue.adopts_stream())
+      ticket.wait();
     return {};
+  }
   Status status = issued->issue_here(options.host_sees);
   queue.end_issue(place, issued, bytes);
   return status;
@@ -490,12 +494,14 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   static const Expected<QueueMode> default_mode = queue_mode_from_environment();
   if (!options.mode && !default_mode)
     return default_mode.status();
-  const QueueMode mode = options.mode ? *options.mode : *default_mode;
+  Queue &queue = options.queue ? *options.queue : Queue::current();
+  QueueMode mode = options.mode ? *options.mode : *default_mode;
+  if (queue.adopts_stream())
+    mode = impl.overlaps ? QueueMode::automatic : QueueMode::inlined;
   if (Status status = impl.check_arguments(arguments, options.outputs, options.host_sees); !status)
     return status;
   const uint64_t number =
       options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
-  Queue &queue = options.queue ? *options.queue : Queue::current();
   const bool serial = impl.is_serial();
   if (impl.overlaps)
     queue.finish_passed(); // whose memory is then free

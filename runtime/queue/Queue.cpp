@@ -102,6 +102,19 @@ std::unique_ptr<Queue> Queue::external(Post post) {
   return std::unique_ptr<Queue>(new Queue(std::move(state)));
 }
 
+Expected<std::unique_ptr<Queue>> Queue::adopting(Device &device, void *native) {
+  Expected<std::unique_ptr<DeviceStream>> stream = device.adopt_stream(native);
+  if (!stream)
+    return stream.status();
+  std::shared_ptr<QueueState> state = make_state();
+  state->adopted_device = &device;
+  state->adopted_stream = native;
+  state->lane(device).stream = *std::move(stream);
+  return std::unique_ptr<Queue>(new Queue(std::move(state)));
+}
+
+bool Queue::adopts_stream() const { return state_->adopted_device != nullptr; }
+
 bool Queue::several() { return severalQueues.load(std::memory_order_seq_cst); }
 
 // While there is one queue, calls that run on their callers are not recorded in their buffers. Therefore the
@@ -129,6 +142,16 @@ Queue::Queue() : Queue(make_state()) {}
 Queue::~Queue() {
   if (state_.use_count() == 0)
     return; // the state's own handle
+  wait_for_end();
+  // Tickets may keep the state longer than the owner of an adopted stream keeps that.
+  if (state_->adopted_device) {
+    DeviceLane &lane = state_->lane(*state_->adopted_device);
+    lane.release_arena();
+    lane.stream = nullptr;
+  }
+}
+
+void Queue::wait_for_end() {
   std::thread thread;
   uint64_t last;
   // Work of this queue that runs on this thread, and ends only when this is done.

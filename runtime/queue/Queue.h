@@ -137,6 +137,9 @@ public:
   static constexpr size_t poolSize = 32;
   /// A queue on an embedder's executor. Its destructor waits until all submitted work has run.
   static std::unique_ptr<Queue> external(Post post);
+  /// A queue whose calls run on a stream of a device's driver that another part of the program has made. They
+  /// are issued by their callers, so that what is put on that stream afterwards comes after them.
+  static Expected<std::unique_ptr<Queue>> adopting(Device &device, void *native);
   /// Waits for all work submitted so far to every queue of the process. Returns the first unreported failure.
   static Status synchronize_all();
   /// Releases the arenas of all queues, as trim() does.
@@ -178,6 +181,8 @@ public:
   Status synchronize();
   bool idle() const;
   bool is_external() const;
+  /// Whether it is one of adopting().
+  bool adopts_stream() const;
   /// Work submitted to this queue from now on runs after everything submitted to `other` so far.
   void wait_for(Queue &other);
 
@@ -230,6 +235,8 @@ private:
                        uint64_t bytes = 0);
   static Ticket reserve(const std::shared_ptr<QueueState> &state);
   static void trim(const std::shared_ptr<QueueState> &state);
+  /// Runs all submitted work, for the destructor.
+  void wait_for_end();
   std::shared_ptr<QueueState> state_;
 };
 

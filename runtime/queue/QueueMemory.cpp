@@ -12,7 +12,9 @@ namespace weft::runtime {
 Expected<DeviceStream *> Queue::stream(Device &device) {
   DeviceLane &lane = state_->lane(device);
   if (!lane.stream) {
-    Expected<std::unique_ptr<DeviceStream>> made = device.make_stream();
+    Expected<std::unique_ptr<DeviceStream>> made = &device == state_->adopted_device
+                                                       ? device.adopt_stream(state_->adopted_stream)
+                                                       : device.make_stream();
     if (!made)
       return made.status();
     lane.stream = *std::move(made);

@@ -85,8 +85,10 @@ struct QueueState {
   bool finishes_all = false; // nobody else will finish what is in flight: its own work destroyed the handle
   uint64_t granted = 0;      // on an external queue: the caller's place that the executor has reached
   bool stopping = false;
-  Queue::Post post; // of an external queue
-  Ticket before;    // must be done before any work of this queue runs
+  Queue::Post post;                 // of an external queue
+  Device *adopted_device = nullptr; // of Queue::adopting(),
+  void *adopted_stream = nullptr;   // and the handle of its stream there
+  Ticket before;                    // must be done before any work of this queue runs
   std::thread thread;
   uint64_t unposted = 0; // on an external queue: work whose post failed, and that runs with what comes next
   std::shared_ptr<Failure> failures; // that were reported, oldest first: a list that needs no memory

@@ -143,6 +143,10 @@ Expected<DeviceContraction> CudaDevice::contraction(const ContractionShape &shap
 
 Expected<std::unique_ptr<DeviceStream>> CudaDevice::make_stream() { return CudaStream::make(*this); }
 
+Expected<std::unique_ptr<DeviceStream>> CudaDevice::adopt_stream(void *native) {
+  return CudaStream::adopt(*this, static_cast<CUstream>(native));
+}
+
 Status CudaDevice::copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) {
   if (bytes == 0)
     return {};

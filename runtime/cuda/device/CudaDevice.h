@@ -38,6 +38,7 @@ public:
   CachingAllocator &allocator() override { return *allocator_; }
   CachingAllocator &pinned_allocator() override { return *pinned_; }
   Expected<std::unique_ptr<DeviceStream>> make_stream() override;
+  Expected<std::unique_ptr<DeviceStream>> adopt_stream(void *native) override;
   Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) override;
 
   const CudaContext &context() const { return *context_; }

@@ -112,7 +112,25 @@ Expected<std::unique_ptr<DeviceStream>> CudaStream::make(CudaDevice &device) {
           context.table().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), "making a stream");
       !status)
     return status;
-  return std::unique_ptr<DeviceStream>(new CudaStream(device, stream));
+  return std::unique_ptr<DeviceStream>(new CudaStream(device, stream, /*owned=*/true));
+}
+
+Expected<std::unique_ptr<DeviceStream>> CudaStream::adopt(CudaDevice &device, CUstream stream) {
+  const CudaContext &context = device.context();
+  const ContextScope scope(context);
+  if (!scope.status().ok())
+    return scope.status();
+  if (!stream)
+    return Status::error("'" + device.name() +
+                             "': 0 is no stream of your own: make one, or give CU_STREAM_PER_THREAD or "
+                             "CU_STREAM_LEGACY if you mean these",
+                         "WEFT-E006");
+  std::unique_ptr<DeviceStream> made(new CudaStream(device, stream, /*owned=*/false));
+  // The driver refuses events on a stream that is not one of the device's primary context.
+  if (const Expected<Point> point = made->record(); !point)
+    return point.status().context("a stream that was given to Weft cannot be used (it must be one of the "
+                                  "device's primary context, and not be capturing): ");
+  return made;
 }
 
 CudaStream::~CudaStream() {
@@ -129,7 +147,8 @@ CudaStream::~CudaStream() {
   repeated_.clear();
   if (captures_)
     (void)context.table().cuStreamDestroy(captures_);
-  (void)context.table().cuStreamDestroy(stream_);
+  if (owned_)
+    (void)context.table().cuStreamDestroy(stream_);
 }
 
 Status CudaStream::copy(void *to, const void *from, size_t bytes, CopyDirection direction) {

@@ -28,11 +28,14 @@ Status issue_copy(const CudaContext &context, CUstream stream, void *to, const v
 class CudaStream final : public DeviceStream {
 public:
   static Expected<std::unique_ptr<DeviceStream>> make(CudaDevice &device);
+  /// On a stream that is not ours, which is not destroyed.
+  static Expected<std::unique_ptr<DeviceStream>> adopt(CudaDevice &device, CUstream stream);
   ~CudaStream() override;
   Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) override;
   Status issue(const LaunchRun &run) override;
   Status wait_for(const Point &point) override;
   Expected<Point> record() override;
+  void *native() const override { return stream_; }
 
 private:
   /// What the stream keeps of a run that is issued again and again. It is found by the function's launches.
@@ -49,7 +52,8 @@ private:
   };
   using RunKey = std::tuple<const Launch *, size_t, bool, bool>;
 
-  CudaStream(CudaDevice &device, CUstream stream) : device_(device), stream_(stream) {}
+  CudaStream(CudaDevice &device, CUstream stream, bool owned)
+      : device_(device), stream_(stream), owned_(owned) {}
   Repeated &repeated(const LaunchRun &run);
   Status send_table(const LaunchRun &run, Repeated &kept);
   Status upload(const std::vector<uint64_t> &words, void *to);
@@ -72,6 +76,7 @@ private:
 
   CudaDevice &device_;
   const CUstream stream_;
+  const bool owned_;
   CUstream captures_ = nullptr;        ///< made when a product is captured first
   std::unique_ptr<LaunchTimes> times_; ///< made when the profiler is on first
   std::map<RunKey, Repeated> repeated_;

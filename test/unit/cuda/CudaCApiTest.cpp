@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/DriverTable.h"
 #include "runtime/device/Registry.h"
 #include "runtime/queue/Buffer.h"
 #include "test/unit/TemporaryFolder.h"
@@ -218,4 +220,124 @@ TEST_F(CudaCApi, WrongMemoryIsRefused) {
   EXPECT_STATUS(weft_executable_load(package, "scale", "cuda:3=cuda:0", &none), WEFT_ERROR_PACKAGE,
                 "which is mapped to no device");
   EXPECT_STREQ(weft_last_error_code(), "WEFT-L017");
+}
+
+namespace {
+
+/// Another part of the program, which uses the driver by itself.
+struct Guest {
+  const int ordinal;
+  const runtime::DriverTable &driver = *runtime::driver().table;
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  float *in = nullptr, *out = nullptr; ///< pinned
+
+  explicit Guest(int ordinal) : ordinal(ordinal) {
+    EXPECT_EQ(driver.cuDevicePrimaryCtxRetain(&context, ordinal), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), CUDA_SUCCESS);
+    for (float **memory : {&in, &out}) {
+      void *data = nullptr;
+      EXPECT_EQ(driver.cuMemHostAlloc(&data, 512, 0), CUDA_SUCCESS);
+      *memory = static_cast<float *>(data);
+      std::fill_n(*memory, 128, -1.f);
+    }
+  }
+  ~Guest() {
+    EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamDestroy(stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemFreeHost(in), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemFreeHost(out), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuDevicePrimaryCtxRelease(ordinal), CUDA_SUCCESS);
+  }
+  Guest(const Guest &) = delete;
+  Guest &operator=(const Guest &) = delete;
+  Values received() const { return {out, out + 128}; }
+};
+
+} // namespace
+
+// The software driver does nothing before something waits for it: that nothing had arrived shows that no
+// thread waited for the guest's stream, and the values show the order.
+TEST_F(CudaCApi, CallsAreOrderedOnAStreamOfTheCaller) {
+  load("cuda:0");
+  Guest guest(0);
+  const auto x = uploaded(Values(128)), y = uploaded(Values(128));
+  weft_buffer in = describe(x->data(), "cuda:0"), out = describe(y->data(), "cuda:0");
+  weft_stream *stream = nullptr;
+  ASSERT_EQ(weft_stream_create_native("cuda:0", guest.stream, &stream), WEFT_OK) << weft_last_error();
+  const bool eager = std::getenv("CUSIM_EAGER") != nullptr;
+  for (int call = 0; call < 5; ++call) { // as launches, and as a graph
+    SCOPED_TRACE(call);
+    const Values before = guest.received(), values = counted();
+    std::copy(values.begin(), values.end(), guest.in);
+    ASSERT_EQ(
+        guest.driver.cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(x->data()), guest.in, 512, guest.stream),
+        CUDA_SUCCESS);
+    ASSERT_EQ(run(in, out, stream), WEFT_OK) << weft_last_error();
+    ASSERT_EQ(guest.driver.cuMemcpyDtoHAsync(guest.out, reinterpret_cast<CUdeviceptr>(y->data()), 512,
+                                             guest.stream),
+              CUDA_SUCCESS);
+    if (!eager)
+      EXPECT_EQ(guest.received(), before);
+    ASSERT_EQ(guest.driver.cuStreamSynchronize(guest.stream), CUDA_SUCCESS);
+    EXPECT_EQ(guest.received(), scaled(2.f + static_cast<float>(call)));
+  }
+  weft_stream_destroy(stream);
+  EXPECT_EQ(guest.driver.cuStreamQuery(guest.stream), CUDA_SUCCESS) << "the stream is the caller's";
+}
+
+// What a call used may live on, and still knows the stream that it was on.
+TEST_F(CudaCApi, AStreamOfTheCallerEndsBeforeTheBuffersOfItsCalls) {
+  load("cuda:0");
+  weft_buffer out = nothing();
+  const auto x = uploaded(counted());
+  {
+    Guest guest(0);
+    weft_stream *stream = nullptr;
+    ASSERT_EQ(weft_stream_create_native("cuda:0", guest.stream, &stream), WEFT_OK) << weft_last_error();
+    weft_buffer in = describe(x->data(), "cuda:0");
+    ASSERT_EQ(run(in, out, stream), WEFT_OK) << weft_last_error();
+    weft_stream_destroy(stream);
+  }
+  ASSERT_EQ(weft_buffer_wait(&out), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(at(out.data), scaled(2));
+  weft_buffer_release(&out);
+  weft_trim();
+}
+
+TEST_F(CudaCApi, StreamsThatCannotBeUsedAreRefused) {
+  Guest guest(0), other(1);
+  weft_stream *stream = nullptr;
+  EXPECT_STATUS(weft_stream_create_native("cuda:0", nullptr, &stream), WEFT_ERROR_DEVICE,
+                "0 is no stream of your own");
+  EXPECT_STATUS(weft_stream_create_native("cpu", guest.stream, &stream), WEFT_ERROR_DEVICE,
+                "'cpu' has no streams of a driver");
+  EXPECT_STATUS(weft_stream_create_native("cuda:0", other.stream, &stream), WEFT_ERROR_DEVICE,
+                "a stream that was given to Weft cannot be used");
+  EXPECT_STATUS(weft_stream_create_native("cuda:9", guest.stream, &stream), WEFT_ERROR_DEVICE,
+                "'cuda:9' is not there");
+  EXPECT_EQ(stream, nullptr);
+}
+
+TEST_F(CudaCApi, TensorsAreComputedOnAStreamOfTheProgram) {
+  Guest guest(0);
+  {
+    const Stream stream = Stream::external("cuda:0", guest.stream);
+    EXPECT_EQ(stream.native_handle(), guest.stream);
+    EXPECT_EQ(stream.device(), Device("cuda:0"));
+    Tensor y;
+    {
+      const StreamGuard guard(stream);
+      EXPECT_EQ(Stream::current("cuda:0"), stream);
+      y = ones({4}, {.device = "cuda:0"}) * 3;
+    }
+    EXPECT_EQ((y + 1).to_vector<float>(), Values(4, 4.f));
+    stream.synchronize();
+    EXPECT_TRUE(stream.query());
+  }
+  const Stream own("cuda:0");
+  EXPECT_NE(own.native_handle(), guest.stream);
+  EXPECT_NE(own.native_handle(), nullptr);
+  EXPECT_EQ(guest.driver.cuStreamQuery(static_cast<CUstream>(own.native_handle())), CUDA_SUCCESS);
 }

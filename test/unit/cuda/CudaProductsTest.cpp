@@ -191,3 +191,21 @@ TEST(CudaProducts, AnErrorOfTheLibraryNamesTheLaunch) {
   EXPECT_TRUE(mentions(child.output, "Helpers.h:")) << child.output;
   EXPECT_TRUE(mentions(child.output, "works finite")) << child.output;
 }
+
+TEST(CudaProducts, ExplainSaysWhoMultipliesIfTheLibraryDoesNot) {
+  Tensor x = numbers(3 * 8 * 16).reshape({3, 8, 16}).to("cuda:0") * 1;
+  auto products = compile([](Tensor a) { return matmul(a[0], a[1].t()); });
+  products(x);
+  const std::string refused = "WEFT-N004: kernels of Weft compute 1 contraction, first 'matmul";
+  EXPECT_EQ(mentions(products.explain(), refused), !hasLibrary()) << products.explain();
+  EXPECT_EQ(mentions(products.explain(), "libcublasLt.so.13 was not found"), !hasLibrary());
+  // A bias 4 bytes behind a multiple of 16.
+  Tensor parameters = numbers(9).to("cuda:0") * 1, w = numbers(16 * 8).reshape({16, 8}).to("cuda:0") * 1;
+  auto layer = compile([](Tensor a, Tensor b, Tensor bias) { return matmul(a, b) + bias; });
+  const Floats found = floats(layer(x[0], w, parameters.slice(0, 1, 9)).cpu()),
+               expected = floats(matmul(x[0].cpu(), w.cpu()) + parameters.slice(0, 1, 9).cpu());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
+  EXPECT_TRUE(mentions(layer.explain(), refused)) << layer.explain();
+  EXPECT_TRUE(mentions(layer.explain(), "multiples of 16")) << layer.explain();
+}

@@ -127,6 +127,8 @@ TEST_F(CApiMisuse, NullIsRefusedEverywhere) {
   REFUSED(weft_stream_create("cpu", nullptr));
   weft_stream *stream = nullptr;
   REFUSED(weft_stream_create_external(nullptr, nullptr, &stream));
+  REFUSED(weft_stream_create_native("cpu", nullptr, nullptr));
+  REFUSED(weft_stream_create_native("cpu", nullptr, &stream));
   REFUSED(weft_stream_query(nullptr, nullptr));
   REFUSED(weft_stream_wait_event(nullptr, nullptr));
   REFUSED(weft_event_create(0, nullptr));
