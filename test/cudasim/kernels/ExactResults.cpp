@@ -33,6 +33,9 @@ bool isInexact(Operation *op) {
     return reads(isFloat);
   if (isa<ir::SumOp, ir::ProdOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp, ir::DotGeneralOp>(op))
     return reads(isFloat);
+  // Its corrections are powers of f64, which f32 rounds to the same numbers.
+  if (auto step = dyn_cast<ir::AdamStepOp>(op))
+    return getElementTypeOrSelf(step->getResult(0).getType()).isF64();
   return isElementary(op) && reads([](Value value) { return getElementTypeOrSelf(value.getType()).isF64(); });
 }
 

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 # A run keeps at most 200 compilations, so the tests run in shards.
-SHARDS = 48
+SHARDS = 96
 OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["lstm"], ["lazy_tensors"], ["linear_regression"], ["save_step"], ["resume", "--steps", "2"],
           *(["weft-bench", "--first-step", step] for step in ("mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300"))]
 COMPILED_FOR = ["cuda:sm_80", "cuda:sm_90", "cuda:sm_100"]
