@@ -9,6 +9,7 @@
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
+#include "codegen/cuda/raw/EmitRaw.h"
 #include "codegen/kernel/KernelIR.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Schedule.h"
@@ -148,6 +149,23 @@ Status CudaImage::addAttention(ModuleOp module, const ir::Target &target, unsign
   return {};
 }
 
+Status CudaImage::addRawKernels(ModuleOp module, const ir::Target &target) {
+  for (const EmittedRaw &each : emitRawKernels(module, target)) {
+    Expected<RawCode> code = compileRaw(each, *target.getCuda());
+    if (!code)
+      return code.status();
+    texts += each.symbol + " " + each.entry + "\n" + each.text + "\n";
+    auto kernel = pack(each.symbol, std::move(code->kernel));
+    kernel->raw = std::make_unique<fb::RawKernelT>();
+    kernel->raw->entry = each.entry;
+    kernel->raw->parameters = std::move(code->parameters);
+    kernels.emplace(each.symbol, std::move(kernel));
+    for (ir::RawKernelOp op : each.uses)
+      ownKernels[op] = {OwnKernel{each.symbol, {}}};
+  }
+  return {};
+}
+
 Status CudaImage::add(ModuleOp module, const ir::Target &target, const CudaKernels &fusions,
                       unsigned threads) {
   for (auto [kernel, object] : llvm::zip_equal(fusions.kernels, fusions.objects))
@@ -156,7 +174,9 @@ Status CudaImage::add(ModuleOp module, const ir::Target &target, const CudaKerne
         return status;
   if (Status status = addContractions(module, target, threads); !status)
     return status;
-  return addAttention(module, target, threads);
+  if (Status status = addAttention(module, target, threads); !status)
+    return status;
+  return addRawKernels(module, target);
 }
 
 std::vector<std::byte> CudaImage::bytes(const ir::Target &target, ArrayRef<std::byte> signatures,

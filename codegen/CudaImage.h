@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the runtime's DeviceImage reads (runtime/plan/DeviceImage.h): the kernels of fusions, and those of our
-// own for contractions and attention, each with how it is launched.
+// What the runtime's DeviceImage reads (runtime/plan/DeviceImage.h): the kernels of fusions, those of our own
+// for contractions and attention, and those that the user wrote, each with how it is launched.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CUDAIMAGE_H
@@ -31,9 +31,10 @@ public:
   CudaImage(CudaImage &&) noexcept;
 
   /// Adds the kernels of the fusions of a module, and compiles those of its contractions and attention, which
-  /// are on the GPU of the target, with so many threads. An error names a kernel that NVRTC refuses.
+  /// are on the GPU of the target, with so many threads, and those of the user. An error names a kernel that
+  /// NVRTC refuses.
   Status add(mlir::ModuleOp module, const ir::Target &target, const CudaKernels &fusions, unsigned threads);
-  /// What the launch of each contraction and attention op says of its kernels.
+  /// What the launch of each contraction, attention and raw kernel op says of its kernels.
   const OwnKernels &own() const { return ownKernels; }
   /// The texts of own kernels, with their symbols.
   const std::string &ownTexts() const { return texts; }
@@ -45,6 +46,7 @@ private:
   Status addFusion(const EmittedKernel &emitted, const KernelObject &object);
   Status addContractions(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addAttention(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
+  Status addRawKernels(mlir::ModuleOp module, const ir::Target &target);
 
   std::map<std::string, std::unique_ptr<fb::DeviceKernelT>> kernels; ///< by symbol
   OwnKernels ownKernels;

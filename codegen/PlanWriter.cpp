@@ -14,6 +14,7 @@
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
 #include "ir/LaunchAttributes.h"
+#include "ir/RawKernel.h"
 #include "ir/RecordedLocation.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
@@ -65,6 +66,8 @@ public:
         status = addContraction(dot);
       else if (auto attention = dyn_cast<AttentionOp>(op))
         status = addAttention(attention);
+      else if (auto raw = dyn_cast<RawKernelOp>(op))
+        status = addRaw(raw);
       else if (isa<ToHostScalarOp, TransferOp>(op))
         status = addCopy(&op);
       else if (auto print = dyn_cast<PrintOp>(op))
@@ -355,6 +358,41 @@ private:
         backward ? 3 * extents.features + 2 * extents.values : extents.features + extents.values;
     made->flops = amount(Size(2) * extents.batchCount() * extents.rows * extents.keys * columns);
     made->op.Set(std::move(attention));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  Status addRaw(RawKernelOp op) {
+    if (!own.contains(op))
+      return problem(op, "'" + op.getEntry().str() +
+                             "' is CUDA C++, and this target has no GPU (WEFT-K004): compile for one that has, "
+                             "as cuda:sm_90");
+    auto made = launch(op, "raw kernel " + op.getEntry().str());
+    rt::RawLaunchT raw;
+    for (Value value : llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector(op->getResults()))) {
+      auto index = bufferOf(value);
+      if (!index)
+        return index.status();
+      raw.buffers.push_back(*index);
+    }
+    raw.first_result = op.getNumOperands();
+    for (const RawParameter &parameter : rawParameters(op)) {
+      auto &argument = raw.arguments.emplace_back(std::make_unique<rt::RawArgumentT>());
+      if (parameter.isNumber()) {
+        argument->bytes = parameter.bytes;
+        argument->bits = parameter.bits;
+      }
+      if (parameter.operand)
+        argument->operand = static_cast<int32_t>(*parameter.operand);
+      if (parameter.result)
+        argument->result = static_cast<int32_t>(raw.first_result + *parameter.result);
+      if (parameter.operand && parameter.result)
+        argument->bytes = plan.buffers[raw.buffers[*parameter.operand]]->bytes;
+    }
+    llvm::append_range(raw.grid, op.getGrid());
+    llvm::append_range(raw.block, op.getBlock());
+    raw.shared_bytes = static_cast<uint32_t>(op.getShared());
+    made->op.Set(std::move(raw));
     addLaunch(op, std::move(made));
     return {};
   }

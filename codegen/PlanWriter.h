@@ -30,7 +30,8 @@ namespace weft::codegen {
 llvm::SmallVector<ir::GatherOp> checksOf(ir::FusionOp fusion);
 
 /// A kernel of our own with which a GPU carries out a launch of a contraction or attention, or one product of
-/// it: its symbol, and the launch's operands (runtime/plan/LaunchAccesses.h) that its pointers are.
+/// it: its symbol, and the launch's operands (runtime/plan/LaunchAccesses.h) that its pointers are. Or the
+/// kernel that the user wrote, whose launch says what it is given.
 struct OwnKernel {
   std::string symbol;
   std::vector<uint32_t> operands;

@@ -40,6 +40,8 @@ llvm::StringRef familyName(char family) {
     return "fusion refused";
   case 'G':
     return "gradients";
+  case 'K':
+    return "kernels of the user";
   case 'L':
     return "loading a package";
   case 'M':

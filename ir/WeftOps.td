@@ -101,4 +101,38 @@ def Weft_AttentionOp : Weft_ComputeOp<"attention", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Weft_RawKernelOp : Weft_Op<"raw_kernel", [Weft_SameDevice, Pure]> {
+  let summary = "one launch of a CUDA kernel that the user wrote";
+  let description = [{
+    `source` is CUDA C++, compiled by NVRTC; `entry` is the kernel in it that is launched, declared `extern "C"`. A call
+    launches `grid` blocks of `block` threads, with `shared` bytes of dynamic shared memory. `parameters` are those of the
+    kernel, in order:
+
+    - `"in"`: the address of the next operand, in row-major memory, which the kernel must not write.
+    - `"out"`: the address of the next result, whose elements have any values before the kernel writes them.
+    - `"in_out"`: the address of the next result, which begins as a copy of the next operand, of the same type. The copy
+      is left out if nothing reads the operand later.
+    - a number, as `2.0 : f32` or `100 : i64`: that many bytes, by value.
+
+    The kernel writes memory of its results only, so the op has no side effects: it does not run if nothing needs a
+    result. A result never lies in an argument of the function, because a kernel that is not made by Weft does not see
+    that a call has failed; it is copied there (WEFT-D015).
+
+    There is no code for the host (WEFT-K004), no derivative (WEFT-G001), and no rule of the interpreter. All sizes are
+    static (WEFT-K006). `source_at`, as "saxpy.cpp:12:20", is where the text is in the user's program, for errors.
+    Whether the text compiles (WEFT-K001), has the kernel (WEFT-K002), with these parameters (WEFT-K003), and whether a
+    block fits the device (WEFT-K005), is known when code is made for a device.
+  }];
+  let arguments = (ins Variadic<Weft_Tensor>:$inputs, StrAttr:$entry, ArrayAttr:$parameters,
+                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$block, I64Attr:$shared, StrAttr:$source,
+                       OptionalAttr<StrAttr>:$source_at);
+  let results = (outs Variadic<Weft_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $entry `(` $inputs `)` `,` `parameters` `=` $parameters `,` `grid` `=` $grid `,` `block` `=` $block `,`
+    `shared` `=` $shared `,` `source` `=` $source (`at` $source_at^)? attr-dict `:`
+    functional-type($inputs, $outputs)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // WEFT_OPS_TD

@@ -13,6 +13,7 @@
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
 #include "ir/FunctionAttributes.h"
+#include "ir/RawKernel.h"
 #include "ir/Target.h"
 #include "passes/Passes.h"
 #include "passes/fusion/FusionCost.h"
@@ -58,6 +59,7 @@ private:
   LogicalResult checkLaunchList();
   void number();
   void noteStridedCopies();
+  void noteRawCopies();
   void placeUpdates();
   std::string whyNotUpdated(FusionOp update, StringRef &code);
   bool mayUpdateArgument(FusionOp update, unsigned argument);
@@ -257,7 +259,8 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
     return "the launch, or a later one, may fail, and a call that fails changes nothing";
   code = "WEFT-D015";
   if (!canBePredicated(writer))
-    return "the library does not see on a device that a call has failed, and would write the argument";
+    return std::string(isa<RawKernelOp>(writer) ? "a kernel of the user" : "the library") +
+           " does not see on a device that a call has failed, and would write the argument";
   return {};
 }
 
@@ -507,6 +510,26 @@ LogicalResult PlanMemory::packLanes(ArrayRef<Lane> lanes, const Buffers &held) {
   return success();
 }
 
+/// Records the tensors that kernels of the user change and that are copied first, because something else
+/// needs the old value or its storage.
+void PlanMemory::noteRawCopies() {
+  for (auto raw : func.getBody().front().getOps<RawKernelOp>())
+    for (const RawParameter &parameter : rawParameters(raw)) {
+      if (!parameter.operand || !parameter.result)
+        continue;
+      const Value base = storageRoot(raw.getInputs()[*parameter.operand]);
+      const SliceAttr held = sliceOf(base), made = sliceOf(raw.getResult(*parameter.result));
+      if (held == made)
+        continue;
+      const bool isArgument = held.getStorage() == StorageKind::argument;
+      decisions.push_back({"WEFT-D012", locationText(raw.getLoc()), "in-out tensor of a raw kernel",
+                           raw.getEntry().str(), copyTime(base),
+                           std::string(isArgument ? "it is an argument, which only kernels of Weft write"
+                                                  : "the value before, or its storage, is still needed") +
+                               "; " + sizeText(bytesOf(base.getType())) + " bytes are copied"});
+    }
+}
+
 LogicalResult PlanMemory::assignConstants() {
   llvm::DenseMap<Attribute, int64_t> placed;
   int64_t next = 0;
@@ -575,6 +598,8 @@ void PlanMemory::runOnOperation() {
   if (failed(assignArena()) || failed(assignConstants()))
     return signalPassFailure();
   writeSlices();
+  if (report)
+    noteRawCopies();
   recordDecisions(func, decisions);
   if (failed(verifyMemoryPlan(func))) {
     func.emitError() << "has a memory plan that does not verify; this is an error of Weft: please report the "

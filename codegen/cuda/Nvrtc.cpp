@@ -91,7 +91,7 @@ public:
   std::string build() const override { return buildId; }
   std::string path() const override { return file; }
   Expected<CudaBinary> compile(const std::string &text, const std::string &name,
-                               llvm::ArrayRef<std::string> options) const override;
+                               llvm::ArrayRef<std::string> options, std::string *log) const override;
 
 private:
   NvrtcTable table;
@@ -166,7 +166,8 @@ Expected<const Nvrtc *> LoadedNvrtc::load() {
 }
 
 Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::string &name,
-                                          llvm::ArrayRef<std::string> options) const {
+                                          llvm::ArrayRef<std::string> options,
+                                          std::string *log) const {
   std::vector<const char *> arguments;
   for (const std::string &option : options)
     arguments.push_back(option.c_str());
@@ -174,7 +175,7 @@ Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::st
   // Machine code and PTX have the path of the file in them, and are to depend on the text alone: a relative
   // name gets the current folder in front.
   nvrtcResult result =
-      table.nvrtcCreateProgram(&program, text.c_str(), "/weft/kernel.cu", 0, nullptr, nullptr);
+      table.nvrtcCreateProgram(&program, text.c_str(), fileName, 0, nullptr, nullptr);
   struct Guard {
     const NvrtcTable &table;
     nvrtcProgram &program;
@@ -200,6 +201,8 @@ Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::st
   };
   if (program)
     read(table.nvrtcGetProgramLogSize, table.nvrtcGetProgramLog, made.log, /*isText=*/true);
+  if (log)
+    *log = made.log;
   if (result == NVRTC_SUCCESS)
     result = read(table.nvrtcGetCUBINSize, table.nvrtcGetCUBIN, made.cubin, /*isText=*/false);
   if (result == NVRTC_SUCCESS)

@@ -43,9 +43,13 @@ public:
   virtual std::string build() const = 0;
   /// The file that was loaded.
   virtual std::string path() const = 0;
-  /// Compiles CUDA C++. An error has the compiler's messages. Several threads may compile at once.
+  /// Compiles CUDA C++. An error has the compiler's messages, which are also in `log`, if it is given, by
+  /// themselves. Several threads may compile at once.
   virtual Expected<CudaBinary> compile(const std::string &text, const std::string &name,
-                                       llvm::ArrayRef<std::string> options) const = 0;
+                                       llvm::ArrayRef<std::string> options,
+                                       std::string *log = nullptr) const = 0;
+  /// The file of a text, as messages and machine code name it.
+  static constexpr const char *fileName = "/weft/kernel.cu";
 };
 
 /// The files that a tool of the CUDA toolkit, as "nvdisasm", has in CUDA's folders and in PATH; those of

@@ -32,7 +32,7 @@ bool isEffect(mlir::Operation *op);
 ir::DeviceAttr deviceOfLaunch(mlir::Operation *op);
 /// Whether a launch finds out by itself if a check of the call has failed, and then does nothing. On the host
 /// every launch does, since the host looks before it begins one. On another device nobody looks between
-/// launches: a kernel reads the record of failures first, and a library call cannot.
+/// launches: a kernel reads the record of failures first, and a library call or a kernel of the user cannot.
 bool canBePredicated(mlir::Operation *op);
 /// Whether all launches run on the host. Only then may graphs contain launches of the host.
 bool isHostProgram(ir::FuncOp func);

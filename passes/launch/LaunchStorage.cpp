@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/launch/LaunchStorage.h"
 
+#include "ir/RawKernel.h"
 #include "ir/Updates.h"
 
 using namespace mlir;
@@ -68,6 +69,8 @@ static bool readsItsWindow(FusionOp fusion, unsigned operand) {
 }
 
 bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
+  if (auto raw = dyn_cast<RawKernelOp>(op))
+    return changesInPlace(raw, operand, result);
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
     return false;

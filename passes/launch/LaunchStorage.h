@@ -24,7 +24,8 @@ std::optional<int64_t> temporaryBytes(mlir::Value result, ir::StorageHeads &head
                                       const ir::SymbolRanges &ranges);
 
 /// Whether launch `op` reads each element of operand `operand` only before it writes the element of result
-/// `result` with the same linear index. Then both can share storage.
+/// `result` with the same linear index, or is a kernel of the user that changes the operand into the result.
+/// Then both can share storage.
 bool readsInPlace(mlir::Operation *op, unsigned operand, unsigned result);
 
 /// The same for all operands of the launch with the storage of `root`: the value itself, and views of it.

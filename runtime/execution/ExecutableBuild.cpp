@@ -147,6 +147,12 @@ private:
       return take_contraction(launch, source);
     if (source.op_as_AttentionLaunch())
       return take_attention(launch, source);
+    if (source.op_as_RawLaunch()) {
+      launch.kind = LaunchKind::raw;
+      if (launch.name.empty())
+        launch.name = "raw kernel";
+      return take_own_kernels(launch, source);
+    }
     if (const fb::HostLaunch *host = source.op_as_HostLaunch())
       take_host_action(launch, *host);
     else
@@ -162,7 +168,7 @@ private:
         "'" + function_.signature.function + "' has launches for a GPU and no kernels of one", "WEFT-L008");
   }
 
-  /// The kernels with which a GPU carries out a contraction or attention.
+  /// The kernels with which a GPU carries out a contraction or attention, or the one of the user.
   Status take_own_kernels(Launch &launch, const fb::Launch &source) const {
     const Expected<const DeviceImage *> image = device_image();
     if (!image)

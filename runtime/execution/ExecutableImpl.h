@@ -54,7 +54,7 @@ struct Origin {
   int32_t recorded = -1; // number among CallOrigin::lines
 };
 
-enum class LaunchKind : uint8_t { kernel, contraction, attention, copy, print, require };
+enum class LaunchKind : uint8_t { kernel, contraction, attention, raw, copy, print, require };
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -72,7 +72,8 @@ struct Launch {
   const int64_t *sizes = nullptr;
   std::vector<int64_t> table; // the sizes of a kernel over a table of tensors
   int64_t tasks = 0, grain = 1;
-  /// What a GPU carries out for it: one kernel, or for a contraction one for each product. Empty on a CPU.
+  /// What a GPU carries out for it: one kernel, or for a contraction one for each product. Empty on a CPU,
+  /// which carries out no kernel of the user.
   std::vector<DeviceLaunch> on_device;
   // Contraction: operands a, b, c, bias and residual where it has them, and those of further products
   std::shared_ptr<const Contraction> contraction; // of a GPU: by its library; null: by kernels of our own

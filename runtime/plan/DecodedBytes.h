@@ -61,7 +61,9 @@ public:
              return string(kernel.symbol()) && list(kernel.cubin()) && string(kernel.ptx()) &&
                     list(kernel.pointers()) &&
                     (!kernel.product() || (table() && list(kernel.product()->numbers()))) &&
-                    (!kernel.attention() || (table() && attention(*kernel.attention())));
+                    (!kernel.attention() || (table() && attention(*kernel.attention()))) &&
+                    (!kernel.raw() ||
+                     (table() && string(kernel.raw()->entry()) && list(kernel.raw()->parameters())));
            });
   }
 
@@ -123,6 +125,9 @@ private:
              string(product->library()) && list(product->more());
     if (const auto *of_attention = launch.op_as_AttentionLaunch())
       return attention(*of_attention);
+    if (const auto *raw = launch.op_as_RawLaunch())
+      return list(raw->buffers()) && list(raw->grid()) && list(raw->block()) &&
+             each(raw->arguments(), [](const fb::RawArgument &) { return true; });
     if (const auto *host = launch.op_as_HostLaunch())
       return list(host->shape()) && string(host->text());
     return true;

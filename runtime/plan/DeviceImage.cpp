@@ -11,6 +11,7 @@
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanFields.h"
+#include "runtime/plan/RawPlan.h"
 
 #include <algorithm>
 #include <array>
@@ -56,8 +57,10 @@ std::string problem_of(const fb::DeviceKernel &kernel) {
   if ((uint64_t(length(kernel.pointers())) + kernel.sizes()) * sizeof(uint64_t) > mostParameterBytes)
     return "has " + number(length(kernel.pointers())) + " pointers and " + number(kernel.sizes()) +
            " sizes as parameters, more than " + number(mostParameterBytes) + " bytes";
-  if (kernel.product() && kernel.attention())
-    return "is of a product and of attention";
+  if ((kernel.product() != nullptr) + (kernel.attention() != nullptr) + (kernel.raw() != nullptr) > 1)
+    return "is of more than one of a product, attention, and the user";
+  if (kernel.raw())
+    return raw_kernel_problem(kernel);
   if (kernel.product())
     return problem_of_product(*kernel.product(), kernel.sizes());
   if (kernel.attention() && (kernel.sizes() || kernel.blocks() < 0 || kernel.blocks() > mostBlocks))
@@ -162,7 +165,7 @@ const fb::DeviceKernel *DeviceImage::find(std::string_view symbol) const {
 Expected<DeviceLaunch> DeviceImage::launch_of(const fb::KernelLaunch &launch) const {
   DeviceLaunch made;
   made.kernel = find(launch.symbol()->string_view());
-  if (!made.kernel || made.kernel->product() || made.kernel->attention())
+  if (!made.kernel || made.kernel->product() || made.kernel->attention() || made.kernel->raw())
     return Status::error("launches '" + text(launch.symbol()) +
                          "', which is no kernel of a fusion among the " +
                          number(length(content_->kernels())) + " of " + std::string(architecture()));
@@ -192,6 +195,16 @@ Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const f
   if (!made.kernel)
     return Status::error("is carried out by '" + text(own.symbol()) + "', which is no kernel of " +
                          std::string(architecture()));
+  if (const fb::RawLaunch *raw = launch.op_as_RawLaunch()) {
+    if (!made.kernel->raw())
+      return Status::error("is of a kernel of the user, and '" + text(own.symbol()) + "' is another");
+    Expected<RawForm> form = raw_form(*raw, *made.kernel);
+    if (!form)
+      return form.status();
+    made.blocks = form->grid.x;
+    made.raw = *std::move(form);
+    return made;
+  }
   for (uint32_t i = 0; i < length(made.kernel->pointers()); ++i) {
     const uint32_t place = made.kernel->pointers()->Get(i);
     if (place >= length(own.operands()) || own.operands()->Get(place) >= operands)

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,12 +36,38 @@ struct OwnKernel;
 
 namespace weft::runtime {
 
+/// Blocks of a grid, or threads of a block, in each of three dimensions.
+struct LaunchExtents {
+  uint32_t x = 1, y = 1, z = 1;
+  bool operator==(const LaunchExtents &) const = default;
+};
+
+/// A parameter of a kernel that the user wrote: the address of an operand of the plan's launch, or a number.
+struct RawParameter {
+  int32_t operand = -1;
+  uint8_t bytes = 8; ///< of the number
+  uint64_t bits = 0;
+};
+
+/// What a kernel that the user wrote is launched with, beside its blocks.
+struct RawForm {
+  LaunchExtents grid, block;
+  uint32_t shared_bytes = 0;
+  std::vector<RawParameter> parameters;
+  struct Copy {
+    uint32_t from, to; ///< operands of the plan's launch
+    uint64_t bytes;
+  };
+  std::vector<Copy> copies; ///< before the kernel begins
+};
+
 /// One launch of a kernel of a GPU: how many blocks, and what its parameters are.
 struct DeviceLaunch {
   const fb::DeviceKernel *kernel = nullptr;
   uint32_t blocks = 0;
   std::vector<uint32_t> pointers; ///< operands of the plan's launch whose addresses are the first parameters
   std::vector<int64_t> sizes;     ///< the parameters behind them
+  std::optional<RawForm> raw;     ///< of a kernel that the user wrote, which has all of the above in here
 };
 
 class WEFT_RUNTIME_API DeviceImage {
@@ -55,7 +82,8 @@ public:
   const fb::DeviceKernel *find(std::string_view symbol) const;
   /// The launch of a fusion. The message says what of the plan does not fit the kernel: "has 3 tasks, ...".
   Expected<DeviceLaunch> launch_of(const fb::KernelLaunch &launch) const;
-  /// The launches of the kernels of our own that carry out a contraction or attention, in order.
+  /// The launches of the kernels of our own that carry out a contraction or attention, in order, or that of
+  /// the kernel that the user wrote.
   Expected<std::vector<DeviceLaunch>> own_launches(const fb::Launch &launch) const;
 
 private:

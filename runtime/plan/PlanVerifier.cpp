@@ -20,6 +20,7 @@
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanSegments.h"
+#include "runtime/plan/RawPlan.h"
 #include "runtime/plan/ScalarBlock.h"
 #include "runtime/plan/StepTable.h"
 #include "runtime/support/TensorText.h"
@@ -323,7 +324,8 @@ private:
 
   // The host looks at the failures of a call before each of its launches; on another device a launch has to.
   bool is_library_call_on_device(const fb::Launch &launch) const {
-    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch()) && is_off_host(plan_, launch);
+    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() || launch.op_as_RawLaunch()) &&
+           is_off_host(plan_, launch);
   }
 
   // What an earlier call left undone may fail this one before it begins, so that even a plan without checks
@@ -341,8 +343,9 @@ private:
       if (!writes_argument_ && !prints)
         return fail(what + " has a predicate, and does nothing that a failed call must not do");
       if (is_library_call_on_device(launch))
-        return fail(what + " is a library call on a device, where it does not see whether the call has "
-                           "failed, and writes a donated argument: compile the program again");
+        return fail(what + (launch.op_as_RawLaunch() ? " is a kernel of the user" : " is a library call") +
+                    " on a device, where it does not see whether the call has failed, and writes a donated "
+                    "argument: compile the program again");
       return {};
     }
     return fail(what + " has the unknown predicate " + number(static_cast<int>(launch.predicate())));
@@ -369,6 +372,8 @@ private:
         status = check_contraction(what, *contraction, i);
       else if (const auto *attention = launch->op_as_AttentionLaunch())
         status = check_attention(what, *attention, i);
+      else if (const auto *raw = launch->op_as_RawLaunch())
+        status = check_raw(what, *raw, *launch, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
         status = check_copy(what, *copy, i);
       else if (const auto *host = launch->op_as_HostLaunch())
@@ -391,8 +396,9 @@ private:
       return length(launch.own()) ? fail(what + " has kernels of our own for a GPU, and runs on none")
                                   : Status();
     const fb::KernelLaunch *kernel = launch.op_as_KernelLaunch();
-    const bool is_library = launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch();
-    if (!image_ || (!kernel && !is_library))
+    const bool is_own =
+        launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() || launch.op_as_RawLaunch();
+    if (!image_ || (!kernel && !is_own))
       return {};
     if (!image_->device())
       return fail(what + " is of a kernel of a GPU, and there are none");
@@ -621,6 +627,21 @@ private:
       if (Status status = check_write(what, result, index); !status)
         return status;
     }
+    return {};
+  }
+
+  Status check_raw(const std::string &what, const fb::RawLaunch &launch, const fb::Launch &of,
+                   uint32_t index) {
+    if (!is_device_launch(plan_, of))
+      return fail(what + " is of a kernel for a GPU, and runs on the host");
+    if (of.may_fail())
+      return fail(what + " is of a kernel of the user, which notes no failures, and is marked as one that may "
+                         "fail");
+    if (const std::string problem = raw_launch_problem(launch, plan_); !problem.empty())
+      return fail(what + " " + problem);
+    for (uint32_t i = launch.first_result(); i < length(launch.buffers()); ++i)
+      if (Status status = check_write(what, *buffer(launch.buffers()->Get(i)), index); !status)
+        return status;
     return {};
   }
 

@@ -12,6 +12,7 @@
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
+#include "codegen/cuda/raw/EmitRaw.h"
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Decisions.h"
 #include "ir/Target.h"
@@ -159,6 +160,23 @@ Status printTexts(const std::vector<Emitted> &kernels, const llvm::StringMap<std
   return {};
 }
 
+/// Kernels that the user wrote are shown as they are.
+Status printRaw(ModuleOp module, const ir::Target &target, const std::string &form,
+                const ir::TargetDescription &device) {
+  for (const codegen::EmittedRaw &kernel : codegen::emitRawKernels(module, target)) {
+    Expected<std::string> text = kernel.text;
+    if (form != "kernel" && form != "cuda") {
+      auto code = codegen::compileRaw(kernel, device);
+      text = code ? formOf(code->kernel, form, device) : code.status();
+    }
+    if (!text)
+      return text.status();
+    printHeader(kernel.symbol, static_cast<unsigned>(kernel.uses.size()), kernel.lines);
+    std::printf("// %s, a kernel of the user\n%s\n", kernel.entry.c_str(), text->c_str());
+  }
+  return {};
+}
+
 Status printKernels(const Arguments &arguments) {
   std::string problem;
   const std::string name = arguments.get("target", "x86-64-v4"), form = arguments.get("emit");
@@ -203,7 +221,9 @@ Status printKernels(const Arguments &arguments) {
     return status;
   if (Status status = printTexts(*contractions, kernels->textSpills, chosen, *cuda); !status)
     return status;
-  return printTexts(*attention, kernels->textSpills, chosen, *cuda);
+  if (Status status = printTexts(*attention, kernels->textSpills, chosen, *cuda); !status)
+    return status;
+  return printRaw(*program.module, *target, chosen, *cuda);
 }
 
 } // namespace

@@ -47,13 +47,14 @@ static bool is_other_code(CUresult code) {
 
 Expected<CUfunction> CudaCode::load_kernel(const CudaContext &context, const fb::DeviceKernel &kernel,
                                            bool machine_code) {
-  const std::string name = kernel.symbol()->str();
+  const std::string name = kernel.symbol()->str(),
+                    entry = kernel.raw() ? kernel.raw()->entry()->str() : "weft_kernel";
   CUfunction function = nullptr;
   // The driver may look at code when it is loaded, or when a kernel of it is asked for.
   const auto load = [&](const void *bytes) {
     CUlibrary library = nullptr;
     const CUresult code = libraries_.load(bytes, library);
-    return code == CUDA_SUCCESS ? libraries_.find(library, "weft_kernel", function) : code;
+    return code == CUDA_SUCCESS ? libraries_.find(library, entry.c_str(), function) : code;
   };
   CUresult code = CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (machine_code && kernel.cubin() && kernel.cubin()->size())

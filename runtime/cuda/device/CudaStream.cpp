@@ -207,7 +207,7 @@ void CudaStream::write_down_beginning(const LaunchRun &run) {
     call_kernels::Flags part = {};
     const size_t count = std::min(words_.size() - at, call_kernels::mostFlags);
     std::copy_n(words_.begin() + static_cast<ptrdiff_t>(at), count, part.addresses);
-    list_.add_kernel(device_.call_code().begin_call, 1, call_kernels::threads, 0, nullptr);
+    list_.add_kernel(device_.call_code().begin_call, {1}, {call_kernels::threads}, 0, nullptr);
     list_.add_parameter(address_of(run.failure));
     list_.add_parameter(static_cast<uint32_t>(count));
     list_.add_parameter(uint32_t(at == 0));
@@ -223,7 +223,7 @@ void CudaStream::write_down_end(const LaunchRun &run) {
     const size_t count = std::min(flags.size() - at, call_kernels::mostFlags);
     std::transform(flags.begin() + static_cast<ptrdiff_t>(at),
                    flags.begin() + static_cast<ptrdiff_t>(at + count), part.addresses, address_of);
-    list_.add_kernel(device_.call_code().end_call, 1, call_kernels::threads, 0, nullptr);
+    list_.add_kernel(device_.call_code().end_call, {1}, {call_kernels::threads}, 0, nullptr);
     list_.add_parameter(address_of(run.failure));
     list_.add_parameter(static_cast<uint32_t>(count));
     list_.add_parameter(part);
@@ -235,7 +235,9 @@ void CudaStream::write_down(const LaunchRun &run, const Launch &launch, const De
   const fb::DeviceKernel &kernel = *own.kernel;
   const auto &code = static_cast<const CudaCode &>(*run.function->devices[launch.device].code);
   void **const at = run.pointers.data() + launch.first_operand;
-  list_.add_kernel(code.function(&kernel), own.blocks, kernel.threads(), kernel.shared_bytes(), &launch);
+  if (own.raw)
+    return write_down_raw(*own.raw, code.function(&kernel), launch, at);
+  list_.add_kernel(code.function(&kernel), {own.blocks}, {kernel.threads()}, kernel.shared_bytes(), &launch);
   for (const uint32_t pointer : own.pointers)
     list_.add_parameter(address_of(at[pointer]));
   for (const int64_t size : own.sizes)
@@ -272,6 +274,21 @@ void CudaStream::write_down_product(const LaunchRun &run, const Launch &launch) 
                                                             : CUdeviceptr(0));
 }
 
+/// A kernel of the user, after copies of the tensors that it changes and that something else needs. What it
+/// writes is no argument, so it does not matter that it runs after a failure, too.
+void CudaStream::write_down_raw(const RawForm &raw, CUfunction function, const Launch &launch,
+                                void *const *at) {
+  for (const RawForm::Copy &copy : raw.copies)
+    if (copy.bytes)
+      list_.add_copy(address_of(at[copy.to]), address_of(at[copy.from]), copy.bytes, &launch);
+  list_.add_kernel(function, raw.grid, raw.block, raw.shared_bytes, &launch);
+  for (const RawParameter &parameter : raw.parameters)
+    if (parameter.operand >= 0)
+      list_.add_parameter(address_of(at[parameter.operand]));
+    else
+      list_.add_number(parameter.bits, parameter.bytes);
+}
+
 /// A copy within the device, which writes an argument only if the call has not failed.
 void CudaStream::write_down_copy(const LaunchRun &run, const Launch &launch) {
   void **const at = run.pointers.data() + launch.first_operand;
@@ -283,7 +300,7 @@ void CudaStream::write_down_copy(const LaunchRun &run, const Launch &launch) {
   constexpr uint64_t bytesOfBlock = 16 * call_kernels::threads;
   constexpr uint64_t mostBlocks = 4096;
   const uint64_t blocks = std::min((bytes + bytesOfBlock - 1) / bytesOfBlock, mostBlocks);
-  list_.add_kernel(device_.call_code().copy, static_cast<uint32_t>(blocks), call_kernels::threads, 0,
+  list_.add_kernel(device_.call_code().copy, {static_cast<uint32_t>(blocks)}, {call_kernels::threads}, 0,
                    &launch);
   list_.add_parameter(address_of(at[1]));
   list_.add_parameter(address_of(at[0]));
@@ -306,7 +323,7 @@ void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
   if (run.failure && run.begins)
     write_down_beginning(run);
   if (run.failure && run.foreign_keys) {
-    list_.add_kernel(device_.call_code().merge_keys, 1, 1, 0, nullptr);
+    list_.add_kernel(device_.call_code().merge_keys, {1}, {1}, 0, nullptr);
     list_.add_parameter(address_of(run.failure));
     list_.add_parameter(run.foreign_keys);
   }
@@ -408,9 +425,12 @@ Status CudaStream::launch_product(const WorkItem &item) {
 CUresult CudaStream::launch_kernel(const WorkItem &item) {
   const DriverTable &table = device_.context().table();
   CUlaunchConfig config = {};
-  config.gridDimX = item.blocks;
-  config.blockDimX = item.threads;
-  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.gridDimX = item.grid.x;
+  config.gridDimY = item.grid.y;
+  config.gridDimZ = item.grid.z;
+  config.blockDimX = item.block.x;
+  config.blockDimY = item.block.y;
+  config.blockDimZ = item.block.z;
   config.sharedMemBytes = item.shared_bytes;
   config.hStream = stream_;
   const CUresult code =

@@ -63,6 +63,7 @@ private:
   void write_down(const LaunchRun &run, const Launch &launch, uint64_t &table);
   void write_down(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own, uint64_t &table);
   void write_down_product(const LaunchRun &run, const Launch &launch);
+  void write_down_raw(const RawForm &raw, CUfunction function, const Launch &launch, void *const *at);
   void write_down_copy(const LaunchRun &run, const Launch &launch);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);

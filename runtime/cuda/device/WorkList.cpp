@@ -29,12 +29,12 @@ void WorkList::add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, const La
   items_.push_back(item);
 }
 
-void WorkList::add_kernel(CUfunction function, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                          const Launch *launch) {
+void WorkList::add_kernel(CUfunction function, const LaunchExtents &grid, const LaunchExtents &block,
+                          uint32_t shared_bytes, const Launch *launch) {
   WorkItem item;
   item.function = function;
-  item.blocks = blocks;
-  item.threads = threads;
+  item.grid = grid;
+  item.block = block;
   item.shared_bytes = shared_bytes;
   item.first = static_cast<uint32_t>(parameters_.size());
   item.launch = launch;
@@ -89,7 +89,7 @@ std::span<const std::byte> WorkList::bytes_of(const WorkItem &item) const {
 
 bool WorkList::is_same(size_t i, const WorkList &other) const {
   const WorkItem &a = items_[i], &b = other.items_[i];
-  return a.blocks == b.blocks && a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.to == b.to &&
+  return a.grid == b.grid && a.block == b.block && a.shared_bytes == b.shared_bytes && a.to == b.to &&
          a.from == b.from && a.bytes == b.bytes && std::ranges::equal(bytes_of(a), other.bytes_of(b));
 }
 

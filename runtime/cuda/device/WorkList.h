@@ -13,6 +13,7 @@
 #define WEFT_RUNTIME_CUDA_DEVICE_WORKLIST_H
 
 #include "runtime/cuda/device/Context.h"
+#include "runtime/plan/DeviceImage.h"
 
 #include <array>
 #include <cstddef>
@@ -31,7 +32,8 @@ inline constexpr size_t productOperands = 5;
 /// A kernel, a product of a library, or a copy within the device, which has neither function nor product.
 struct WorkItem {
   CUfunction function = nullptr;
-  uint32_t blocks = 0, threads = 0, shared_bytes = 0;
+  LaunchExtents grid, block;
+  uint32_t shared_bytes = 0;
   uint32_t first = 0, count = 0; ///< its parameters in the list
   CUdeviceptr to = 0, from = 0;  ///< of a copy
   size_t bytes = 0;
@@ -45,8 +47,10 @@ public:
   void clear();
   void add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, const Launch *launch);
   /// Begins a kernel, whose parameters follow.
-  void add_kernel(CUfunction function, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
-                  const Launch *launch);
+  void add_kernel(CUfunction function, const LaunchExtents &grid, const LaunchExtents &block,
+                  uint32_t shared_bytes, const Launch *launch);
+  /// A parameter of so many bytes, which are the lowest of a number.
+  void add_number(uint64_t bits, size_t bytes) { add_bytes(reinterpret_cast<const std::byte *>(&bits), bytes); }
   /// A product of a library, all of whose operands follow as parameters.
   void add_product(const Contraction &product, uint8_t foreign, const Launch *launch);
   template <typename T> void add_parameter(const T &value) {

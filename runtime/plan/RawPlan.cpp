@@ -1,0 +1,171 @@
+//===- RawPlan.cpp - Launches of kernels that the user wrote --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/RawPlan.h"
+
+#include "runtime/plan/LaunchAccesses.h"
+#include "runtime/plan/PlanFields.h"
+
+#include <array>
+#include <vector>
+
+namespace weft::runtime {
+namespace {
+
+using Extents = flatbuffers::Vector<uint32_t>;
+
+constexpr uint32_t addressBytes = 8;
+/// What every GPU can launch, in each dimension.
+constexpr std::array<uint32_t, 3> mostBlocks = {INT32_MAX, 65535, 65535}, mostThreads = {1024, 1024, 64};
+
+std::string extents_text(const Extents *extents) {
+  std::string all;
+  for (uint32_t i = 0; i < length(extents); ++i)
+    all += (i ? ", " : "") + number(extents->Get(i));
+  return "[" + all + "]";
+}
+
+bool are_extents(const Extents *extents, const std::array<uint32_t, 3> &most) {
+  if (length(extents) != most.size())
+    return false;
+  for (uint32_t i = 0; i < most.size(); ++i)
+    if (extents->Get(i) < 1 || extents->Get(i) > most[i])
+      return false;
+  return true;
+}
+
+LaunchExtents extents_of(const Extents &extents) { return {extents.Get(0), extents.Get(1), extents.Get(2)}; }
+
+bool is_number(const fb::RawArgument &argument) { return argument.operand() == -1 && argument.result() == -1; }
+
+/// Whether an argument is the one whose buffer the kernel changes in place.
+bool changes(const fb::RawArgument &argument, uint32_t operand, uint32_t result) {
+  return argument.operand() == static_cast<int64_t>(operand) &&
+         argument.result() == static_cast<int64_t>(result);
+}
+
+/// What is wrong with the arguments by themselves: each buffer of the launch is given once.
+std::string arguments_problem(const fb::RawLaunch &launch, const fb::Plan &plan) {
+  std::vector<uint32_t> given(length(launch.buffers()));
+  const auto take = [&](int index, uint32_t begin, uint32_t end) {
+    if (index == -1)
+      return true;
+    if (index < static_cast<int64_t>(begin) || index >= static_cast<int64_t>(end))
+      return false;
+    ++given[static_cast<uint32_t>(index)];
+    return true;
+  };
+  for (uint32_t i = 0; i < length(launch.arguments()); ++i) {
+    const fb::RawArgument &argument = *launch.arguments()->Get(i);
+    const std::string what = "gives parameter " + number(i) + " ";
+    if (!take(argument.operand(), 0, launch.first_result()) ||
+        !take(argument.result(), launch.first_result(), length(launch.buffers())))
+      return what + "operand " + number(argument.operand()) + " and result " + number(argument.result()) +
+             ", which are not there";
+    const uint64_t bytes = argument.bytes();
+    if (is_number(argument) && bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+      return what + "a number of " + number(bytes) + " bytes";
+    if (argument.operand() == -1 || argument.result() == -1)
+      continue;
+    for (const int index : {argument.operand(), argument.result()})
+      if (plan.buffers()->Get(launch.buffers()->Get(static_cast<uint32_t>(index)))->bytes() != bytes)
+        return what + "a buffer that is not of " + number(bytes) + " bytes to change";
+  }
+  for (uint32_t i = 0; i < given.size(); ++i)
+    if (given[i] != 1)
+      return "gives its kernel buffer " + number(i) + " of " + number(given.size()) + " for " +
+             number(given[i]) + " parameters, expected one";
+  return "";
+}
+
+/// No buffer that is written shares a byte with another one, but for one that is changed in place.
+std::string overlaps_problem(const fb::RawLaunch &launch, const fb::Plan &plan) {
+  const auto buffer = [&](uint32_t i) { return launch.buffers()->Get(i); };
+  for (uint32_t result = launch.first_result(); result < length(launch.buffers()); ++result)
+    for (uint32_t other = 0; other < length(launch.buffers()); ++other) {
+      if (other == result ||
+          !share_bytes(plan, *plan.buffers()->Get(buffer(result)), *plan.buffers()->Get(buffer(other))))
+        continue;
+      bool in_place = false;
+      for (uint32_t i = 0; i < length(launch.arguments()); ++i)
+        in_place |= changes(*launch.arguments()->Get(i), other, result) && buffer(other) == buffer(result);
+      if (!in_place)
+        return "writes buffer " + number(result) + ", which shares bytes with its buffer " + number(other);
+    }
+  return "";
+}
+
+} // namespace
+
+std::string raw_kernel_problem(const fb::DeviceKernel &kernel) {
+  constexpr uint64_t mostParameterBytes = 4096; // of every driver
+  const fb::RawKernel &raw = *kernel.raw();
+  if (text(raw.entry()).empty())
+    return "is of the user, and names no function of its code";
+  if (length(kernel.pointers()) || kernel.sizes() || kernel.takes_table() || kernel.takes_checks() ||
+      kernel.takes_predicate())
+    return "is of the user, and has parameters of kernels of Weft";
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < length(raw.parameters()); ++i)
+    bytes += raw.parameters()->Get(i);
+  if (bytes > mostParameterBytes)
+    return "has parameters of " + number(bytes) + " bytes, more than " + number(mostParameterBytes);
+  return "";
+}
+
+std::string raw_launch_problem(const fb::RawLaunch &launch, const fb::Plan &plan) {
+  if (launch.first_result() >= length(launch.buffers()))
+    return "has the first result " + number(launch.first_result()) + " of " +
+           number(length(launch.buffers())) + " buffers: it would write nothing";
+  for (uint32_t i = 0; i < length(launch.buffers()); ++i)
+    if (launch.buffers()->Get(i) >= length(plan.buffers()))
+      return "has buffer " + number(launch.buffers()->Get(i)) + " of " + number(length(plan.buffers()));
+  if (!are_extents(launch.grid(), mostBlocks))
+    return "has a grid of " + extents_text(launch.grid()) + " blocks, which no GPU launches";
+  if (!are_extents(launch.block(), mostThreads))
+    return "has blocks of " + extents_text(launch.block()) + " threads, which no GPU launches";
+  if (std::string problem = arguments_problem(launch, plan); !problem.empty())
+    return problem;
+  return overlaps_problem(launch, plan);
+}
+
+Expected<RawForm> raw_form(const fb::RawLaunch &launch, const fb::DeviceKernel &kernel) {
+  RawForm form;
+  form.grid = extents_of(*launch.grid());
+  form.block = extents_of(*launch.block());
+  form.shared_bytes = launch.shared_bytes();
+  if (const uint32_t threads = form.block.x * form.block.y * form.block.z; threads > kernel.threads())
+    return Status::error("has blocks of " + number(threads) + " threads, and its kernel was made for up to " +
+                         number(kernel.threads()));
+  if (form.shared_bytes > kernel.shared_bytes())
+    return Status::error("asks for " + number(form.shared_bytes) +
+                         " bytes of shared memory, and its kernel was made for up to " +
+                         number(kernel.shared_bytes()));
+  const auto *parameters = kernel.raw()->parameters();
+  if (length(launch.arguments()) != length(parameters))
+    return Status::error("gives " + number(length(launch.arguments())) + " parameters, and its kernel takes " +
+                         number(length(parameters)));
+  for (uint32_t i = 0; i < length(parameters); ++i) {
+    const fb::RawArgument &argument = *launch.arguments()->Get(i);
+    const uint64_t bytes = is_number(argument) ? argument.bytes() : addressBytes;
+    if (bytes != parameters->Get(i))
+      return Status::error("gives " + number(bytes) + " bytes for parameter " + number(i) +
+                           ", and its kernel takes " + number(parameters->Get(i)));
+    if (is_number(argument)) {
+      form.parameters.push_back({-1, static_cast<uint8_t>(bytes), argument.bits()});
+      continue;
+    }
+    form.parameters.push_back({argument.result() >= 0 ? argument.result() : argument.operand(), addressBytes, 0});
+    const auto from = static_cast<uint32_t>(argument.operand()), to = static_cast<uint32_t>(argument.result());
+    if (argument.operand() >= 0 && argument.result() >= 0 &&
+        launch.buffers()->Get(from) != launch.buffers()->Get(to))
+      form.copies.push_back({from, to, argument.bytes()});
+  }
+  return form;
+}
+
+} // namespace weft::runtime
