@@ -127,7 +127,10 @@ private:
 
     auto rule = dyn_cast<ir::DifferentiableOp>(op);
     if (!rule) {
-      auto diag = op->emitOpError() << "has no derivative, but a gradient is required through it ("
+      auto diag = op->emitOpError();
+      if (auto raw = dyn_cast<ir::RawKernelOp>(op))
+        diag << "'" << raw.getEntry() << "' ";
+      diag << "has no derivative, but a gradient is required through it ("
                                     << "WEFT-G001" << ")";
       for (auto [i, needed] : llvm::enumerate(needs))
         if (needed)

@@ -236,6 +236,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy->numberBytes = node->numberBytes;
     copy->requiresGrad = node->requiresGrad;
     copy->lacksDevice = node->lacksDevice;
+    copy->statesResults = node->statesResults;
     copy->loc = node->loc;
     copy->thread = threadNumber();
     for (const Ref &operand : node->operands)

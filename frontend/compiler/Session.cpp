@@ -179,6 +179,25 @@ static Spec toSpec(Type type) {
   return spec;
 }
 
+static Attribute toAttr(const KernelParameter &parameter) {
+  Builder b(&context());
+  switch (parameter.role) {
+  case KernelParameter::Role::in:
+    return b.getStringAttr("in");
+  case KernelParameter::Role::out:
+    return b.getStringAttr("out");
+  case KernelParameter::Role::in_out:
+    return b.getStringAttr("in_out");
+  case KernelParameter::Role::number:
+    break;
+  }
+  const Type type = ir::toElementType(&context(), parameter.dtype);
+  const APInt bits = APInt(64, parameter.bits).trunc(type.getIntOrFloatBitWidth());
+  if (auto real = dyn_cast<FloatType>(type))
+    return FloatAttr::get(type, APFloat(real.getFloatSemantics(), bits));
+  return IntegerAttr::get(type, bits);
+}
+
 static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   Builder b(&context());
   if (const auto *integer = std::get_if<int64_t>(&value))
@@ -199,6 +218,9 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
     return TypeAttr::get(ir::toElementType(&context(), *dtype));
   if (const auto *device = std::get_if<Device>(&value))
     return toAttr(*device);
+  if (const auto *parameters = std::get_if<std::vector<KernelParameter>>(&value))
+    return b.getArrayAttr(llvm::map_to_vector(
+        *parameters, [](const KernelParameter &parameter) { return toAttr(parameter); }));
   const auto &keyword = std::get<std::string>(value);
   if (auto registered = RegisteredOperationName::lookup(("weft." + op).str(), &context()))
     if (auto *keywords = registered->getInterface<ir::KeywordOp>())
@@ -271,7 +293,7 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
 //===----------------------------------------------------------------------===//
 
 Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
-                                         const std::vector<Attr> &attrs) {
+                                         const std::vector<Attr> &attrs, std::span<const Spec> stated) {
   const ContextUse use(weightOfInference);
   ir::DiagnosticCollector said(&context());
   // A block with one argument per operand holds the op while its verifier looks at it.
@@ -290,7 +312,10 @@ Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec 
   for (const Spec *spec : operands)
     values.push_back(block.addArgument(toType(*spec), loc));
   builder.setInsertionPointToStart(&block);
-  auto op = buildOp(builder, loc, name, values, attrs, {}, false);
+  SmallVector<Type> types;
+  for (const Spec &spec : stated)
+    types.push_back(toType(spec));
+  auto op = buildOp(builder, loc, name, values, attrs, types, false);
   if (failed(op) || failed(verify(*op)))
     return said.first(std::string("'weft.") + name + "' does not accept these operands");
   std::vector<Spec> specs;

@@ -23,6 +23,18 @@ struct KeyWriter {
     put(list.size());
     key.append(reinterpret_cast<const char *>(list.data()), list.size() * sizeof(int64_t));
   }
+  void putText(const std::string &text) {
+    put(text.size());
+    key += text;
+  }
+  void putParameters(const std::vector<KernelParameter> &list) {
+    put(list.size());
+    for (const KernelParameter &parameter : list) {
+      put(parameter.role);
+      put(parameter.dtype);
+      put(parameter.bits);
+    }
+  }
   void putSpec(const Spec &spec) {
     put(spec.dtype);
     put(spec.device.type());
@@ -40,7 +52,9 @@ struct KeyWriter {
             if constexpr (std::is_same_v<T, std::vector<int64_t>>)
               putList(value);
             else if constexpr (std::is_same_v<T, std::string>)
-              key += value;
+              putText(value);
+            else if constexpr (std::is_same_v<T, std::vector<KernelParameter>>)
+              putParameters(value);
             else if constexpr (std::is_same_v<T, Device>)
               key += value.str();
             else

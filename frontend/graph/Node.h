@@ -33,8 +33,17 @@ struct Ref {
   friend bool operator==(const Ref &, const Ref &) = default;
 };
 
-/// An attribute of an operation. A string is the keyword of an enumeration.
-using AttrValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::string, DType, Device>;
+/// What a kernel of the user is given for a parameter: a tensor in one of three roles, or a number.
+struct KernelParameter {
+  enum class Role : uint8_t { in, out, in_out, number } role = Role::in;
+  DType dtype = DType::f32; ///< of the number,
+  uint64_t bits = 0;        ///< whose lowest bytes these are
+  friend bool operator==(const KernelParameter &, const KernelParameter &) = default;
+};
+
+/// An attribute of an operation. A string is the keyword of an enumeration, or text.
+using AttrValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::string, DType, Device,
+                               std::vector<KernelParameter>>;
 struct Attr {
   const char *name;
   AttrValue value;
@@ -70,6 +79,7 @@ struct Node {
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
   bool lacksDevice = false;  ///< it, or a value that it is computed from, is on a device without a backend
   bool fallible = false;     ///< it may fail, or it depends on an operation that may still fail
+  bool statesResults = false; ///< the types of its results do not follow from operands and attributes
   bool failed = false;       ///< it failed, or a value that it is computed from did: it would fail again
   mutable bool failureSeen = false; ///< the failure was reported to the program
   bool followsCall = false;         ///< it depends on a result that a queued call had not computed yet

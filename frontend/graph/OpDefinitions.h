@@ -22,9 +22,10 @@
 
 namespace weft::frontend {
 
-/// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.
+/// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier. An op
+/// whose types do not follow from its operands is given them in `stated`, and only verified.
 Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
-                                         const std::vector<Attr> &attrs);
+                                         const std::vector<Attr> &attrs, std::span<const Spec> stated = {});
 
 /// The ops that may fail on the values of their operands when they run, without `weft.`. Each op states this
 /// in its definition.

@@ -48,8 +48,10 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, Spec resul
 
 /// The key under which inferred result types are cached, so that a steady loop infers each once.
 static std::string inferenceKey(const char *name, const std::vector<Ref> &operands,
-                                const std::vector<Attr> &attrs) {
+                                const std::vector<Attr> &attrs, const std::vector<Spec> &stated) {
   KeyWriter writer{name};
+  for (const Spec &spec : stated)
+    writer.putSpec(spec);
   for (const Ref &ref : operands)
     writer.putSpec(ref.spec());
   writer.putAttrs(attrs);
@@ -79,15 +81,20 @@ static void failOnDevices(const char *name, const std::vector<Ref> &operands, Lo
 }
 
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {
+  return recordStated(name, std::move(operands), std::move(attrs), {}, loc);
+}
+
+std::shared_ptr<Node> recordStated(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs,
+                                   std::vector<Spec> stated, Loc loc) {
   GraphLock lock(graphMutex());
   static auto *known = new std::unordered_map<std::string, std::vector<Spec>>;
-  std::string key = inferenceKey(name, operands, attrs);
+  std::string key = inferenceKey(name, operands, attrs, stated);
   auto it = known->find(key);
   if (it == known->end()) {
     std::vector<const Spec *> specs;
     for (const Ref &ref : operands)
       specs.push_back(&ref.spec());
-    auto results = inferResults(name, specs, attrs);
+    auto results = inferResults(name, specs, attrs, stated);
     if (!results) {
       failOnDevices(name, operands, loc);
       fail(results.status(), loc, operands);
@@ -110,6 +117,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
     node->lacksDevice |= ref.node->lacksDevice;
     node->failed |= isKnownToFail(ref);
   }
+  node->statesResults = !stated.empty();
   node->fallible = mayFail(*node);
   for (const Ref &ref : operands)
     node->fallible |= mayBeLost(ref);

@@ -14,6 +14,9 @@ namespace weft::frontend {
 /// Records `weft.<name>`; the result types follow from the op's own definition. Throws Error where the op's
 /// verifier refuses, with the source lines of the operation and of its operands.
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
+/// The same for an op whose result types are stated and do not follow (`raw_kernel`).
+std::shared_ptr<Node> recordStated(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs,
+                                   std::vector<Spec> results, Loc loc);
 /// The same for an op whose result type does not follow from its operands (`iota`).
 Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc);
 Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);

@@ -239,7 +239,8 @@ std::string structuralKey(const Region &region) {
     key += '|';
     key += node->name;
     writer.put(stops.contains(node));
-    if (node->operands.empty()) // constants, numbers, iota: no operand determines their type
+    // Of constants, numbers and iota no operand determines the type, nor of kernels of the user.
+    if (node->operands.empty() || node->statesResults)
       for (const NodeResult &result : node->results)
         writer.putSpec(result.spec);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {

@@ -35,6 +35,7 @@
 #include "weft/optim.hpp"
 #include "weft/profile.hpp"
 #include "weft/random.hpp"
+#include "weft/raw_kernel.hpp"
 #include "weft/reduce.hpp"
 #include "weft/report.hpp"
 #include "weft/shapes.hpp"

@@ -91,7 +91,7 @@ static Status checkParameters(ir::RawKernelOp op, ArrayRef<uint32_t> bytes) {
   }
   for (auto [i, parameter] : llvm::enumerate(given))
     if (parameter.bytes != bytes[i])
-      return Status::error("has " + ir::amountText(bytes[i], "byte") + " as parameter " + std::to_string(i) +
+      return Status::error("takes " + ir::amountText(bytes[i], "byte") + " for parameter " + std::to_string(i) +
                                ", counted from 0, and is given " + givenText(op, i) + " (WEFT-K003)",
                            "WEFT-K003");
   return {};
