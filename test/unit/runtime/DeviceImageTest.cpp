@@ -189,7 +189,7 @@ TEST(DeviceImage, RefusesKernelsThatNoGpuLaunches) {
                "is of attention with -1 blocks");
   EXPECT_FAILS(
       loaded([](fb::DeviceImageT &i) { i.kernels[0]->attention = std::make_unique<fb::AttentionLaunchT>(); }),
-      "is of a product and of attention");
+      "is of more than one of a product, attention, and the user");
   EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->numbers.pop_back(); }),
                "kernel 'added' of a GPU has 11 numbers of a product, expected 12");
   EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->tile_n = 0; }),
