@@ -364,12 +364,14 @@ private:
 
   Status addRaw(RawKernelOp op) {
     if (!own.contains(op))
-      return problem(op, "'" + op.getEntry().str() +
-                             "' is CUDA C++, and this target has no GPU (WEFT-K004): compile for one that has, "
-                             "as cuda:sm_90");
+      return problem(op,
+                     "'" + op.getEntry().str() +
+                         "' is CUDA C++, and this target has no GPU (WEFT-K004): compile for one that has, "
+                         "as cuda:sm_90");
     auto made = launch(op, "raw kernel " + op.getEntry().str());
     rt::RawLaunchT raw;
-    for (Value value : llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector(op->getResults()))) {
+    for (Value value :
+         llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector(op->getResults()))) {
       auto index = bufferOf(value);
       if (!index)
         return index.status();

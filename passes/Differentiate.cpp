@@ -131,7 +131,7 @@ private:
       if (auto raw = dyn_cast<ir::RawKernelOp>(op))
         diag << "'" << raw.getEntry() << "' ";
       diag << "has no derivative, but a gradient is required through it ("
-                                    << "WEFT-G001" << ")";
+           << "WEFT-G001" << ")";
       for (auto [i, needed] : llvm::enumerate(needs))
         if (needed)
           diag.attachNote(op->getOperand(i).getLoc()) << "operand #" << i << " depends on a value of `wrt`";

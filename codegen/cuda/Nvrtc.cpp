@@ -166,16 +166,14 @@ Expected<const Nvrtc *> LoadedNvrtc::load() {
 }
 
 Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::string &name,
-                                          llvm::ArrayRef<std::string> options,
-                                          std::string *log) const {
+                                          llvm::ArrayRef<std::string> options, std::string *log) const {
   std::vector<const char *> arguments;
   for (const std::string &option : options)
     arguments.push_back(option.c_str());
   nvrtcProgram program = nullptr;
   // Machine code and PTX have the path of the file in them, and are to depend on the text alone: a relative
   // name gets the current folder in front.
-  nvrtcResult result =
-      table.nvrtcCreateProgram(&program, text.c_str(), fileName, 0, nullptr, nullptr);
+  nvrtcResult result = table.nvrtcCreateProgram(&program, text.c_str(), fileName, 0, nullptr, nullptr);
   struct Guard {
     const NvrtcTable &table;
     nvrtcProgram &program;

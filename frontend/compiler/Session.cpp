@@ -219,8 +219,8 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   if (const auto *device = std::get_if<Device>(&value))
     return toAttr(*device);
   if (const auto *parameters = std::get_if<std::vector<KernelParameter>>(&value))
-    return b.getArrayAttr(llvm::map_to_vector(
-        *parameters, [](const KernelParameter &parameter) { return toAttr(parameter); }));
+    return b.getArrayAttr(
+        llvm::map_to_vector(*parameters, [](const KernelParameter &parameter) { return toAttr(parameter); }));
   const auto &keyword = std::get<std::string>(value);
   if (auto registered = RegisteredOperationName::lookup(("weft." + op).str(), &context()))
     if (auto *keywords = registered->getInterface<ir::KeywordOp>())

@@ -62,9 +62,10 @@ void addChanged(RawCall &call, const Tensor &tensor, Loc loc) {
   const auto storage = Access::slot(tensor)->storage();
   for (const auto &[other, result] : call.changed)
     if (Access::slot(other)->storage() == storage)
-      fail("a tensor, or a view of it, is given to a raw kernel as raw::in_out twice: each would have its own "
-           "new value",
-           loc, {use(tensor, loc)});
+      fail(
+          "a tensor, or a view of it, is given to a raw kernel as raw::in_out twice: each would have its own "
+          "new value",
+          loc, {use(tensor, loc)});
   checkWritable(Access::slot(tensor), loc);
   call.changed.emplace_back(tensor, static_cast<uint32_t>(call.results.size()));
 }
@@ -119,8 +120,8 @@ RawResults RawKernel::operator()(const RawLaunch &launch, std::vector<RawArgumen
                                {"shared", launch.shared_bytes},
                                {"source", text_},
                                {"source_at", place_}};
-  const std::shared_ptr<Node> node =
-      recordStated("raw_kernel", std::move(call.operands), std::move(attributes), std::move(call.results), loc);
+  const std::shared_ptr<Node> node = recordStated("raw_kernel", std::move(call.operands),
+                                                  std::move(attributes), std::move(call.results), loc);
   for (auto &[tensor, result] : call.changed)
     updateInPlace(tensor, wrap({node, result}, loc), loc);
   RawResults results;

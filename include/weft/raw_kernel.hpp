@@ -42,9 +42,9 @@ struct RawLaunch {
   Device device = creation_device();
 };
 
-/// What a kernel is given for one of its parameters: a tensor to read, which is the address of its elements in
-/// row-major order, or a number by value. A number has the bytes of its C++ type: 2.0f is a float, 2 an int,
-/// int64_t(2) a long long. Others are made by the functions of `weft::raw`.
+/// What a kernel is given for one of its parameters: a tensor to read, which is the address of its elements
+/// in row-major order, or a number by value. A number has the bytes of its C++ type: 2.0f is a float, 2 an
+/// int, int64_t(2) a long long. Others are made by the functions of `weft::raw`.
 class RawArgument {
 public:
   enum class Role : uint8_t { in, out, zeroed, in_out, number };
@@ -88,7 +88,8 @@ inline RawArgument makeRawArgument(RawArgument::Role role, Tensor tensor, Shape 
 
 namespace raw {
 
-/// A new tensor that the kernel writes, a result of the call. Elements that it does not write have any values.
+/// A new tensor that the kernel writes, a result of the call. Elements that it does not write have any
+/// values.
 inline RawArgument out(IntList shape, DType dtype = DType::f32) {
   return makeRawArgument(RawArgument::Role::out, {}, std::move(shape), dtype);
 }
@@ -118,8 +119,9 @@ public:
   /// first program that calls it is; errors show the line of the text.
   RawKernel(std::string text, std::string entry, Loc loc = Loc::current());
 
-  /// Records a launch. The arguments are the kernel's parameters, in order. Throws Error if they or the launch
-  /// cannot be (WEFT-K004, WEFT-K005). What only the compiled text shows is thrown when a value is read.
+  /// Records a launch. The arguments are the kernel's parameters, in order. Throws Error if they or the
+  /// launch cannot be (WEFT-K004, WEFT-K005). What only the compiled text shows is thrown when a value is
+  /// read.
   RawResults operator()(const RawLaunch &launch, std::vector<RawArgument> arguments,
                         Loc loc = Loc::current()) const;
 

@@ -88,8 +88,7 @@ static LogicalResult verifyParameters(RawKernelOp op) {
   }
   if (operands != op.getInputs().size() || results != op.getNumResults())
     return op.emitOpError() << "has parameters for " << operands << " operands and " << results
-                            << " results, and has " << op.getInputs().size() << " and "
-                            << op.getNumResults();
+                            << " results, and has " << op.getInputs().size() << " and " << op.getNumResults();
   if (results == 0)
     return op.emitOpError() << "needs a parameter that it writes: without results it would never run";
   return success();
@@ -110,11 +109,11 @@ LogicalResult RawKernelOp::verify() {
   if (failed(verifyParameters(*this)))
     return failure();
   const DeviceAttr device = deviceOf(getResult(0).getType()).withoutSizes();
-  for (Type type : llvm::concat<const Type>(llvm::to_vector(getOperandTypes()),
-                                            llvm::to_vector(getResultTypes()))) {
+  for (Type type :
+       llvm::concat<const Type>(llvm::to_vector(getOperandTypes()), llvm::to_vector(getResultTypes()))) {
     if (deviceOf(type).isCpu())
-      return emitOpError() << "'" << getEntry()
-                           << "' is CUDA C++, for which the device cpu has no compiler (" << "WEFT-K004"
+      return emitOpError() << "'" << getEntry() << "' is CUDA C++, for which the device cpu has no compiler ("
+                           << "WEFT-K004"
                            << "); to fix, move its tensors with .to(\"cuda\"), and compile for a target with "
                               "a GPU, as cuda:sm_90";
     if (deviceOf(type).withoutSizes() != device)

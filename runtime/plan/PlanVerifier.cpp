@@ -635,8 +635,9 @@ private:
     if (!is_device_launch(plan_, of))
       return fail(what + " is of a kernel for a GPU, and runs on the host");
     if (of.may_fail())
-      return fail(what + " is of a kernel of the user, which notes no failures, and is marked as one that may "
-                         "fail");
+      return fail(what +
+                  " is of a kernel of the user, which notes no failures, and is marked as one that may "
+                  "fail");
     if (const std::string problem = raw_launch_problem(launch, plan_); !problem.empty())
       return fail(what + " " + problem);
     for (uint32_t i = launch.first_result(); i < length(launch.buffers()); ++i)

@@ -40,7 +40,9 @@ bool are_extents(const Extents *extents, const std::array<uint32_t, 3> &most) {
 
 LaunchExtents extents_of(const Extents &extents) { return {extents.Get(0), extents.Get(1), extents.Get(2)}; }
 
-bool is_number(const fb::RawArgument &argument) { return argument.operand() == -1 && argument.result() == -1; }
+bool is_number(const fb::RawArgument &argument) {
+  return argument.operand() == -1 && argument.result() == -1;
+}
 
 /// Whether an argument is the one whose buffer the kernel changes in place.
 bool changes(const fb::RawArgument &argument, uint32_t operand, uint32_t result) {
@@ -147,8 +149,8 @@ Expected<RawForm> raw_form(const fb::RawLaunch &launch, const fb::DeviceKernel &
                          number(kernel.shared_bytes()));
   const auto *parameters = kernel.raw()->parameters();
   if (length(launch.arguments()) != length(parameters))
-    return Status::error("gives " + number(length(launch.arguments())) + " parameters, and its kernel takes " +
-                         number(length(parameters)));
+    return Status::error("gives " + number(length(launch.arguments())) +
+                         " parameters, and its kernel takes " + number(length(parameters)));
   for (uint32_t i = 0; i < length(parameters); ++i) {
     const fb::RawArgument &argument = *launch.arguments()->Get(i);
     const uint64_t bytes = is_number(argument) ? argument.bytes() : addressBytes;
@@ -159,8 +161,10 @@ Expected<RawForm> raw_form(const fb::RawLaunch &launch, const fb::DeviceKernel &
       form.parameters.push_back({-1, static_cast<uint8_t>(bytes), argument.bits()});
       continue;
     }
-    form.parameters.push_back({argument.result() >= 0 ? argument.result() : argument.operand(), addressBytes, 0});
-    const auto from = static_cast<uint32_t>(argument.operand()), to = static_cast<uint32_t>(argument.result());
+    form.parameters.push_back(
+        {argument.result() >= 0 ? argument.result() : argument.operand(), addressBytes, 0});
+    const auto from = static_cast<uint32_t>(argument.operand()),
+               to = static_cast<uint32_t>(argument.result());
     if (argument.operand() >= 0 && argument.result() >= 0 &&
         launch.buffers()->Get(from) != launch.buffers()->Get(to))
       form.copies.push_back({from, to, argument.bytes()});

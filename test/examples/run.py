@@ -82,6 +82,19 @@ def check_text(folder, text, tool):
         fail("the kernel must agree with the interpreter")
 
 
+def check_raw_kernel(folder, program, driver=None):
+    """Without a device it says why; on the software driver (docs/cudasim.md) it draws the set, by launches and by graphs."""
+    if "needs a CUDA device: " not in run(folder, "env", "CUDA_VISIBLE_DEVICES=", program):
+        fail("without a device the example must say why it does nothing")
+    if not driver:
+        return
+    drawn = run(folder, "env", f"LD_PRELOAD={driver}", "CUSIM_RACE=1", program)
+    # A float may be rounded otherwise, but the middle of the set is inside, and its corners are not.
+    rows = drawn.splitlines()[6:]
+    if len(rows) != 24 or "#" * 20 not in rows[12] or "#" in rows[0] or "after 48 steps" not in drawn:
+        fail("the set must be drawn", drawn)
+
+
 def check_memory(path):
     """The plan of every program that ran was compared with what its first calls took, and agrees."""
     text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
@@ -110,6 +123,10 @@ def run_example():
     program = os.path.abspath(sys.argv[1])
     name = os.path.basename(program)
     with tempfile.TemporaryDirectory(prefix="weft-example-") as folder:
+        if name == "raw_kernel":
+            check_raw_kernel(folder, program, *map(os.path.abspath, sys.argv[2:]))
+            print(f"{name}: as it should be")
+            return
         if name in ("save_step", "scaled.mlir"):
             check = check_saved_step if name == "save_step" else check_text
             check(folder, program, os.path.abspath(sys.argv[2]))

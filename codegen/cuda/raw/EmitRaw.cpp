@@ -91,8 +91,9 @@ static Status checkParameters(ir::RawKernelOp op, ArrayRef<uint32_t> bytes) {
   }
   for (auto [i, parameter] : llvm::enumerate(given))
     if (parameter.bytes != bytes[i])
-      return Status::error("takes " + ir::amountText(bytes[i], "byte") + " for parameter " + std::to_string(i) +
-                               ", counted from 0, and is given " + givenText(op, i) + " (WEFT-K003)",
+      return Status::error("takes " + ir::amountText(bytes[i], "byte") + " for parameter " +
+                               std::to_string(i) + ", counted from 0, and is given " + givenText(op, i) +
+                               " (WEFT-K003)",
                            "WEFT-K003");
   return {};
 }
@@ -122,8 +123,8 @@ Expected<RawCode> compileRaw(const EmittedRaw &kernel, const ir::TargetDescripti
   Expected<CudaRawCompiler> compiler = CudaRawCompiler::make(device.name);
   if (!compiler)
     return compiler.status().context(namedAt(kernel.uses.front()) + "cannot be compiled: ");
-  Expected<KernelObject> object = KernelCache::global().get(
-      CudaRawCompiler::textOf(kernel.entry, kernel.text), kernel.entry, *compiler);
+  Expected<KernelObject> object =
+      KernelCache::global().get(CudaRawCompiler::textOf(kernel.entry, kernel.text), kernel.entry, *compiler);
   if (!object)
     return object.status().context(namedAt(kernel.uses.front()));
   Expected<CudaKernel> read = CudaKernel::deserialize(**object);

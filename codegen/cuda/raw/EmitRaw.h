@@ -35,8 +35,8 @@ struct RawCode {
   std::vector<uint32_t> parameters;
 };
 
-/// Compiles a kernel, or takes it from the cache, and checks each launch of it: an error names the line of the
-/// launch, what the text is wrong in, or which parameter or which number does not fit.
+/// Compiles a kernel, or takes it from the cache, and checks each launch of it: an error names the line of
+/// the launch, what the text is wrong in, or which parameter or which number does not fit.
 Expected<RawCode> compileRaw(const EmittedRaw &kernel, const ir::TargetDescription &device);
 
 } // namespace weft::codegen

@@ -22,7 +22,8 @@ static Expected<uint32_t> bytesOf(StringRef declaration) {
     count = 0;
   for (StringRef word : words) {
     uint32_t bits = 0;
-    // A type is a letter, or "bf" or "pred", and its bits; other words with a dot are .param, .ptr and .align.
+    // A type is a letter, or "bf" or "pred", and its bits; other words with a dot are .param, .ptr and
+    // .align.
     const StringRef digits = word.drop_while([](char c) { return c < '0' || c > '9'; });
     if (word.starts_with(".") && word.size() > digits.size() && !digits.empty() &&
         !digits.getAsInteger(10, bits) && bits % 8 == 0 && count)

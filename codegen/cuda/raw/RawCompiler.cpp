@@ -39,7 +39,9 @@ Expected<CudaRawCompiler> CudaRawCompiler::make(StringRef target) {
   return CudaRawCompiler(**nvrtc, target);
 }
 
-std::string CudaRawCompiler::textOf(StringRef entry, StringRef source) { return (entry + "\n" + source).str(); }
+std::string CudaRawCompiler::textOf(StringRef entry, StringRef source) {
+  return (entry + "\n" + source).str();
+}
 
 std::string CudaRawCompiler::identity() const {
   return "raw 1, nvrtc " + nvrtc->version() + " " + nvrtc->build() + ", " + llvm::join(options, " ");

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The text of a kernel that the user wrote is compiled as it is, with the defaults of NVRTC: products and sums
-// may be fused, unlike in kernels of Weft. Messages count lines from the beginning of the text.
+// The text of a kernel that the user wrote is compiled as it is, with the defaults of NVRTC: products and
+// sums may be fused, unlike in kernels of Weft. Messages count lines from the beginning of the text.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CUDA_RAW_RAWCOMPILER_H
