@@ -267,6 +267,9 @@ private:
     }
     if (isa<GradientOp>(op))
       return op->emitOpError("has no value of its own: run --weft-differentiate first");
+    if (auto raw = dyn_cast<RawKernelOp>(op))
+      return raw.emitOpError() << "'" << raw.getEntry()
+                               << "' is CUDA C++ of the user, for which the interpreter has no rule";
     return op->emitOpError("cannot be interpreted");
   }
 

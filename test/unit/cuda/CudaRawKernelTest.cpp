@@ -179,6 +179,33 @@ TEST(CudaRawKernels, ChangeATemporaryWithoutACopy) {
   EXPECT_FALSE(mentions(text, "a kernel of the user does not see")) << text;
 }
 
+// The plan of such a function is one of numbers for each size, the launch of the kernel with it.
+TEST(CudaRawKernels, AreInFunctionsForAnySizeWhereTheirOwnAreFixed) {
+  Dim n("n", 1, 64);
+  auto sums = compile(
+      [&](Tensor x) {
+        Tensor y = x.sum(0);
+        saxpy(over(4), {y, raw::in_out(y), 1.0f, int64_t(4)});
+        return x + y;
+      },
+      {spec({n, 4}, f32, "cuda:0")});
+  for (const int64_t rows : {3, 7, 3}) {
+    const Tensor x = countTo(4 * rows).reshape({rows, 4});
+    EXPECT_EQ(floats(sums(x.to("cuda:0"))), floats(x + x.sum(0) * 2)) << rows;
+  }
+}
+
+TEST(CudaRawKernels, RunOnOtherDevicesToo) {
+  Tensor y = whole(20).to("cuda:1") * 1;
+  saxpy(over(20), {y * 2, raw::in_out(y), 2.0f, int64_t(20)});
+  EXPECT_EQ(y.device(), Device("cuda:1"));
+  EXPECT_EQ(floats(y), floats(countTo(20) * 5));
+  const RawKernel fill = kernel("float *y", "  y[threadIdx.x] = 7;");
+  const Tensor made = fill({.block = {3}, .device = Device("cuda:1")}, {raw::out({3})});
+  EXPECT_EQ(made.device(), Device("cuda:1"));
+  EXPECT_EQ(floats(made), Floats(3, 7));
+}
+
 TEST(CudaRawKernels, AFailedCallChangesNothingThatTheyWould) {
   Tensor state = whole(8) * 1, x = whole(8);
   auto step = compile([&](Tensor index) {

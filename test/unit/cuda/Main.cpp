@@ -25,8 +25,8 @@ int main(int count, char **arguments) {
   const char *const wanted = std::getenv("WEFT_TEST_CUDA");
   if (wanted && !std::strcmp(wanted, "real")) {
     // The others plan what a driver does, or use two devices.
-    testing::GTEST_FLAG(filter) =
-        "CudaPrograms.*-*.ValuesMoveBetweenDevices:*.GradientsFlowBetweenDevices:*TwoGpus*";
+    testing::GTEST_FLAG(filter) = "CudaPrograms.*:CudaRawKernels.*-*OtherDevices*:*.ValuesMoveBetweenDevices:"
+                                  "*.GradientsFlowBetweenDevices:*TwoGpus*";
     return RUN_ALL_TESTS();
   }
   ::setenv("CUSIM_DEVICES", "2", /*overwrite=*/0);

@@ -156,6 +156,14 @@ TEST(Errors, OpsWithoutAMeaningOfTheirOwn) {
   })");
   EXPECT_TRUE(gradient.run(reals(DType::f32, {}, {1})).empty());
   EXPECT_EQ(gradient.said(), "'weft.gradient' op has no value of its own: run --weft-differentiate first");
+  Program raw(R"(weft.func @f() -> tensor<4xf32, #weft.device<cuda:0>> {
+    %r = weft.raw_kernel "fill"(), parameters = ["out"], grid = [1, 1, 1], block = [4, 1, 1], shared = 0,
+         source = "text" : () -> tensor<4xf32, #weft.device<cuda:0>>
+    weft.return %r : tensor<4xf32, #weft.device<cuda:0>>
+  })");
+  EXPECT_TRUE(raw.run({}).empty());
+  EXPECT_EQ(raw.said(),
+            "'weft.raw_kernel' op 'fill' is CUDA C++ of the user, for which the interpreter has no rule");
   Program foreign(R"(weft.func @f(%a: T<f32>) -> T<f32> {
     %r = builtin.unrealized_conversion_cast %a : T<f32> to T<f32>
     weft.return %r : T<f32>
