@@ -38,17 +38,6 @@ static std::string text(double number) {
   return buffer;
 }
 
-static std::string text(const std::vector<KernelParameter> &parameters) {
-  constexpr const char *roles[] = {"in", "out", "in_out"};
-  std::string list;
-  for (const KernelParameter &parameter : parameters)
-    list += (list.empty() ? "" : ", ") +
-            (parameter.role == KernelParameter::Role::number
-                 ? std::string(name(parameter.dtype)) + " of bits " + std::to_string(parameter.bits)
-                 : std::string(roles[static_cast<size_t>(parameter.role)]));
-  return "[" + list + "]";
-}
-
 static std::string text(const AttrValue &value) {
   return std::visit(
       [](const auto &v) -> std::string {
@@ -60,8 +49,6 @@ static std::string text(const AttrValue &value) {
           for (int64_t one : v)
             list += (list.empty() ? "" : ", ") + std::to_string(one);
           return "[" + list + "]";
-        } else if constexpr (std::is_same_v<T, std::vector<KernelParameter>>) {
-          return text(v);
         } else if constexpr (std::is_same_v<T, DType>) {
           return std::string(name(v));
         } else if constexpr (std::is_same_v<T, Device>) {

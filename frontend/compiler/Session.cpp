@@ -7,6 +7,7 @@
 #include "frontend/compiler/Session.h"
 
 #include "frontend/compiler/TraceFolder.h"
+#include "frontend/graph/KernelParameter.h"
 #include "frontend/graph/OpDefinitions.h"
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/Trace.h"
@@ -211,6 +212,9 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
     // How many operands each of an op's groups has, where some are optional.
     if (name == "operandSegmentSizes")
       return b.getDenseI32ArrayAttr(SmallVector<int32_t>(list->begin(), list->end()));
+    if (op == "raw_kernel" && name == "parameters")
+      return b.getArrayAttr(llvm::map_to_vector(
+          KernelParameter::read(*list), [](const KernelParameter &parameter) { return toAttr(parameter); }));
     return ir::holdsSizes(name) ? Attribute(ir::SizesAttr::get(&context(), sizesOfEntries(*list)))
                                 : b.getDenseI64ArrayAttr(*list);
   }
@@ -218,9 +222,6 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
     return TypeAttr::get(ir::toElementType(&context(), *dtype));
   if (const auto *device = std::get_if<Device>(&value))
     return toAttr(*device);
-  if (const auto *parameters = std::get_if<std::vector<KernelParameter>>(&value))
-    return b.getArrayAttr(
-        llvm::map_to_vector(*parameters, [](const KernelParameter &parameter) { return toAttr(parameter); }));
   const auto &keyword = std::get<std::string>(value);
   if (auto registered = RegisteredOperationName::lookup(("weft." + op).str(), &context()))
     if (auto *keywords = registered->getInterface<ir::KeywordOp>())

@@ -27,14 +27,6 @@ struct KeyWriter {
     put(text.size());
     key += text;
   }
-  void putParameters(const std::vector<KernelParameter> &list) {
-    put(list.size());
-    for (const KernelParameter &parameter : list) {
-      put(parameter.role);
-      put(parameter.dtype);
-      put(parameter.bits);
-    }
-  }
   void putSpec(const Spec &spec) {
     put(spec.dtype);
     put(spec.device.type());
@@ -53,8 +45,6 @@ struct KeyWriter {
               putList(value);
             else if constexpr (std::is_same_v<T, std::string>)
               putText(value);
-            else if constexpr (std::is_same_v<T, std::vector<KernelParameter>>)
-              putParameters(value);
             else if constexpr (std::is_same_v<T, Device>)
               key += value.str();
             else

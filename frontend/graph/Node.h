@@ -33,17 +33,8 @@ struct Ref {
   friend bool operator==(const Ref &, const Ref &) = default;
 };
 
-/// What a kernel of the user is given for a parameter: a tensor in one of three roles, or a number.
-struct KernelParameter {
-  enum class Role : uint8_t { in, out, in_out, number } role = Role::in;
-  DType dtype = DType::f32; ///< of the number,
-  uint64_t bits = 0;        ///< whose lowest bytes these are
-  friend bool operator==(const KernelParameter &, const KernelParameter &) = default;
-};
-
 /// An attribute of an operation. A string is the keyword of an enumeration, or text.
-using AttrValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::string, DType, Device,
-                               std::vector<KernelParameter>>;
+using AttrValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::string, DType, Device>;
 struct Attr {
   const char *name;
   AttrValue value;

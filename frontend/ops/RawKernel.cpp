@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/raw_kernel.hpp"
 
+#include "frontend/graph/KernelParameter.h"
 #include "frontend/graph/Message.h"
 #include "frontend/graph/Record.h"
 #include "frontend/ops/Ops.h"
@@ -34,7 +35,7 @@ namespace {
 struct RawCall {
   std::vector<Ref> operands;
   std::vector<Spec> results;
-  std::vector<KernelParameter> parameters;
+  std::vector<int64_t> parameters;                  ///< KernelParameter::write
   std::vector<std::pair<Tensor, uint32_t>> changed; ///< tensors, and their new values among the results
   std::vector<uint32_t> made;                       ///< the results that the caller gets
 };
@@ -73,7 +74,7 @@ void addChanged(RawCall &call, const Tensor &tensor, Loc loc) {
 void add(RawCall &call, const RawArgument &argument, Device device, Loc loc) {
   using Kind = KernelParameter::Role;
   if (argument.role == Role::number) {
-    call.parameters.push_back({Kind::number, argument.dtype, argument.bits});
+    KernelParameter{Kind::number, argument.dtype, argument.bits}.write(call.parameters);
     return;
   }
   const bool reads = argument.role == Role::in || argument.role == Role::in_out;
@@ -83,13 +84,13 @@ void add(RawCall &call, const RawArgument &argument, Device device, Loc loc) {
   if (argument.role == Role::out) {
     call.made.push_back(static_cast<uint32_t>(call.results.size()));
     call.results.push_back(made);
-    call.parameters.push_back({Kind::out, {}, 0});
+    KernelParameter{Kind::out, {}, 0}.write(call.parameters);
     return;
   }
   const Ref value = reads ? use(argument.tensor, loc) : constant(made, 0, loc);
   call.operands.push_back(value);
   if (argument.role == Role::in) {
-    call.parameters.push_back({Kind::in, {}, 0});
+    KernelParameter{Kind::in, {}, 0}.write(call.parameters);
     return;
   }
   if (argument.role == Role::in_out)
@@ -97,7 +98,7 @@ void add(RawCall &call, const RawArgument &argument, Device device, Loc loc) {
   else
     call.made.push_back(static_cast<uint32_t>(call.results.size()));
   call.results.push_back(value.spec());
-  call.parameters.push_back({Kind::in_out, {}, 0});
+  KernelParameter{Kind::in_out, {}, 0}.write(call.parameters);
 }
 
 } // namespace

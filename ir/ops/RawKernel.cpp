@@ -15,19 +15,18 @@ namespace weft::ir {
 static constexpr int64_t mostBlocks[] = {INT32_MAX, 65535, 65535}, mostThreads[] = {1024, 1024, 64};
 static constexpr int64_t mostThreadsOfBlock = 1024, mostSharedBytes = int64_t(1) << 20;
 
-/// The bits of a number that is passed by value; nothing for other attributes.
-static std::optional<APInt> bitsOfNumber(Attribute attribute) {
-  APInt bits;
+/// A number that is passed by value; nothing for other attributes.
+static std::optional<RawParameter> numberOf(Attribute attribute) {
+  auto read = [](const APInt &bits) -> std::optional<RawParameter> {
+    const unsigned width = bits.getBitWidth();
+    if (width != 1 && width != 8 && width != 16 && width != 32 && width != 64)
+      return std::nullopt;
+    return RawParameter{{}, {}, std::max(1u, width / 8), bits.getZExtValue()};
+  };
   if (auto real = dyn_cast<FloatAttr>(attribute))
-    bits = real.getValue().bitcastToAPInt();
-  else if (auto whole = dyn_cast<IntegerAttr>(attribute); whole && isa<IntegerType>(whole.getType()))
-    bits = whole.getValue();
-  else
-    return std::nullopt;
-  const unsigned width = bits.getBitWidth();
-  if (width != 1 && width != 8 && width != 16 && width != 32 && width != 64)
-    return std::nullopt;
-  return bits;
+    return read(real.getValue().bitcastToAPInt());
+  auto whole = dyn_cast<IntegerAttr>(attribute);
+  return whole && isa<IntegerType>(whole.getType()) ? read(whole.getValue()) : std::nullopt;
 }
 
 SmallVector<RawParameter> rawParameters(RawKernelOp op) {
@@ -40,9 +39,8 @@ SmallVector<RawParameter> rawParameters(RawKernelOp op) {
         made.operand = operands++;
       if (keyword.getValue() != "in")
         made.result = results++;
-    } else if (std::optional<APInt> bits = bitsOfNumber(attribute)) {
-      made.bytes = std::max(1u, bits->getBitWidth() / 8);
-      made.bits = bits->getZExtValue();
+    } else if (std::optional<RawParameter> number = numberOf(attribute)) {
+      made = *number;
     }
   }
   return parameters;
@@ -75,7 +73,7 @@ static LogicalResult verifyParameters(RawKernelOp op) {
   for (auto [i, attribute] : llvm::enumerate(op.getParameters())) {
     auto keyword = dyn_cast<StringAttr>(attribute);
     const StringRef word = keyword ? keyword.getValue() : StringRef();
-    if (keyword ? word != "in" && word != "out" && word != "in_out" : !bitsOfNumber(attribute))
+    if (keyword ? word != "in" && word != "out" && word != "in_out" : !numberOf(attribute))
       return op.emitOpError() << "parameter " << i << " is " << attribute
                               << ", expected \"in\", \"out\", \"in_out\", or a number of up to 64 bits";
     if (word == "in_out" && operands < op.getInputs().size() && results < op.getNumResults() &&
