@@ -316,8 +316,14 @@ private:
   DType computed, stored;
 };
 
+/// Whether the numbers of a step are known, and none is so large that f32, in which a step may compute, has
+/// infinity for a product of two: with a value of 0 that is NaN, and 0 in the interpreter's double.
 bool scalarsKnown(Operands scalars) {
-  return llvm::all_of(scalars, [](const Bounded *scalar) { return scalar->error[0] == 0; });
+  return llvm::all_of(scalars, [](const Bounded *scalar) {
+    const double value = scalar->value.isReal() ? scalar->value.real[0] : 0;
+    return scalar->error[0] == 0 &&
+           (!std::isfinite(value) || std::isfinite(ir::roundTo(DType::f32, value * value)));
+  });
 }
 
 LogicalResult boundSgd(ir::SgdStepOp op, Operands operands, MutableArrayRef<Bounded> results) {

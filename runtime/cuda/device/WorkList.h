@@ -50,7 +50,9 @@ public:
   void add_kernel(CUfunction function, const LaunchExtents &grid, const LaunchExtents &block,
                   uint32_t shared_bytes, const Launch *launch);
   /// A parameter of so many bytes, which are the lowest of a number.
-  void add_number(uint64_t bits, size_t bytes) { add_bytes(reinterpret_cast<const std::byte *>(&bits), bytes); }
+  void add_number(uint64_t bits, size_t bytes) {
+    add_bytes(reinterpret_cast<const std::byte *>(&bits), bytes);
+  }
   /// A product of a library, all of whose operands follow as parameters.
   void add_product(const Contraction &product, uint8_t foreign, const Launch *launch);
   template <typename T> void add_parameter(const T &value) {
