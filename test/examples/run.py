@@ -164,6 +164,8 @@ def run_example():
                                        check=False).stdout.decode(errors="replace")
             if "resumed after step 40" not in parts or parts.splitlines()[-1].split(",")[0] != whole:
                 fail(f"a resumed run must end as the whole one, with '{whole}'", parts)
+        if name in ("graph", "streams") and not re.search("compiled again: no|events passed: yes", output):
+            fail(f"{name} must say that it went as it should", output)
         if name == "train_mlp":
             found = re.search(r"(\d+) of (\d+) right", output)
             if not found or int(found.group(1)) < 0.95 * int(found.group(2)):
