@@ -69,6 +69,18 @@ std::string problemOf(const Launch &launch) {
   return "";
 }
 
+/// Changes the lowest bit of the last byte that a launch wrote: the value of a Boolean, and of a float no
+/// less than a quarter of it.
+void spoil(const Launch &launch, const std::vector<cudasim::Range> &writes) {
+  const std::string name = "CUSIM_SPOIL: launch " + std::to_string(settings().spoiltLaunch) + ", of '" +
+                           launch.kernel->entry + "', ";
+  if (writes.empty())
+    return complain(name + "wrote nothing, so nothing was changed");
+  const uint64_t address = writes.back().end - 1;
+  *launch.device->memory.host(address, 1) ^= std::byte(1);
+  complain(name + "has another bit in the byte at " + hex(address));
+}
+
 } // namespace
 
 const cudasim::Module *Image::on(Device &device) {
@@ -170,7 +182,8 @@ Outcome runLaunch(const Launch &launch) {
   options.dynamicShared = launch.dynamicShared;
   options.order = settings().order;
   options.seed = settings().seed + number++; // another order for each launch
-  options.race = settings().race;
+  const bool isSpoilt = number == settings().spoiltLaunch;
+  options.race = settings().race || isSpoilt; // which says what was written
   cudasim::LaunchResult result =
       cudasim::launch(module, launch.kernel->entry, launch.device->memory, options, launch.parameters);
   Outcome outcome;
@@ -179,6 +192,8 @@ Outcome runLaunch(const Launch &launch) {
     outcome.message = result.fault->str();
     return outcome;
   }
+  if (isSpoilt)
+    spoil(launch, result.writes);
   outcome.accesses = {std::move(result.reads), std::move(result.writes)};
   outcome.nanoseconds = result.steps * nanosecondsOfStep;
   return outcome;

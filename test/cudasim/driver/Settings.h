@@ -34,6 +34,7 @@ struct Settings {
   bool race = false;                         ///< CUSIM_RACE
   bool eager = false;                        ///< CUSIM_EAGER
   bool leaks = false;                        ///< CUSIM_LEAKS
+  uint64_t spoiltLaunch = 0;                 ///< CUSIM_SPOIL, from 1; 0 for none
   cudasim::Order order = {};                 ///< CUSIM_ORDER, of warps, blocks and streams
   uint64_t seed = 0;                         ///< of the shuffled order
   std::string log;                           ///< CUSIM_LOG

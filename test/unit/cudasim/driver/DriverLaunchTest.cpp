@@ -50,6 +50,28 @@ TEST(DriverLaunch, TakesTheParametersWhenItIsEnqueued) {
   });
 }
 
+TEST(DriverLaunch, TheOneThatIsAskedForIsSpoilt) {
+  const char *const messages[] = {"", "CUSIM_SPOIL: launch 1, of 'add', has another bit in the byte at 0x",
+                                  "CUSIM_SPOIL: launch 2, of 'add', has another bit in the byte at 0x",
+                                  "CUSIM_SPOIL: launch 3, of 'shared', wrote nothing"};
+  for (unsigned number = 1; number <= 3; ++number) {
+    const std::string output = run({{"CUSIM_SPOIL", std::to_string(number)}}, [&](SoftwareDriver &driver) {
+      driver.start();
+      const CUdeviceptr numbers = driver.allocate(8);
+      driver.cuMemsetD32Async(numbers, 1, 2, nullptr);
+      EXPECT_EQ(driver.add(nullptr, numbers, 2, 1), CUDA_SUCCESS);
+      EXPECT_EQ(driver.add(nullptr, numbers, 3, 2), CUDA_SUCCESS);
+      CUlaunchConfig config = oneBlock();
+      EXPECT_EQ(driver.cuLaunchKernelEx(&config, driver.kernel("shared"), nullptr, nullptr), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+      // The last byte of what each wrote.
+      EXPECT_EQ(driver.read(numbers), number == 1 ? 0x01000006u : 6u);
+      EXPECT_EQ(driver.read(numbers + 4), number == 2 ? 0x01000004u : 4u);
+    });
+    EXPECT_TRUE(contains(output, messages[number])) << output;
+  }
+}
+
 TEST(DriverLaunch, FaultsPoisonTheContext) {
   struct Case {
     const char *kernel;
