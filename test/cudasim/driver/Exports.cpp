@@ -98,7 +98,7 @@ struct Entry<implementation, Name> {
     if (!settings().log.empty())
       texts = {logText(arguments)...};
     CUresult code = injected ? static_cast<CUresult>(*injected) : check(Name::text);
-    if (code == CUDA_SUCCESS) {
+    if (code == CUDA_SUCCESS && !injected) {
       try {
         code = implementation(arguments...);
       } catch (const std::bad_alloc &) {

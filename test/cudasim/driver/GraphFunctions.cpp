@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Functions.h"
+#include "test/cudasim/driver/Settings.h"
 
 #include <algorithm>
 
@@ -76,6 +77,8 @@ CUresult addNode(CUgraphNode *handle, CUgraph graphHandle, const CUgraphNode *be
     nodes.push_back(state().find<Node>(before[k]));
     if (!nodes.back() || &nodes.back()->graph != graph)
       return refuse(CUDA_ERROR_INVALID_VALUE, "dependency " + std::to_string(k) + " is no node of the graph");
+    if (injectedFailure("edge"))
+      nodes.pop_back();
   }
   Node *node = graph->add(std::move(work), std::move(nodes), child);
   if (handle)

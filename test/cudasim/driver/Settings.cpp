@@ -71,7 +71,7 @@ public:
         call = numberOf(rule.substr(first + 1, second - first - 1));
         code = numberOf(rule.substr(second + 1));
       }
-      if (!first || !call.value_or(0) || !code.value_or(0))
+      if (!first || !call.value_or(0) || !code)
         return fail("CUSIM_FAIL", rule, "FUNCTION:CALL:CODE with numbers from 1 on, as cuMemAlloc:3:2");
       settings.failures.push_back({rule.substr(0, first), *call, int(*code)});
     }

@@ -59,8 +59,9 @@ inline std::map<std::string, int> callsIn(const std::filesystem::path &log) {
 }
 
 // What children do; each returns the exit code.
-int trainForFaults();    // CudaFaultsTest.cpp, --train
-int multiplyForCounts(); // CudaProductsTest.cpp, --multiply
+int trainForFaults();     // CudaFaultsTest.cpp, --train
+int multiplyForCounts();  // CudaProductsTest.cpp, --multiply
+int passBetweenDevices(); // CudaMutantsTest.cpp, --pass
 
 } // namespace weft::testing
 

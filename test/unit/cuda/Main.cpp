@@ -39,5 +39,7 @@ int main(int count, char **arguments) {
   }
   if (option == "--train")
     return weft::testing::trainForFaults();
+  if (option == "--pass")
+    return weft::testing::passBetweenDevices();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
 }

@@ -162,6 +162,24 @@ TEST(DriverEnvironment, HasTheNumbersOfTheCompilersDescriptions) {
   });
 }
 
+TEST(DriverEnvironment, AWaitThatIsLeftOutIsARace) {
+  const auto program = [](SoftwareDriver &driver) {
+    driver.start();
+    const CUdeviceptr memory = driver.allocate(64);
+    const CUstream first = driver.stream(), second = driver.stream();
+    const CUevent event = driver.event();
+    ASSERT_EQ(driver.cuMemsetD8Async(memory, 1, 64, first), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuEventRecord(event, first), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuStreamWaitEvent(second, event, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemsetD8Async(memory, 2, 64, second), CUDA_SUCCESS);
+    driver.cuStreamSynchronize(first);
+    driver.cuStreamSynchronize(second);
+  };
+  EXPECT_FALSE(contains(run({}, program), "race"));
+  EXPECT_TRUE(contains(run({{"CUSIM_FAIL", "cuStreamWaitEvent:1:0"}}, program), "race"));
+  EXPECT_FALSE(contains(run({{"CUSIM_FAIL", "cuStreamWaitEvent:2:0"}}, program), "race"));
+}
+
 TEST(DriverEnvironment, RefusesWhatItDoesNotUnderstand) {
   for (auto [variable, value, message] :
        {std::tuple("CUSIM_CC", "60", "CUSIM_CC is '60': it must be a number from 75 to 120"),
