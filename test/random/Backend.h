@@ -9,6 +9,7 @@
 
 #include "Check.h"
 
+#include "ir/CompilerOptions.h"
 #include "runtime/execution/Executable.h"
 
 namespace weft::randomtest {
@@ -22,12 +23,30 @@ Expected<llvm::SmallVector<ir::Literal>> runCompiled(mlir::ModuleOp module,
 Expected<llvm::SmallVector<ir::Literal>> runCompiledFor(const std::string &target, mlir::ModuleOp module,
                                                         llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
 
-/// Calls a loaded function of a program once, as runCompiled() does. The host can read the memory of all its
-/// devices; how much memory the call takes is compared with the plan where all of it is the host's own. An
-/// argument begins so many bytes of `shifts` behind an aligned address, if that has a number for it.
+/// Compiles the program and loads its function `main` for these devices.
+Expected<std::shared_ptr<runtime::Executable>> compileAndLoad(mlir::ModuleOp module,
+                                                              const ir::CompilerOptions &options,
+                                                              const runtime::DeviceMap &devices = {});
+
+/// Calls a loaded function of a program once, as runCompiled() does. How much memory the call takes is
+/// compared with the plan where all of it is the host's own. An argument begins so many bytes of `shifts`
+/// behind an aligned address, if that has a number for it.
 Expected<llvm::SmallVector<ir::Literal>> callOnce(std::shared_ptr<runtime::Executable> executable,
                                                   llvm::ArrayRef<ir::Literal> inputs, uint64_t seed,
                                                   size_t resultCount, llvm::ArrayRef<size_t> shifts = {});
+/// Calls it so many times with the same values, some of them in other memory than before. All calls must give
+/// the bytes of the first one, or fail as it does; results that `unknown` has a true for are not compared.
+Expected<llvm::SmallVector<ir::Literal>> callOften(std::shared_ptr<runtime::Executable> executable,
+                                                   llvm::ArrayRef<ir::Literal> inputs, uint64_t seed,
+                                                   size_t resultCount, llvm::ArrayRef<size_t> shifts,
+                                                   unsigned times, const std::vector<bool> &unknown = {});
+
+/// What two failed calls say differently; an empty text if they say the same.
+std::string differenceOfFailures(const FailureInfo &found, const FailureInfo &expected);
+
+/// Lets half of the arguments of one program in three begin at any multiple of an element. Returns how many
+/// bytes behind an aligned address each begins.
+llvm::SmallVector<size_t> shiftArguments(mlir::ModuleOp module, uint64_t seed);
 
 } // namespace weft::randomtest
 

@@ -31,6 +31,9 @@ struct CheckOptions {
   /// Also compile the program with a dynamic dimension, if its ops allow that. It must give the same bits as
   /// with static sizes.
   bool dynamic = false;
+  /// Of a backend whose kernels may add in another order where a size is 1, which is then no loop, and for
+  /// attention: such programs with a dynamic dimension must only be within their bounds.
+  bool roundsBySize = false;
   /// Adds passes before those of the pipeline. Only the self-test uses it.
   std::function<void(mlir::OpPassManager &)> before;
 };

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 namespace weft::randomtest {
@@ -166,6 +167,21 @@ OwningOpRef<ModuleOp> liftProgram(ModuleOp module, bool last) {
       return made;
   }
   return nullptr;
+}
+
+bool attends(ModuleOp module) {
+  bool found = false;
+  module.walk([&](Operation *op) { found |= isa<ir::SdpaOp, ir::SdpaBackwardOp>(op); });
+  return found;
+}
+
+bool assumesIndices(ModuleOp module) {
+  bool assumes = false;
+  module.walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op).Case<ir::GatherOp, ir::ScatterOp, ir::IndexUpdateOp>(
+        [&](auto each) { assumes |= each.getMode() == ir::IndexMode::assume; });
+  });
+  return assumes;
 }
 
 } // namespace weft::randomtest

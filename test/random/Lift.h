@@ -17,6 +17,12 @@ namespace weft::randomtest {
 /// not allow any.
 mlir::OwningOpRef<mlir::ModuleOp> liftProgram(mlir::ModuleOp module, bool last);
 
+/// Whether a program has attention, which is several kernels if sizes are dynamic, and these round
+/// differently (WEFT-N009).
+bool attends(mlir::ModuleOp module);
+/// Whether an index that is out of range may do anything at all.
+bool assumesIndices(mlir::ModuleOp module);
+
 } // namespace weft::randomtest
 
 #endif // WEFT_TEST_RANDOM_LIFT_H

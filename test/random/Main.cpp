@@ -7,10 +7,11 @@
 #include "Backend.h"
 #include "Check.h"
 #include "Generator.h"
+#include "GpuBackend.h"
 #include "Shrink.h"
 
 #include "ir/Parse.h"
-#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/device/Registry.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -37,7 +38,7 @@ Compares random programs: the interpreter with what it gives after every pass, a
   --passes              interpret every program again after every pass, not only every tenth
   --dynamic             compile every program with a dynamic dimension too, not only every tenth
   --no-backend          leave out the backend
-  --device=DEVICE       where programs run: cpu (cpu, or WEFT_TEST_DEVICE)
+  --device=DEVICE       where programs run: cpu, cuda:0, ... (cpu, or WEFT_TEST_DEVICE)
   --save-failures=DIR   write shrunk failures to DIR (random-failures)
   --no-shrink           report failures as they are
   --max-failures=N      stop after N failures (10)
@@ -95,22 +96,17 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       return false;
     }
   }
-  if (const auto named = runtime::parse_named_devices(arguments.device); !named || named->all != "cpu") {
-    llvm::errs() << "weft-random-tests: "
-                 << (named ? "programs run on the device 'cpu', found '" + arguments.device + "'"
-                           : named.status().message())
-                 << "\n";
-    return false;
-  }
   return true;
 }
 
 class Run {
 public:
-  Run(MLIRContext &context, const Arguments &arguments) : context(context), arguments(arguments) {
+  Run(MLIRContext &context, const Arguments &arguments, runtime::Device &device)
+      : context(context), arguments(arguments) {
     options.passes = arguments.passes;
+    options.roundsBySize = !device.is_host();
     if (arguments.backend)
-      options.backend = runCompiled;
+      options.backend = device.is_host() ? Backend(runCompiled) : backendOf(device);
   }
 
   int reproduce();
@@ -208,7 +204,7 @@ void Run::report(ModuleOp module, uint64_t seed, const Failure &failure) {
   }
   file << text;
   llvm::outs() << "again: weft-random-tests" << (arguments.backend ? "" : " --no-backend")
-               << " --reproduce=" << path << "\n";
+               << " --device=" << arguments.device << " --reproduce=" << path << "\n";
 }
 
 void Run::check(const OpCatalog &catalog, uint64_t seed) {
@@ -303,6 +299,12 @@ int main(int argc, char **argv) {
     llvm::outs() << *generateProgram(context, *catalog, *arguments.print) << "\n";
     return 0;
   }
-  Run run(context, arguments);
+  auto device = runtime::open_device(arguments.device);
+  if (!device) {
+    llvm::errs() << "weft-random-tests: --device=" << arguments.device << ": " << device.status().message()
+                 << "\n";
+    return 2;
+  }
+  Run run(context, arguments, **device);
   return arguments.reproduce.empty() ? run.run(*catalog) : run.reproduce();
 }

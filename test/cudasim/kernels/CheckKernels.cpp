@@ -8,16 +8,15 @@
 
 #include "EngineDevice.h"
 
-#include "ir/Alignment.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/Specialize.h"
 #include "runtime/execution/Executable.h"
 #include "test/random/Backend.h"
 #include "test/random/Generator.h"
 #include "test/random/Inputs.h"
+#include "test/random/Lift.h"
 
 #include "mlir/IR/Verifier.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
 #include <map>
@@ -42,37 +41,6 @@ void nameArguments(ModuleOp module, bool special) {
   }
 }
 
-/// Lets half of the arguments of one program in three begin at any multiple of an element. Returns how many
-/// bytes behind an aligned address each begins.
-static SmallVector<size_t> shiftArguments(ModuleOp module, uint64_t seed) {
-  auto function = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry);
-  SmallVector<size_t> shifts;
-  for (unsigned i = 0; i < function.getNumArguments() && seed % 3 == 0; ++i) {
-    const auto bytes = static_cast<size_t>(ir::leastAlignment(function, i));
-    const auto role = ir::roleOf(function, i);
-    const bool isShifted =
-        (seed + i) % 2 == 0 && (role == ir::ArgumentRole::argument || role == ir::ArgumentRole::state);
-    shifts.push_back(isShifted ? bytes : 0);
-    if (isShifted)
-      function.setArgAttr(
-          i, ir::attr::alignment,
-          IntegerAttr::get(IntegerType::get(module.getContext(), 64), static_cast<int64_t>(bytes)));
-  }
-  return shifts;
-}
-
-/// Whether two failed calls say the same; an empty text if they do.
-static std::string differenceOf(const FailureInfo &found, const FailureInfo &expected) {
-  const bool sameValue = !found.value_known || !expected.value_known || found.value == expected.value;
-  if (found.check == expected.check && found.position == expected.position && sameValue &&
-      found.dimension == expected.dimension && found.size == expected.size &&
-      found.location == expected.location && found.subject == expected.subject)
-    return {};
-  return "on the engine the call fails with '" + found.str() + "' at element " +
-         std::to_string(found.position) + ", on the CPU with '" + expected.str() + "' at element " +
-         std::to_string(expected.position);
-}
-
 Status KernelChecker::compare(const CudaProgram &program, ArrayRef<ir::Literal> found,
                               ArrayRef<ir::Literal> expected) {
   for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
@@ -91,7 +59,7 @@ Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<
                                                       uint64_t seed) {
   const size_t resultCount = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry).getNumResults();
   OwningOpRef<ModuleOp> copy(module.clone());
-  const SmallVector<size_t> shifts = shiftArguments(module, seed);
+  const SmallVector<size_t> shifts = randomtest::shiftArguments(module, seed);
   CudaOptions cuda = options.cuda;
   cuda.memoryLimit = seed % 2 ? 0 : -1;
   auto program = compileForCuda(module, cuda);
@@ -120,22 +88,13 @@ Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<
                                : "on the engine: " + found.status().message() + ", and not on the CPU");
   if (!found) {
     ++counted.failing;
-    const std::string difference = differenceOf(*found.status().info(), *expected.status().info());
-    return difference.empty() ? found.status() : Status::error(difference);
+    const std::string difference =
+        randomtest::differenceOfFailures(*found.status().info(), *expected.status().info());
+    return difference.empty() ? found.status() : Status::error("on the engine " + difference);
   }
   if (Status status = compare(**program, *found, *expected); !status)
     return device.notes().explain(status);
   return found;
-}
-
-/// Whether an index that is out of range may do anything at all.
-static bool assumesIndices(ModuleOp module) {
-  bool assumes = false;
-  module.walk([&](Operation *op) {
-    llvm::TypeSwitch<Operation *>(op).Case<ir::GatherOp, ir::ScatterOp, ir::IndexUpdateOp>(
-        [&](auto each) { assumes |= each.getMode() == ir::IndexMode::assume; });
-  });
-  return assumes;
 }
 
 std::optional<Failure> KernelChecker::checkStatic(ModuleOp module, uint64_t seed, ModuleOp compiled) {
@@ -147,12 +106,9 @@ std::optional<Failure> KernelChecker::checkStatic(ModuleOp module, uint64_t seed
   return randomtest::checkProgram(module, seed, check);
 }
 
-/// Whether a program gives the bits of its twin, in which symbols are numbers; else what differs. Attention
-/// is several kernels if sizes are dynamic, which round differently (WEFT-N009).
+/// Whether a program gives the bits of its twin, in which symbols are numbers; else what differs.
 std::optional<std::string> KernelChecker::checkSameBits(ModuleOp module, ModuleOp twin, uint64_t seed) {
-  bool attends = false;
-  module.walk([&](Operation *op) { attends |= isa<ir::SdpaOp, ir::SdpaBackwardOp>(op); });
-  if (attends)
+  if (randomtest::attends(module))
     return std::nullopt;
   const auto inputs = randomtest::makeInputs(twin.lookupSymbol<ir::FuncOp>(randomtest::kEntry), seed);
   OwningOpRef<ModuleOp> copy(module.clone()), copyOfTwin(twin.clone());
@@ -191,7 +147,7 @@ std::optional<Failure> KernelChecker::check(ModuleOp module, uint64_t seed) {
     if (failed(ir::specialize(*twin, values)) || failed(verify(*twin)))
       return Failure{stage, "the program with these sizes does not verify"};
     // With these sizes an index may be out of range.
-    if (assumesIndices(*twin))
+    if (randomtest::assumesIndices(*twin))
       continue;
     for (ModuleOp compiled : {*twin, module})
       if (auto failure = checkStatic(*twin, seed, compiled))
