@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// weft-interface-programs [--count=N] [--seed=N] [--print | --describe]: runs random programs as they are,
+// weft-interface-programs [--count=N] [--seed=N] [--device=DEVICE] [--print | --describe]: runs random
+// programs, whose tensors are made on that device (cpu, or WEFT_TEST_DEVICE), as they are,
 // with everything computed after every step, and as one compiled function, and compares what they show, bit
 // for bit. A steady loop in them compiles nothing after its second iteration. One that fails is made small
 // and shown. With
@@ -14,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "Describe.h"
 
-#include "weft/status.hpp"
+#include "weft/weft.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -25,13 +26,15 @@ using namespace weft::programs;
 static int usage(std::string_view what) {
   std::fprintf(stderr,
                "weft-interface-programs: '%.*s'\nusage: weft-interface-programs [--count=N] [--seed=N] "
-               "[--print | --describe]\n",
+               "[--device=DEVICE] [--print | --describe]\n",
                static_cast<int>(what.size()), what.data());
   return 2;
 }
 
 int main(int argc, char **argv) {
   uint64_t count = 300, seed = 1;
+  const char *const wanted = std::getenv("WEFT_TEST_DEVICE");
+  std::string device = wanted ? wanted : "cpu";
   bool prints = false, describes = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -39,12 +42,23 @@ int main(int argc, char **argv) {
       count = std::strtoull(argv[i] + 8, nullptr, 10);
     else if (argument.starts_with("--seed="))
       seed = std::strtoull(argv[i] + 7, nullptr, 10);
+    else if (argument.starts_with("--device="))
+      device = argument.substr(9);
     else if (argument == "--print")
       prints = true;
     else if (argument == "--describe")
       describes = true;
     else
       return usage(argument);
+  }
+  try {
+    const weft::Device chosen(device.c_str());
+    if (chosen.is_cuda())
+      weft::cuda::get_device_name(chosen); // throws if it is not there
+    weft::set_default_device(chosen);
+  } catch (const weft::Error &error) {
+    std::fprintf(stderr, "weft-interface-programs: --device=%s: %s\n", device.c_str(), error.what());
+    return 2;
   }
   if (describes) {
     for (uint64_t i = 0; i < count; ++i)
@@ -73,8 +87,8 @@ int main(int argc, char **argv) {
       text = shrink(program).str();
     } catch (const weft::Error &) { // shown as it is
     }
-    std::printf("%s%sagain: weft-interface-programs --count=1 --seed=%llu\n\n", complaint.c_str(),
-                text.c_str(), static_cast<unsigned long long>(seed + i));
+    std::printf("%s%sagain: weft-interface-programs --device=%s --count=1 --seed=%llu\n\n", complaint.c_str(),
+                text.c_str(), device.c_str(), static_cast<unsigned long long>(seed + i));
   }
   std::printf("%llu values and errors shown; %llu programs compiled too; %llu steady loops\n",
               static_cast<unsigned long long>(statistics.shown),
