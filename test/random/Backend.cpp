@@ -271,7 +271,8 @@ Expected<SmallVector<ir::Literal>> callOften(std::shared_ptr<runtime::Executable
         if (const std::string difference = differenceOfFailures(*ran.info(), *failure.info());
             !difference.empty())
           return Status::error(which + difference);
-      failure = ran;
+      if (time == 0)
+        failure = ran;
       continue;
     }
     auto bytes = call.bytes();
