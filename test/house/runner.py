@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the runner of the suites (test/run_suites.py), with shell scripts in place of test programs: every kind of failure is
+"""Tests the runner of the suites (test/suites), with shell scripts in place of test programs: every kind of failure is
 counted, and a failing fresh random program is shown and not counted. Also tests the benchmark's verdict on two builds
 (bench/paired.py), with given times."""
 
@@ -15,7 +15,7 @@ from common import ROOT, Checks
 sys.path.insert(0, os.path.join(ROOT, "test"))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import paired  # noqa: E402
-import run_suites  # noqa: E402  the folder of the tests is no package
+from suites import base, generated, programs, sanitizers  # noqa: E402  the folder of the tests is no package
 
 # A GoogleTest program of two tests, of which a shard runs its own; the second fails where FAILS is set.
 GTEST = """
@@ -31,7 +31,7 @@ CTEST = "add_test({0} {1})\nset_tests_properties({0} PROPERTIES {2})\n"
 FAILURE = ', "failures": [{"failure": "expected 1"}]'
 
 
-class Programs:
+class Folder:
     """A build folder with scripts for programs."""
 
     def __init__(self, folder):
@@ -65,42 +65,42 @@ def expect(checks, what, outcome, passed, failed, *words):
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory() as folder:
-        run_suites.LOGS = os.path.join(folder, "logs")
+        base.LOGS = os.path.join(folder, "logs")
         shards = os.cpu_count() or 1
 
-        build = Programs(os.path.join(folder, "good"))
+        build = Folder(os.path.join(folder, "good"))
         build.add("weft-a-tests", GTEST.replace("FAILURE", ""))
-        expect(checks, "shards", quietly(run_suites.unit, "quick", build.folder), shards, 0, "weft-a-tests-1of")
+        expect(checks, "shards", quietly(programs.unit, "quick", build.folder), shards, 0, "weft-a-tests-1of")
         build.add("weft-b-tests", 'echo "[ RUN      ] Fake.Three"; kill -SEGV $$')
-        expect(checks, "a crash", quietly(run_suites.unit, "quick", build.folder), shards, shards, "SIGSEGV", "Fake.Three")
+        expect(checks, "a crash", quietly(programs.unit, "quick", build.folder), shards, shards, "SIGSEGV", "Fake.Three")
 
-        build = Programs(os.path.join(folder, "bad"))
+        build = Folder(os.path.join(folder, "bad"))
         build.add("weft-a-tests", GTEST.replace("0) cases", "9) cases").replace("FAILURE", FAILURE))
-        expect(checks, "a failure", quietly(run_suites.unit, "quick", build.folder), 0, shards, "Fake.Two", "expected 1")
+        expect(checks, "a failure", quietly(programs.unit, "quick", build.folder), 0, shards, "Fake.Two", "expected 1")
 
-        build = Programs(os.path.join(folder, "empty"))
-        expect(checks, "nothing built", quietly(run_suites.unit, "quick", build.folder), 0, 1)
+        build = Folder(os.path.join(folder, "empty"))
+        expect(checks, "nothing built", quietly(programs.unit, "quick", build.folder), 0, 1)
         build.add("weft-a-tests", 'echo \'{"testsuites": []}\' > "${1#--gtest_output=json:}"')
-        expect(checks, "no tests", quietly(run_suites.unit, "quick", build.folder), 0, 1, "ran no tests")
+        expect(checks, "no tests", quietly(programs.unit, "quick", build.folder), 0, 1, "ran no tests")
 
         for text, passed, failed in (("echo 3 passed, 0 failed", 3, 0), ("echo 3 passed, 1 failed; exit 1", 3, 1),
                                      ("echo 3 passed, 0 failed; exit 1", 3, 1), ("echo 0 passed, 0 failed", 0, 1),
                                      ("echo done", 0, 1)):
             program = build.add("program", text)
-            expect(checks, text, quietly(run_suites.closing_line, "program", [program]), passed, failed)
+            expect(checks, text, quietly(base.closing_line, "program", [program]), passed, failed)
         program = build.add("program", "sleep 60; echo 3 passed, 0 failed")
-        expect(checks, "a hang", quietly(run_suites.closing_line, "program", [program], timeout=0.2), 0, 1, "took too long")
+        expect(checks, "a hang", quietly(base.closing_line, "program", [program], timeout=0.2), 0, 1, "took too long")
 
         program = build.add("weft-random-tests", 'echo "$*"; echo "the program, shrunk"; echo "199 passed, 1 failed"; exit 1')
-        result, text = quietly(run_suites.fresh, program, "--save-failures=there")
+        result, text = quietly(generated.fresh, program, "--save-failures=there")
         checks.check(result is None, "a fresh failure was counted")
         for word in ("NOT COUNTED", "the program, shrunk", "--save-failures=there", "again: " + program):
             checks.check(word in text, f"a fresh failure: '{word}' is not in what was printed:\n{text}")
-        result, text = quietly(run_suites.fresh, build.add("weft-random-tests", "exit 0"), "--save-failures=there")
+        result, text = quietly(generated.fresh, build.add("weft-random-tests", "exit 0"), "--save-failures=there")
         checks.check("200 programs" in text and "NOT COUNTED" not in text, f"fresh programs that agree:\n{text}")
 
         # What has not run has failed, unless it says itself that there is nothing to run.
-        build = Programs(os.path.join(folder, "ctest"))
+        build = Folder(os.path.join(folder, "ctest"))
         runs = CTEST.format("runs", build.add("runs", "exit 0"), "LABELS a")
         skips = CTEST.format("skips", build.add("skips", "exit 77"), "SKIP_RETURN_CODE 77")
         says = CTEST.format("says", build.add("says", "echo nothing to do"), 'SKIP_REGULAR_EXPRESSION "nothing to do"')
@@ -116,7 +116,7 @@ def main():
                 ("no program, and skipped tests", (runs, skips, missing), 1, 1, 1, ("FAILED: missing",))):
             with open(os.path.join(build.folder, "CTestTestfile.cmake"), "w", encoding="utf-8") as file:
                 file.write("".join(tests))
-            outcome = quietly(run_suites.ctest, "fake", build.folder)
+            outcome = quietly(programs.ctest, "fake", build.folder)
             expect(checks, "ctest: " + what, outcome, passed, failed, *words)
             checks.check(outcome[0].skipped == skipped, f"ctest: {what}: {outcome[0]}, expected {skipped} skipped")
         # All that ran passed, and ctest fails all the same.
@@ -126,23 +126,23 @@ def main():
         real = shutil.which("ctest")
         build.add("ctest", f'PATH="${{PATH#*:}}"\n{real} "$@"\nexit 3')
         os.environ["PATH"] = os.path.join(build.folder, "bin") + os.pathsep + path
-        expect(checks, "ctest: an exit code of its own", quietly(run_suites.ctest, "fake", build.folder), 1, 1,
+        expect(checks, "ctest: an exit code of its own", quietly(programs.ctest, "fake", build.folder), 1, 1,
                "exit code 3")
         os.environ["PATH"] = path
 
         # A sanitizer that finds nothing where there is something has failed.
-        build = Programs(os.path.join(folder, "sanitized"))
+        build = Folder(os.path.join(folder, "sanitized"))
         faults = {"overflow": "found an overflow", "race": "found a race"}
-        expect(checks, "no planted faults", quietly(run_suites.planted_faults, build.folder, faults, {}), 0, 1,
+        expect(checks, "no planted faults", quietly(sanitizers.planted_faults, build.folder, faults, {}), 0, 1,
                "no weft-planted-fault")
         build.add("weft-planted-fault", 'echo "found an overflow"; [[ $1 != overflow ]]')
-        expect(checks, "a planted fault that is missed", quietly(run_suites.planted_faults, build.folder, faults, {}), 1, 1,
+        expect(checks, "a planted fault that is missed", quietly(sanitizers.planted_faults, build.folder, faults, {}), 1, 1,
                "does not find the planted race")
-        expect(checks, "no objects", quietly(run_suites.instrumented, build.folder, "__asan_"), 0, 1, "no object files")
+        expect(checks, "no objects", quietly(sanitizers.instrumented, build.folder, "__asan_"), 0, 1, "no object files")
 
-        run_suites.RELEASE = os.path.join(folder, "empty")
+        base.RELEASE = os.path.join(folder, "empty")
         os.remove(os.path.join(folder, "empty", "bin", "weft-random-tests"))
-        for suite, program in ((run_suites.random, "weft-random-tests"), (run_suites.mutated, "weft-mutate")):
+        for suite, program in ((generated.random, "weft-random-tests"), (generated.mutated, "weft-mutate")):
             expect(checks, "no " + program, quietly(suite, "quick"), 0, 1, f"no {program} in")
     verdicts(checks)
     checks.finish()

@@ -1,0 +1,137 @@
+"""What all parts of the suite use: they run programs, with their output in a log file, and count.
+
+A program that crashes, hangs, or has no tests has failed.
+"""
+
+import concurrent.futures
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, "build")
+RELEASE = os.path.join(BUILD, "release")
+LOGS = os.path.join(BUILD, "logs")
+CLOSING_LINE = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.MULTILINE)
+# A hang must not hold up CI until someone looks.
+HOUR = 3600
+# What say() keeps for a thread of side_by_side().
+BESIDE = threading.local()
+
+
+def say(text=""):
+    """Prints a line; of a part that runs beside others, once it has ended."""
+    lines = getattr(BESIDE, "lines", None)
+    if lines is None:
+        print(text, flush=True)
+    else:
+        lines.append(text)
+
+
+def side_by_side(tasks):
+    """Runs functions beside each other, one a processor, and adds up their counts. What one says stays together."""
+    def one(task):
+        BESIDE.lines = []
+        try:
+            return task()
+        finally:
+            print("\n".join(BESIDE.lines), flush=True)
+            BESIDE.lines = None
+
+    counts = Counts()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for part in pool.map(one, tasks):
+            counts += part
+    return counts
+
+
+class Counts:
+    """What a suite, or a part of it, came to."""
+
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def __iadd__(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        return self
+
+    def __str__(self):
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+def failure(text):
+    say("    FAILED: " + text)
+    return Counts(failed=1)
+
+
+class Outcome:
+    def __init__(self, code, output, seconds, log):
+        self.code, self.output, self.seconds, self.log = code, output, seconds, log
+
+    def why(self):
+        """How the process ended, in words."""
+        if self.code is None:
+            return "took too long and was stopped"
+        if self.code < 0:
+            return f"died of {signal.Signals(-self.code).name}"
+        return f"ended with exit code {self.code}"
+
+    def tail(self, lines=40):
+        return "\n".join("    | " + line for line in self.output.rstrip().splitlines()[-lines:])
+
+
+def run(name, command, timeout=HOUR, environment=None, cwd=ROOT, quiet=False):
+    """Runs a command with its output in a log file; a line now and then shows that it still runs."""
+    os.makedirs(LOGS, exist_ok=True)
+    log = os.path.join(LOGS, re.sub(r"[^A-Za-z0-9.-]+", "-", name) + ".log")
+    started = time.monotonic()
+    done = threading.Event()
+
+    def tick():
+        while not done.wait(30):
+            print(f"    {name}: running for {time.monotonic() - started:.0f} s", flush=True)
+
+    if not quiet:
+        threading.Thread(target=tick, daemon=True).start()
+    try:
+        with open(log, "wb") as file:
+            # A session of its own, so that a test which hangs is stopped with all of its children.
+            process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=file,
+                                       stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})},
+                                       start_new_session=True)
+            try:
+                code = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                code = None
+    finally:
+        done.set()
+    with open(log, encoding="utf-8", errors="replace") as file:
+        output = file.read()
+    return Outcome(code, output, time.monotonic() - started, log)
+
+
+def closing_line(name, command, **options):
+    """Runs a program whose last line is "N passed, N failed" and believes it, unless the exit code disagrees."""
+    outcome = run(name, command, **options)
+    found = CLOSING_LINE.findall(outcome.output)
+    if not found:
+        say(outcome.tail())
+        return failure(f"{name} {outcome.why()} without a line 'N passed, N failed' ({outcome.log})")
+    counts = Counts(int(found[-1][0]), int(found[-1][1]))
+    if counts.failed:
+        say(outcome.tail())
+    elif outcome.code != 0:
+        say(outcome.tail())
+        counts += failure(f"{name} {outcome.why()} ({outcome.log})")
+    elif counts.passed == 0:
+        counts += failure(f"{name} ran no tests ({outcome.log})")
+    say(f"    {name}: {counts} ({outcome.seconds:.1f} s)")
+    return counts
