@@ -32,7 +32,9 @@ struct CloneGenerators : OpRewritePattern<TransferOp> {
     RankedTensorType type = transfer.getType();
     if (auto constant = dyn_cast_or_null<ConstantOp>(source)) {
       Attribute value;
-      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+      if (isDynamic(type)) // one element, whose type has no device
+        value = constant.getValue();
+      else if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
         value = dense.reshape(type);
       else if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue()))
         value = DenseResourceElementsAttr::get(type, resource.getRawHandle());

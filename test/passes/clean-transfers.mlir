@@ -19,6 +19,17 @@ weft.func @generators() -> (tensor<4xf32, #gpu>, tensor<3xf32, #gpu>, tensor<8xi
   weft.return %3, %4, %5 : tensor<4xf32, #gpu>, tensor<3xf32, #gpu>, tensor<8xi64, #gpu>
 }
 
+// Sizes of the call are those of the constant's type, and not of its one element.
+// CHECK-LABEL: @dynamic_generators
+weft.func @dynamic_generators(%a: tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<?xf32, #weft.device<cpu, [n]>>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  // CHECK: weft.constant dense<-2.0{{.*}}> : tensor<f32> -> tensor<?xf32, #weft.device<cpu, [n]>>
+  // CHECK-NOT: weft.transfer
+  %0 = weft.constant dense<-2.0> : tensor<f32> -> tensor<?xf32, #weft.device<cuda:0, [n]>>
+  %1 = weft.transfer %0 to #cpu : tensor<?xf32, #weft.device<cuda:0, [n]>>
+  weft.return %1 : tensor<?xf32, #weft.device<cpu, [n]>>
+}
+
 // What repeats elements is copied before it does.
 // CHECK-LABEL: @repeat
 weft.func @repeat(%a: tensor<8xf32, #cpu>, %s: tensor<f32, #cpu>) -> (tensor<64x8xf32, #gpu>, tensor<16xf32, #gpu>) {
