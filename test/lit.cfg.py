@@ -22,14 +22,8 @@ config.substitutions.append(("%weft_source", config.weft_source_dir))
 config.substitutions.append(("%python", config.python))
 for library in ("driver", "cublaslt"):
     config.substitutions.append((f"%fake_{library}", os.path.join(config.weft_build_test_dir, "fakes", library)))
-# The software driver in a folder of its own: beside it, in the build's, is an NVRTC that needs its tests' variables.
 if config.weft_cuda:
-    software_driver = os.path.join(config.weft_build_test_dir, "software-driver")
-    os.makedirs(software_driver, exist_ok=True)
-    link = os.path.join(software_driver, "libcuda.so.1")
-    if not os.path.islink(link):
-        os.symlink(os.path.join(config.weft_build_test_dir, "..", "cudasim", "libcuda.so.1"), link)
-    config.substitutions.append(("%software_driver", software_driver))
+    config.substitutions.append(("%software_driver", os.path.join(config.weft_build_test_dir, "..", "cudasim", "driver")))
 # Where programs run that a tool is not told a device for.
 device = os.environ.get("WEFT_TEST_DEVICE", "cpu")
 if device != "cpu":

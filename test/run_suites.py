@@ -14,6 +14,7 @@ import time
 
 from suites.base import Counts, say, side_by_side
 from suites.builds import debian, lint, static, without_cuda
+from suites.device import device
 from suites.generated import mutated, random
 from suites.house import docs, examples, house, install, parity
 from suites.kernels import cuda
@@ -31,6 +32,7 @@ SUITES = [
     ("random", ("quick", "default", "ci", "full"), random),
     ("mutated", ("quick", "default", "ci", "full"), mutated),
     ("cuda", ("quick", "default", "ci", "full"), cuda),
+    ("device", ("quick", "default", "ci", "full"), device),
     ("parity", ("parity", "ci", "full"), parity),
     ("sanitizers", ("ci", "full"), sanitizers),
     ("static", ("full",), static),

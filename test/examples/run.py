@@ -4,7 +4,8 @@
 Usage: run.py [--memory-check=LIBRARY] PROGRAM [SECOND], or run.py FILE.mlir WEFT for text that the tool compiles and runs.
 The second program uses the files that the first one wrote to the folder. With the library of memory_check.cpp, calls must use as
 much memory as their plans say. MNIST is read from WEFT_DATA_DIR or from shared/data beside the project. If it is in neither, a
-small set of images that are easy to distinguish replaces it.
+small set of images that are easy to distinguish replaces it. WEFT_TEST_DEVICE=cuda:0 says that WEFT_DEVICE names a device in software,
+which is slow: there are few images and few steps then.
 """
 
 import os
@@ -16,11 +17,12 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SLOW = os.environ.get("WEFT_TEST_DEVICE", "cpu") != "cpu"
 
 
 def mnist_folder(folder):
     """A folder with MNIST, and whether it is the real one."""
-    for base in (os.environ.get("WEFT_DATA_DIR"), os.path.join(ROOT, "..", "shared", "data")):
+    for base in () if SLOW else (os.environ.get("WEFT_DATA_DIR"), os.path.join(ROOT, "..", "shared", "data")):
         for real in ((os.path.join(base, "mnist"), base) if base else ()):
             if os.path.isdir(real) and any("-images-idx3-ubyte" in name for name in os.listdir(real)):
                 return os.path.abspath(real), True
@@ -28,7 +30,7 @@ def mnist_folder(folder):
     os.mkdir(made)
     generator = random.Random(0)
     shapes = [bytes(255 if generator.random() < 0.2 else 0 for _ in range(784)) for _ in range(10)]
-    for name, count in (("train", 2000), ("t10k", 500)):
+    for name, count in (("train", 256 if SLOW else 2000), ("t10k", 500)):
         labels = bytes(generator.randrange(10) for _ in range(count))
         with open(os.path.join(made, name + "-images-idx3-ubyte"), "wb") as file:
             file.write(struct.pack(">IIII", 0x803, count, 28, 28))
@@ -135,6 +137,8 @@ def run_example():
         data, real = mnist_folder(folder)
         os.symlink(data, os.path.join(folder, "mnist"))
         arguments = ["--data", data, "--output", os.path.join(folder, "out")] if name == "mnist" else []
+        if SLOW and name == "mnist":
+            arguments += ["--steps", "20"]
         result = subprocess.run([program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, timeout=500, check=False)
         output = result.stdout.decode(errors="replace")
@@ -146,6 +150,8 @@ def run_example():
             accuracy = re.search(r"test accuracy: ([\d.]+) %", output)
             if not accuracy or float(accuracy.group(1)) < 95:
                 fail(f"the accuracy must be 95 % or more{' on MNIST' if real else ''}", output)
+            if SLOW and f"on {os.environ['WEFT_DEVICE']} (" not in output:
+                fail(f"the steps must run on {os.environ['WEFT_DEVICE']}", output)
             expect_file(os.path.join(folder, "out", "loss.svg"), b"<")
             if not os.path.getsize(os.path.join(folder, "out", "mlp.safetensors")):
                 fail("mlp.safetensors is empty", output)

@@ -15,7 +15,7 @@ from common import ROOT, Checks
 sys.path.insert(0, os.path.join(ROOT, "test"))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import paired  # noqa: E402
-from suites import base, generated, programs, sanitizers  # noqa: E402  the folder of the tests is no package
+from suites import base, device, generated, programs, sanitizers  # noqa: E402  the folder of the tests is no package
 
 # A GoogleTest program of two tests, of which a shard runs its own; the second fails where FAILS is set.
 GTEST = """
@@ -139,6 +139,18 @@ def main():
         expect(checks, "a planted fault that is missed", quietly(sanitizers.planted_faults, build.folder, faults, {}), 1, 1,
                "does not find the planted race")
         expect(checks, "no objects", quietly(sanitizers.instrumented, build.folder, "__asan_"), 0, 1, "no object files")
+
+        # A program that is right where a launch was spoilt is none that shows anything.
+        build = Folder(os.path.join(folder, "spoilt"))
+        said = "echo \"CUSIM_SPOIL: launch $CUSIM_SPOIL, of '%s', has another bit\"; "
+        for what, text, passed, failed, *words in (
+                ("noticed", said % "weft_kernel" + "echo 0 passed, 1 failed; exit 1", 2, 0),
+                ("not noticed", said % "weft_kernel" + "echo 1 passed, 0 failed", 0, 3, "does not notice that launch 3"),
+                ("a crash", said % "weft_kernel" + "kill -SEGV $$", 0, 3, "does not notice"),
+                ("launches of the runtime", said % "weft_begin_call" + "echo 1 passed, 0 failed", 0, 1, "no kernels of its own"),
+                ("no launch", "echo 0 passed, 1 failed; exit 1", 0, 3, "has no launch 2")):
+            program = build.add("program", text)
+            expect(checks, "a spoilt launch: " + what, quietly(device.spoilt, program, 2, {}), passed, failed, *words)
 
         base.RELEASE = os.path.join(folder, "empty")
         os.remove(os.path.join(folder, "empty", "bin", "weft-random-tests"))

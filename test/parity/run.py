@@ -13,7 +13,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -27,6 +26,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"))
     parser.add_argument("--timeout", type=int, default=1800, help="seconds for one test")
+    parser.add_argument("--device", default="cpu", help="cuda:0: only test_ops.py, on the device that the environment has")
     parser.add_argument("tests", nargs="*", help="names such as test_mlp.py; default: all")
     arguments = parser.parse_args()
 
@@ -48,13 +48,12 @@ def main():
     if not tests:
         print(f"there is no test_*.py in {HERE}")
     runs = [(test, {}) for test in tests]
-    driver = os.path.join(build, "cudasim", "libcuda.so.1")
-    folder = tempfile.TemporaryDirectory(prefix="weft-parity-")
-    if os.path.exists(driver) and not arguments.tests:
-        # The driver alone: beside it lies a wrapper of NVRTC, which these kernels do not need.
-        os.symlink(driver, os.path.join(folder.name, "libcuda.so.1"))
-        runs.append((os.path.join(HERE, "test_ops.py"), {
-            "WEFT_TEST_DEVICE": "cuda:0", "LD_LIBRARY_PATH": folder.name, "WEFT_PARITY_SAMPLES": "1"}))
+    driver = os.path.join(build, "cudasim", "driver")
+    on_device = (os.path.join(HERE, "test_ops.py"), {"WEFT_TEST_DEVICE": "cuda:0", "WEFT_PARITY_SAMPLES": "1"})
+    if arguments.device != "cpu":
+        runs = [on_device]
+    elif os.path.exists(os.path.join(driver, "libcuda.so.1")) and not arguments.tests:
+        runs.append((on_device[0], {**on_device[1], "LD_LIBRARY_PATH": driver}))
     for test, more in runs:
         name, started = os.path.basename(test) + (" on cuda:0" if more else ""), time.monotonic()
         try:

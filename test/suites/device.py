@@ -1,0 +1,114 @@
+"""Whole programs on a CUDA device: the software driver of docs/cudasim.md, or with WEFT_TEST_CUDA=real the machine's own.
+
+Programs are compiled for the device, run by the runtime there, and compared as on the CPU. On the software driver all run in
+race mode, some with kernels of our own and some with cuBLASLt, in several orders of what nothing orders. That these
+comparisons can fail is shown by launches of which one bit is changed.
+"""
+
+import functools
+import importlib.util
+import os
+import re
+import sys
+
+from suites import base
+from suites.base import Counts, closing_line, failure, run, say, side_by_side
+
+DEVICE = "cuda:0"
+# The examples that run on default_device(), the longest first.
+EXAMPLES = ("mnist", "train_mlp", "graph", "streams", "lazy_tensors")
+# By level: random programs, programs of the interface, and launches that are spoilt.
+COUNTS = {"quick": (20, 20, 2), "default": (60, 40, 4), "ci": (200, 120, 8), "full": (4000, 2000, 40)}
+
+
+def software_device(library, order=None):
+    """The environment of a program on the software driver, with cuBLASLt or without."""
+    folder = os.path.join(base.RELEASE, "cudasim", "products" if library else "driver")
+    return {"LD_LIBRARY_PATH": folder, "CUSIM_RACE": "1", **({"CUSIM_ORDER": str(order)} if order else {})}
+
+
+def generated(name, program, count, places):
+    """A program that makes `count` random ones, a part of them in each of some environments."""
+    share = max(count // len(places), 1)
+
+    def one(number):
+        more = ["--save-failures=" + os.path.join(base.BUILD, "random-failures")] if name == "random" else []
+        return closing_line(f"device-{name}-{number}", [program, f"--count={share}", f"--seed={1 + number * share}", *more],
+                            environment=places[number], timeout=2 * base.HOUR)
+
+    return [functools.partial(one, number) for number in range(len(places))]
+
+
+def example(name, environment):
+    script = os.path.join(base.ROOT, "test", "examples", "run.py")
+    outcome = run(f"device-example-{name}", [sys.executable, script, os.path.join(base.RELEASE, "bin", name)],
+                  environment=environment, timeout=600)
+    if outcome.code != 0:
+        say(outcome.tail())
+        return failure(f"the example {name} on {DEVICE} {outcome.why()} ({outcome.log})")
+    say(f"    device-example-{name}: as it should be ({outcome.seconds:.1f} s)")
+    return Counts(passed=1)
+
+
+def spoilt(program, launches, environment):
+    """Runs a program once for each of some launches, in which a bit of what that launch wrote is changed. It has to fail, unless
+    it is a launch of the runtime's own, which keeps a call's record."""
+    name = os.path.basename(program)
+    counts, own = Counts(), 0
+    # The first launch of a call is the runtime's.
+    for number in range(2, 2 + launches):
+        outcome = run(f"device-spoilt-{name}-{number}", [program, "--count=1", "--seed=1",
+                                                        *(["--no-shrink"] if "random" in name else [])],
+                      environment={**environment, "CUSIM_SPOIL": str(number)}, timeout=600, quiet=True)
+        kernel = re.search(rf"CUSIM_SPOIL: launch {number}, of '(\w+)', ", outcome.output)
+        if not kernel:
+            say(outcome.tail())
+            counts += failure(f"{name} has no launch {number} ({outcome.log})")
+        elif kernel.group(1) != "weft_kernel":
+            own += 1
+        elif outcome.code != 1 or not re.search(r"^0 passed, 1 failed$", outcome.output, re.MULTILINE):
+            say(outcome.tail())
+            counts += failure(f"{name} does not notice that launch {number} wrote another bit ({outcome.log})")
+        else:
+            counts += Counts(passed=1)
+    if not counts.passed:
+        counts += failure(f"{name} has no kernels of its own among the launches 2 to {1 + launches}")
+    say(f"    device-spoilt-{name}: {counts}, {own} of the runtime's own")
+    return counts
+
+
+def parity(environment):
+    """The ops of the interface beside PyTorch, where it is installed."""
+    if not importlib.util.find_spec("torch"):
+        say("    device-parity: skipped, for want of torch (scripts/install-deps --torch)")
+        return Counts(skipped=1)
+    return closing_line("device-parity", [sys.executable, os.path.join(base.ROOT, "test", "parity", "run.py"), "--build",
+                                          base.RELEASE, "--device", DEVICE], environment=environment, timeout=2 * base.HOUR)
+
+
+def device(level):
+    real = os.environ.get("WEFT_TEST_CUDA") == "real"
+    if not real and not os.path.exists(os.path.join(base.RELEASE, "cudasim", "libcuda.so.1")):
+        with open(os.path.join(base.RELEASE, "CMakeCache.txt"), encoding="utf-8") as file:
+            if "WEFT_CUDA:BOOL=ON" in file.read():
+                return failure(f"no cudasim/libcuda.so.1 in {base.RELEASE}: it was not built")
+        say("    device: skipped, in a build without CUDA")
+        return Counts(skipped=1)
+    programs = [os.path.join(base.RELEASE, "bin", name) for name in ("weft-random-tests", "weft-interface-programs")]
+    for program in programs:
+        if not os.path.exists(program):
+            return failure(f"no {os.path.basename(program)} in {base.RELEASE}/bin: it was not built")
+    random_count, interface_count, launches = COUNTS[level]
+    places = [{}] if real else [software_device(False), software_device(True), software_device(False, 7),
+                                software_device(True, "reverse")]
+    places = [{"WEFT_TEST_DEVICE": DEVICE, "WEFT_DEVICE": DEVICE, **place} for place in places]
+    with_library = places[-1]
+    tasks = [functools.partial(example, name, with_library) for name in (EXAMPLES if level != "quick" else EXAMPLES[-1:])]
+    # Where the device was asked for by name; else it is a part of `parity`.
+    if os.environ.get("WEFT_TEST_DEVICE", "cpu") != "cpu":
+        tasks.insert(0, functools.partial(parity, with_library))
+    tasks += generated("random", programs[0], random_count, places)
+    tasks += generated("interface", programs[1], interface_count, places)
+    if not real:
+        tasks += [functools.partial(spoilt, program, launches, places[0]) for program in programs]
+    return side_by_side(tasks)
