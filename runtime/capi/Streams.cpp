@@ -100,6 +100,9 @@ weft_status weft_stream_create_native(const char *device, void *native, weft_str
   return guarded([&]() -> Status {
     if (Status status = require(stream, "stream"); !status)
       return status;
+    if (!native)
+      return argument_error("the argument 'native' is NULL: make a stream, or give CU_STREAM_PER_THREAD or "
+                            "CU_STREAM_LEGACY if you mean these");
     const Expected<runtime::Device *> found = runtime::open_device(device ? device : "cpu");
     if (!found)
       return found.status();

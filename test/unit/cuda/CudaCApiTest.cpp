@@ -309,8 +309,9 @@ TEST_F(CudaCApi, AStreamOfTheCallerEndsBeforeTheBuffersOfItsCalls) {
 TEST_F(CudaCApi, StreamsThatCannotBeUsedAreRefused) {
   Guest guest(0), other(1);
   weft_stream *stream = nullptr;
-  EXPECT_STATUS(weft_stream_create_native("cuda:0", nullptr, &stream), WEFT_ERROR_DEVICE,
-                "0 is no stream of your own");
+  EXPECT_STATUS(weft_stream_create_native("cuda:0", nullptr, &stream), WEFT_ERROR_ARGUMENT,
+                "'native' is NULL");
+  EXPECT_ERROR(Stream::external("cuda:0", static_cast<void *>(nullptr)), "0 is no stream of your own");
   EXPECT_STATUS(weft_stream_create_native("cpu", guest.stream, &stream), WEFT_ERROR_DEVICE,
                 "'cpu' has no streams of a driver");
   EXPECT_STATUS(weft_stream_create_native("cuda:0", other.stream, &stream), WEFT_ERROR_DEVICE,
