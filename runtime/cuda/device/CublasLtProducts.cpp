@@ -100,7 +100,8 @@ public:
   }
 
   template <typename T> LibraryStatus set(cublaslt::MatmulDescAttribute attribute, const T &value) const {
-    return table_.cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof value);
+    return table_.cublasLtMatmulDescSetAttribute(product, attribute, static_cast<const void *>(&value),
+                                                 sizeof value);
   }
   LibraryStatus add(cublaslt::MatrixLayout &made, cublaslt::DataType type, const Matrix &matrix,
                     int64_t batch, int64_t stride) const {
