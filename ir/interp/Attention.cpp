@@ -65,16 +65,15 @@ struct Attention {
     return p;
   }
 
-  /// The log of the sum of exponentials; -inf if every score is -inf.
-  static double logSumExp(ArrayRef<double> scores) {
+  /// The largest score, and the sum of the exponentials of what the scores are above it.
+  static std::pair<double, double> topAndTotal(ArrayRef<double> scores) {
     double top = -inf, total = 0;
     for (double score : scores)
       top = larger(top, score);
-    if (top == -inf)
-      return top;
-    for (double score : scores)
-      total += std::exp(score - top);
-    return top + std::log(total);
+    if (top != -inf)
+      for (double score : scores)
+        total += std::exp(score - top);
+    return {top, total};
   }
 
   /// The probability of each score; 0 in a row in which all keys are masked.
@@ -87,9 +86,11 @@ struct Attention {
                Literal &result, Literal &lse, int64_t firstRow) const {
     for (int64_t i = 0; i < extents.rows; ++i) {
       std::vector<double> p = scores(q, k, mask, i);
-      double sum = logSumExp(p);
-      lse.setReal(firstRow + i, sum);
-      toProbabilities(p, sum);
+      // The logarithm of the sum would be lost beside a large score, and is only for `lse`.
+      const auto [top, total] = topAndTotal(p);
+      lse.setReal(firstRow + i, top == -inf ? top : top + std::log(total));
+      for (double &score : p)
+        score = top == -inf ? 0 : std::exp(score - top) / total;
       for (int64_t e = 0; e < extents.values; ++e) {
         double value = 0;
         for (int64_t j = 0; j < extents.keys; ++j)

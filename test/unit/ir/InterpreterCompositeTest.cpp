@@ -340,3 +340,20 @@ TEST(Fusion, RunsItsBody) {
   expectReals(r[0], {-3, -2, 0, -2, 0, -1});
   expectReals(r[1], {-5, -3});
 }
+
+TEST(Attention, LargeScoresAreEqualScores) {
+  // A mask so large that the scores beside it do not count gives each key the same part.
+  Program program(R"(weft.func @f(%q: T<1x1x1xf32>, %k: T<1x3x1xf32>, %v: T<1x3x1xf32>, %m: T<1x1x1xf32>)
+      -> T<1x1x1xf32> {
+    %out, %lse = weft.sdpa %q, %k, %v mask %m, scale = 1.0
+        : T<1x1x1xf32>, T<1x3x1xf32>, T<1x3x1xf32> mask T<1x1x1xf32>
+    weft.return %out : T<1x1x1xf32>
+  })");
+  for (const double mask : {3e38, -3e38, 0.0}) {
+    auto results =
+        program.run({reals(DType::f32, {1, 1, 1}, {0}), reals(DType::f32, {1, 3, 1}, {1, 2, 3}),
+                     reals(DType::f32, {1, 3, 1}, {3, 6, 9}), reals(DType::f32, {1, 1, 1}, {mask})});
+    ASSERT_EQ(results.size(), 1u) << program.said();
+    expectReals(results[0], {6});
+  }
+}
