@@ -92,7 +92,9 @@ void Run::findRegions() {
     region.bytes = std::max<uint64_t>(region.bytes, operand.data + operand.bytes - region.data);
     region.read |= !operand.written;
     region.written |= operand.written;
-    region.shift = reinterpret_cast<uintptr_t>(region.data) % Memory::granule;
+    // What is before the first byte counts as allocated, so nothing is put there for an operand without any:
+    // its address says nothing, and a kernel that reads before it is to be found.
+    region.shift = region.bytes ? reinterpret_cast<uintptr_t>(region.data) % Memory::granule : 0;
     regionOf[i] = regions.size() - 1;
   }
 }
