@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 
-# A run keeps at most 200 compilations, so the tests run in shards.
+# A run keeps at most 200 compilations, so the tests run in shards. A few tests compile more by themselves: the same operations
+# for other shapes, or at random. Of those the first 200 are taken.
 SHARDS = 96
 OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["lstm"], ["lazy_tensors"], ["linear_regression"], ["save_step"], ["resume", "--steps", "2"],
           *(["weft-bench", "--first-step", step] for step in ("mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300"))]
@@ -36,10 +37,6 @@ def trace(command, folder, environment):
     variables = {**os.environ, **environment, "WEFT_TRACE_DIR": folder}
     result = subprocess.run(command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, check=False, timeout=1800)
-    for index in glob.glob(f"{folder}/run-*/index.html"):
-        with open(index, encoding="utf-8") as file:
-            if "are not kept" in file.read():
-                return f"{' '.join(command)} {environment} compiled more programs than a run keeps: use more shards"
     if result.returncode == 0:
         return ""
     return f"{' '.join(command)} {environment} ended with {result.returncode}:\n{result.stdout[-2000:]}"
