@@ -66,6 +66,14 @@ runtime::Queue &queue_of(weft_stream *stream) {
   return stream ? *stream->queue : runtime::Queue::get_default();
 }
 
+/// A handle that owns its queue.
+static weft_stream *stream_on(std::unique_ptr<runtime::Queue> queue) {
+  auto made = std::make_unique<weft_stream>();
+  made->owned = std::move(queue);
+  made->queue = made->owned.get();
+  return made.release();
+}
+
 weft_status weft_stream_create(const char *device, weft_stream **stream) {
   return guarded([&]() -> Status {
     if (Status status = require(stream, "stream"); !status)
@@ -86,12 +94,9 @@ weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(voi
       return status;
     if (!post)
       return argument_error("the argument 'post' is NULL");
-    auto made = std::make_unique<weft_stream>();
-    made->owned = runtime::Queue::external([post, user](std::function<void()> work) {
+    *stream = stream_on(runtime::Queue::external([post, user](std::function<void()> work) {
       post(user, [](void *number) { PostedWork::get().run(number); }, PostedWork::get().add(std::move(work)));
-    });
-    made->queue = made->owned.get();
-    *stream = made.release();
+    }));
     return {};
   });
 }
@@ -109,10 +114,7 @@ weft_status weft_stream_create_native(const char *device, void *native, weft_str
     Expected<std::unique_ptr<runtime::Queue>> queue = runtime::Queue::adopting(**found, native);
     if (!queue)
       return queue.status();
-    auto made = std::make_unique<weft_stream>();
-    made->owned = *std::move(queue);
-    made->queue = made->owned.get();
-    *stream = made.release();
+    *stream = stream_on(*std::move(queue));
     return {};
   });
 }

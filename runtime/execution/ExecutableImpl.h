@@ -33,9 +33,11 @@ struct Plan;
 
 namespace weft::runtime {
 
+inline size_t align_to(size_t unit, size_t bytes) { return (bytes + unit - 1) / unit * unit; }
+
 inline size_t align_line(size_t bytes) {
   constexpr size_t lineBytes = 64;
-  return (bytes + lineBytes - 1) / lineBytes * lineBytes;
+  return align_to(lineBytes, bytes);
 }
 
 // The address of an operand is the base with this number plus the offset. The bases are the arguments, the

@@ -37,10 +37,8 @@ CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) 
   CallMemory memory;
   // Libraries of GPUs want this alignment of a workspace.
   constexpr size_t workspaceAlignment = 256;
-  memory.library_scratch = align_line(device.arena_bytes);
-  if (!device.device->is_host())
-    memory.library_scratch =
-        (memory.library_scratch + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
+  memory.library_scratch = device.device->is_host() ? align_line(device.arena_bytes)
+                                                    : align_to(workspaceAlignment, device.arena_bytes);
   memory.scratch = memory.library_scratch + contraction_scratch(device, width);
   memory.scalars = memory.scratch + threads * device.kernel_scratch;
   memory.failure = memory.scalars + (device.reads_scalars ? align_line(scalar_bytes) : 0);

@@ -7,6 +7,7 @@
 #include "runtime/cuda/device/CublasLtProducts.h"
 
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/memory/Layout.h"
 
 #include <cstdlib>
 #include <optional>
@@ -362,10 +363,9 @@ Expected<DeviceContraction> CublasLtProducts::find(const ContractionShape &shape
 std::array<size_t, productOperands> product_bytes(const Contraction &product) {
   const ContractionShape &shape = static_cast<const CublasLtContraction &>(product).shape();
   const size_t item = itemsize(shape.dtype);
+  // The plan's verifier has counted them, for its buffers.
   const auto reach = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
-    const int64_t last =
-        (shape.batch - 1) * strides[0] + (rows - 1) * strides[1] + (columns - 1) * strides[2];
-    return (static_cast<size_t>(last) + 1) * item;
+    return strided_elements(std::array{shape.batch, rows, columns}, strides).value_or(0) * item;
   };
   return {reach(shape.m, shape.k, shape.a_strides), reach(shape.k, shape.n, shape.b_strides),
           reach(shape.m, shape.n, shape.c_strides), shape.bias ? static_cast<size_t>(shape.n) * item : 0, 0};

@@ -425,13 +425,7 @@ Status CudaStream::launch_product(const WorkItem &item) {
 CUresult CudaStream::launch_kernel(const WorkItem &item) {
   const DriverTable &table = device_.context().table();
   CUlaunchConfig config = {};
-  config.gridDimX = item.grid.x;
-  config.gridDimY = item.grid.y;
-  config.gridDimZ = item.grid.z;
-  config.blockDimX = item.block.x;
-  config.blockDimY = item.block.y;
-  config.blockDimZ = item.block.z;
-  config.sharedMemBytes = item.shared_bytes;
+  set_shape(config, item);
   config.hStream = stream_;
   const CUresult code =
       item.function ? table.cuLaunchKernelEx(&config, item.function, list_.parameters_of(item), nullptr)

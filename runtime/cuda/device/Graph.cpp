@@ -14,13 +14,7 @@ namespace {
 CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item) {
   CUDA_KERNEL_NODE_PARAMS node = {};
   node.func = item.function;
-  node.gridDimX = item.grid.x;
-  node.gridDimY = item.grid.y;
-  node.gridDimZ = item.grid.z;
-  node.blockDimX = item.block.x;
-  node.blockDimY = item.block.y;
-  node.blockDimZ = item.block.z;
-  node.sharedMemBytes = item.shared_bytes;
+  set_shape(node, item);
   node.kernelParams = list.parameters_of(item);
   return node;
 }

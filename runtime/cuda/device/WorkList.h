@@ -42,6 +42,17 @@ struct WorkItem {
   const Launch *launch = nullptr; ///< what an error names; null for the runtime's own kernels
 };
 
+/// Sets how a kernel is launched, in either of the driver's descriptions of that.
+template <typename Description> void set_shape(Description &description, const WorkItem &kernel) {
+  description.gridDimX = kernel.grid.x;
+  description.gridDimY = kernel.grid.y;
+  description.gridDimZ = kernel.grid.z;
+  description.blockDimX = kernel.block.x;
+  description.blockDimY = kernel.block.y;
+  description.blockDimZ = kernel.block.z;
+  description.sharedMemBytes = kernel.shared_bytes;
+}
+
 class WorkList {
 public:
   void clear();
