@@ -9,6 +9,7 @@
 
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/Image.h"
+#include "test/unit/runtime/DeviceImageBytes.h"
 
 #include <gtest/gtest.h>
 
@@ -53,13 +54,6 @@ fb::DeviceImageT image_of_kernels() {
   image.kernels.push_back(kernel("double", {1, 0}));
   image.kernels.push_back(product("first", false));
   return image;
-}
-
-std::vector<std::byte> bytes_of(const fb::DeviceImageT &image) {
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(fb::DeviceImage::Pack(builder, &image));
-  const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
-  return {data, data + builder.GetSize()};
 }
 
 template <typename Change> Status loaded(Change change) {
