@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/layers.hpp"
 
+#include "frontend/nn/NumberText.h"
 #include "frontend/ops/Ops.h"
 #include "weft/init.hpp"
 
@@ -14,14 +15,6 @@
 namespace weft::nn {
 
 using namespace frontend;
-
-/// A number as Python prints it: "0.01", "1.0".
-static std::string numberText(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", value);
-  std::string result = text;
-  return result.find_first_of(".einf") == std::string::npos ? result + ".0" : result;
-}
 
 //===----------------------------------------------------------------------===//
 // Linear
@@ -50,7 +43,7 @@ void Linear::reset_parameters(Loc loc) {
 Tensor Linear::operator()(const Tensor &x, Loc loc) const { return linear(x, weight, bias, loc); }
 
 //===----------------------------------------------------------------------===//
-// LayerNorm, Dropout
+// LayerNorm, RMSNorm, Dropout
 //===----------------------------------------------------------------------===//
 
 LayerNorm::LayerNorm(Shape normalized_shape, double eps, bool elementwise_affine, bool with_bias, Loc loc)
@@ -60,6 +53,13 @@ LayerNorm::LayerNorm(Shape normalized_shape, double eps, bool elementwise_affine
   weight = elementwise_affine ? register_parameter("weight", ones(shape_, {}, loc)) : absent_parameter();
   bias = elementwise_affine && with_bias ? register_parameter("bias", zeros(shape_, {}, loc))
                                          : absent_parameter();
+}
+
+RMSNorm::RMSNorm(Shape normalized_shape, std::optional<double> eps, bool elementwise_affine, Loc loc)
+    : Module("RMSNorm", shapeText(normalized_shape) + ", eps=" + (eps ? numberText(*eps) : "None") +
+                            ", elementwise_affine=" + (elementwise_affine ? "True" : "False")),
+      shape_(std::move(normalized_shape)), eps_(eps) {
+  weight = elementwise_affine ? register_parameter("weight", ones(shape_, {}, loc)) : absent_parameter();
 }
 
 Dropout::Dropout(double p, Loc loc) : Module("Dropout", "p=" + numberText(p)), p_(p) {
@@ -98,22 +98,6 @@ Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optiona
 }
 
 //===----------------------------------------------------------------------===//
-// Activations
-//===----------------------------------------------------------------------===//
-
-GELU::GELU(std::string approximate, Loc loc)
-    : Module("GELU", "approximate='" + approximate + "'"), approximate_(std::move(approximate)) {
-  if (approximate_ != "none" && approximate_ != "tanh")
-    frontend::fail("nn::GELU: approximate must be \"none\" or \"tanh\", found \"" + approximate_ + "\"", loc);
-}
-
-LeakyReLU::LeakyReLU(double negative_slope)
-    : Module("LeakyReLU", "negative_slope=" + numberText(negative_slope)), slope_(negative_slope) {}
-ELU::ELU(double alpha) : Module("ELU", "alpha=" + numberText(alpha)), alpha_(alpha) {}
-Softmax::Softmax(int64_t dim) : Module("Softmax", "dim=" + std::to_string(dim)), dim_(dim) {}
-LogSoftmax::LogSoftmax(int64_t dim) : Module("LogSoftmax", "dim=" + std::to_string(dim)), dim_(dim) {}
-
-//===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//
 
@@ -145,5 +129,11 @@ Tensor Unflatten::operator()(const Tensor &x, Loc loc) const {
   shape.insert(at, sizes.begin(), sizes.end());
   return x.reshape(shape, loc);
 }
+
+PixelShuffle::PixelShuffle(int64_t upscale_factor)
+    : Module("PixelShuffle", "upscale_factor=" + std::to_string(upscale_factor)), factor_(upscale_factor) {}
+PixelUnshuffle::PixelUnshuffle(int64_t downscale_factor)
+    : Module("PixelUnshuffle", "downscale_factor=" + std::to_string(downscale_factor)),
+      factor_(downscale_factor) {}
 
 } // namespace weft::nn

@@ -10,6 +10,7 @@
 // infinity, which is NaN.
 //
 //===----------------------------------------------------------------------===//
+#include "frontend/graph/Symbols.h"
 #include "frontend/ops/Expr.h"
 #include "weft/math.hpp"
 
@@ -131,5 +132,94 @@ Tensor threshold(const Tensor &a, double threshold, double value, Loc loc) {
       [&](const Expr &x) { return select(x <= x.parameter(threshold), x.parameter(value), x); },
       Category::integer);
 }
+
+Tensor hardshrink(const Tensor &a, double lambda, Loc loc) {
+  return activate("hardshrink", a, loc, [&](const Expr &x) {
+    Expr bound = x.parameter(lambda);
+    return select((x >= -bound) & (x <= bound), x.like(0), x);
+  });
+}
+
+/// Integers and bools as f32, for the activations that take them.
+static Tensor asReal(const Tensor &a, Loc loc) {
+  return is_floating_point(a.dtype(loc)) ? a : a.to(DType::f32, loc);
+}
+
+Tensor tanhshrink(const Tensor &a, Loc loc) {
+  return activate("tanhshrink", asReal(a, loc), loc, [](const Expr &x) { return x - apply("tanh", x); });
+}
+
+Tensor softsign(const Tensor &a, Loc loc) {
+  return activate("softsign", asReal(a, loc), loc, [](const Expr &x) { return x / (apply("abs", x) + 1.0); });
+}
+
+Tensor logsigmoid(const Tensor &a, Loc loc) {
+  return activate("logsigmoid", a, loc, [](const Expr &x) {
+    return apply("min", x, 0.0) - apply("log1p", apply("exp", -apply("abs", x)));
+  });
+}
+
+Tensor mish(const Tensor &a, Loc loc) {
+  return activate("mish", a, loc, [](const Expr &x) {
+    // Above 20 log(1 + exp(x)) is x in f32, and tanh of it is 1.
+    Expr large = x > 20.0, guarded = select(large, x.like(0), x);
+    return x * apply("tanh", select(large, x, apply("log1p", apply("exp", guarded))));
+  });
+}
+
+Tensor selu(const Tensor &a, Loc loc) {
+  constexpr double scale = 1.0507009873554804934193349852946, alpha = 1.6732632423543772848170429916717;
+  return activate("selu", a, loc, [](const Expr &x) {
+    Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
+    return select(positive, x * scale, expMinusOne(guarded) * (scale * alpha));
+  });
+}
+
+Tensor glu(const Tensor &a, int64_t dim, Loc loc) {
+  checkFloat(use(a, loc), "glu()", loc);
+  if (a.dim(loc) == 0)
+    fail("glu does not support 0-dimensional tensors", loc, {use(a, loc)});
+  int64_t along = wrapDim(dim, a.dim(loc), loc), size = a.size(along, loc);
+  if (size % 2 != 0)
+    fail("glu: halving dimension must be even, but dimension " + std::to_string(along) + " is size " +
+             std::to_string(size),
+         loc, {use(a, loc)});
+  Tensor values = a.narrow(along, 0, size / 2, loc), gates = a.narrow(along, size / 2, size / 2, loc);
+  GraphLock lock(graphMutex());
+  return compute({use(values, loc), use(gates, loc)}, loc,
+                 [](const std::vector<Expr> &x) { return x[0] * apply("sigmoid", x[1]); });
+}
+
+Tensor prelu(const Tensor &a, const Tensor &weight, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc), slope = use(weight, loc);
+  checkFloat(value, "prelu()", loc);
+  const Shape &shape = value.spec().shape;
+  if (slope.spec().dtype != value.spec().dtype)
+    fail("prelu: Type promoting not supported. Got " + std::string(name(value.spec().dtype)) + " and " +
+             std::string(name(slope.spec().dtype)),
+         loc, {value, slope});
+  if (rankOf(slope) > 1)
+    fail("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = " +
+             std::to_string(rankOf(slope)),
+         loc, {slope});
+  if (slope.spec().count() != 1) {
+    size_t channel = shape.size() < 2 ? 0 : 1;
+    int64_t channels = shape.empty() ? 1 : shape[channel];
+    if (slope.spec().count() != channels)
+      fail("Mismatch of parameter numbers and input channel size. Found parameter numbers = " +
+               sizeText(slope.spec().count()) + " and channel size = " + sizeText(channels) + ".",
+           loc, {value, slope});
+    Shape along(shape.size(), 1);
+    along[channel] = channels;
+    slope = reshapeTo(slope, along, loc);
+  } else {
+    slope = reshapeTo(slope, {}, loc);
+  }
+  return compute({value, broadcastTo(slope, shape, loc)}, loc,
+                 [](const std::vector<Expr> &x) { return select(x[0] > 0.0, x[0], x[1] * x[0]); });
+}
+
+Tensor softmin(const Tensor &a, int64_t dim, Loc loc) { return neg({a, loc}).softmax(dim, loc); }
 
 } // namespace weft

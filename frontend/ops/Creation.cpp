@@ -53,7 +53,8 @@ Tensor Tensor::from(const TensorData &data, IntList shape, TensorOptions options
     fail("Tensor::from(): " + data.problem, loc);
   // Converted here, because recording a conversion would compile a program for a few numbers.
   DType dtype = options.dtype.value_or(data.kind);
-  if (data.kind == DType::i64 && !is_floating_point(dtype) && dtype != DType::i1 && dtype != DType::i64) {
+  if (data.kind == DType::i64 && !weft::is_floating_point(dtype) && dtype != DType::i1 &&
+      dtype != DType::i64) {
     int bits = static_cast<int>(itemsize(dtype)) * 8;
     int64_t least = dtype == DType::ui8 ? 0 : -(int64_t{1} << (bits - 1));
     int64_t most = (int64_t{1} << (dtype == DType::ui8 ? bits : bits - 1)) - 1;
@@ -215,6 +216,13 @@ Tensor arange(const Arg &start, const Arg &end, const Arg &step, TensorOptions o
   if (dtype == DType::i64)
     return wholeRange(from, static_cast<int64_t>(end.real), by, options, loc);
   return range(static_cast<int64_t>(count), {from, loc}, {by, loc}, dtype, options, loc);
+}
+
+Tensor logspace(double start, double end, int64_t steps, double base, TensorOptions options, Loc loc) {
+  TensorOptions wide{.dtype = DType::f64, .device = options.device};
+  Tensor exponents = linspace(start, end, steps, wide, loc);
+  Tensor made = pow({base, loc}, {exponents, loc}).to(options.dtype.value_or(DType::f32), loc);
+  return options.requires_grad ? made.requires_grad_(true, loc) : made;
 }
 
 Tensor linspace(double start, double end, int64_t steps, TensorOptions options, Loc loc) {

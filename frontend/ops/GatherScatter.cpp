@@ -241,6 +241,30 @@ Tensor index_select(const Tensor &a, int64_t dim, const Tensor &index, Loc loc) 
   return a.index_select(dim, index, loc);
 }
 
+Tensor take_along_dim(const Tensor &a, const Tensor &index, std::optional<int64_t> dim, Loc loc) {
+  if (!dim)
+    return take_along_dim(a.flatten(0, -1, loc), index.flatten(0, -1, loc), 0, loc);
+  if (a.dim(loc) != index.dim(loc))
+    fail("take_along_dim(): input and indices should have the same number of dimensions, but got " +
+             std::to_string(a.dim(loc)) + " dimensions for input, and " + std::to_string(index.dim(loc)) +
+             " dimensions for indices",
+         loc, {use(a, loc), use(index, loc)});
+  int64_t along = wrapDim(*dim, a.dim(loc), loc);
+  // All dimensions but one broadcast.
+  auto wide = [&](const Tensor &tensor, const Tensor &other) {
+    Shape shape = tensor.sizes(loc);
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (static_cast<int64_t>(i) != along && shape[i] == 1)
+        shape[i] = other.sizes(loc)[i];
+    return tensor.expand(shape, loc);
+  };
+  GraphLock lock(graphMutex());
+  Tensor positions = wrap(wrapped(indexOf("take_along_dim()", wide(index, a), loc),
+                                  a.sizes(loc)[static_cast<size_t>(along)], loc),
+                          loc);
+  return wide(a, index).gather(along, positions, loc);
+}
+
 Tensor take(const Tensor &a, const Tensor &index, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
@@ -421,6 +445,20 @@ Tensor index_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor
 
 Tensor index_copy(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source, Loc loc) {
   return slicesBy("index_copy()", a, dim, index, source, /*accumulate=*/false, loc);
+}
+
+Tensor index_fill(const Tensor &a, int64_t dim, const Tensor &index, const Arg &value, Loc loc) {
+  if (!value.is_number && value.tensor.dim(loc) != 0)
+    fail("index_fill_ only supports a 0-dimensional value tensor, but got tensor with " +
+             std::to_string(value.tensor.dim(loc)) + " dimension(s).",
+         loc, {use(a, loc)});
+  Tensor one = value.is_number ? full({}, value, {.dtype = a.dtype(loc), .device = a.device(loc)}, loc)
+                               : value.tensor.to(a.dtype(loc), loc);
+  Shape slices = a.sizes(loc);
+  if (!slices.empty())
+    slices[static_cast<size_t>(wrapDim(dim, a.dim(loc), loc))] = index.numel(loc);
+  Tensor which = index.dim(loc) == 0 ? index.reshape({1}, loc) : index;
+  return index_copy(a, dim, which, one.expand(slices, loc), loc);
 }
 
 Tensor index_put(const Tensor &a, const std::vector<Tensor> &indices, const Tensor &values, bool accumulate,

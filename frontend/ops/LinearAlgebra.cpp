@@ -188,6 +188,123 @@ Tensor addmm(const Tensor &input, const Tensor &a, const Tensor &b, double beta,
 Tensor baddbmm(const Tensor &input, const Tensor &a, const Tensor &b, double beta, double alpha, Loc loc) {
   return addProduct("baddbmm", input, bmm(a, b, loc), beta, alpha, loc);
 }
+Tensor addmv(const Tensor &input, const Tensor &matrix, const Tensor &vector, double beta, double alpha,
+             Loc loc) {
+  return addProduct("addmv", input, mv(matrix, vector, loc), beta, alpha, loc);
+}
+Tensor addbmm(const Tensor &input, const Tensor &a, const Tensor &b, double beta, double alpha, Loc loc) {
+  Tensor sum = bmm(a, b, loc);
+  return addProduct("addbmm", input, sum.sum({0}, false, loc).to(sum.dtype(loc), loc), beta, alpha, loc);
+}
+Tensor addr(const Tensor &input, const Tensor &a, const Tensor &b, double beta, double alpha, Loc loc) {
+  DType dtype = promote(input.dtype(loc), promote(a.dtype(loc), b.dtype(loc)));
+  Tensor product = outer(a, b, loc).to(dtype, loc);
+  if (dtype == DType::i1) { // "or" and "and"; factors are true or false
+    Tensor scaled = logical_and({product, loc}, {alpha != 0, loc});
+    return logical_or({logical_and({input, loc}, {beta != 0, loc}), loc}, {scaled, loc});
+  }
+  return addProduct("addr", input.to(dtype, loc), product, beta, alpha, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Products over several dimensions
+//===----------------------------------------------------------------------===//
+
+/// `dims` counted from the front; throws Error if one is named twice.
+static std::vector<int64_t> contracted(const Tensor &a, const IntList &dims, Loc loc) {
+  std::vector<int64_t> over;
+  for (int64_t dim : dims)
+    over.push_back(wrapDim(dim, a.dim(loc), loc));
+  std::vector<int64_t> sorted = over;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    fail("tensordot: a dimension appears multiple times in the list of dims: " + shapeText(over), loc,
+         {use(a, loc)});
+  return over;
+}
+
+Tensor tensordot(const Tensor &ta, const Tensor &tb, IntList dims_a, IntList dims_b, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (dims_a.size() != dims_b.size())
+    fail("both dimension lists should have same length, found " + std::to_string(dims_a.size()) + " and " +
+             std::to_string(dims_b.size()),
+         loc, {use(ta, loc), use(tb, loc)});
+  if (ta.dtype(loc) != tb.dtype(loc))
+    fail("tensordot: both inputs should have same dtype, found " + std::string(name(ta.dtype(loc))) +
+             " and " + std::string(name(tb.dtype(loc))),
+         loc, {use(ta, loc), use(tb, loc)});
+  checkContracted("tensordot()", {use(ta, loc), use(tb, loc)}, loc);
+  std::vector<int64_t> overA = contracted(ta, dims_a, loc), overB = contracted(tb, dims_b, loc);
+  Tensor a = ta, b = tb;
+  for (size_t i = 0; i < overA.size(); ++i) {
+    int64_t inA = a.sizes(loc)[static_cast<size_t>(overA[i])],
+            inB = b.sizes(loc)[static_cast<size_t>(overB[i])];
+    if (inA == inB)
+      continue;
+    // A dimension of size 1 stretches: the sum of products is the one times the sum of the other.
+    if (inA == 1)
+      b = b.sum({overB[i]}, true, loc);
+    else if (inB == 1)
+      a = a.sum({overA[i]}, true, loc);
+    else
+      fail("contracted dimensions need to match, but first has size " + sizeText(inA) + " in dim " +
+               std::to_string(overA[i]) + " and second has size " + sizeText(inB) + " in dim " +
+               std::to_string(overB[i]),
+           loc, {use(a, loc), use(b, loc)});
+  }
+  return wrap(product(use(a, loc), use(b, loc), {}, {}, overA, overB, loc), loc);
+}
+
+Tensor tensordot(const Tensor &a, const Tensor &b, int64_t dims, Loc loc) {
+  if (dims < 0 || dims > std::min(a.dim(loc), b.dim(loc)))
+    fail("tensordot expects dims >= 0 and no more than the operands have, but got dims=" +
+             std::to_string(dims) + " for " + shapeText(a.sizes(loc)) + " and " + shapeText(b.sizes(loc)),
+         loc, {use(a, loc), use(b, loc)});
+  std::vector<int64_t> last, first;
+  for (int64_t i = 0; i < dims; ++i) {
+    last.push_back(a.dim(loc) - dims + i);
+    first.push_back(i);
+  }
+  return tensordot(a, b, last, first, loc);
+}
+
+Tensor inner(const Tensor &a, const Tensor &b, Loc loc) {
+  if (a.dim(loc) == 0 || b.dim(loc) == 0)
+    return mul({a, loc}, {b, loc});
+  return tensordot(a, b, {-1}, {-1}, loc);
+}
+
+Tensor kron(const Tensor &a, const Tensor &b, Loc loc) {
+  Shape sa = a.sizes(loc), sb = b.sizes(loc), apartA, apartB, result;
+  size_t rank = std::max(sa.size(), sb.size());
+  sa.insert(sa.begin(), rank - sa.size(), 1);
+  sb.insert(sb.begin(), rank - sb.size(), 1);
+  // Every dimension becomes two: that of `a`, then that of `b`.
+  for (size_t i = 0; i < rank; ++i) {
+    apartA.insert(apartA.end(), {sa[i], 1});
+    apartB.insert(apartB.end(), {1, sb[i]});
+    result.push_back(entryOf(sizeOf(sa[i]) * sizeOf(sb[i]), loc));
+  }
+  return mul({a.reshape(apartA, loc), loc}, {b.reshape(apartB, loc), loc}).reshape(result, loc);
+}
+
+Tensor cross(const Tensor &a, const Tensor &b, std::optional<int64_t> dim, Loc loc) {
+  std::vector<Tensor> both = broadcast_tensors({a, b}, loc);
+  const Shape &shape = both[0].sizes(loc);
+  int64_t along = 0;
+  if (dim)
+    along = wrapDim(*dim, both[0].dim(loc), loc);
+  else
+    along = std::find(shape.begin(), shape.end(), 3) - shape.begin();
+  if (along == both[0].dim(loc) || shape[static_cast<size_t>(along)] != 3)
+    fail("cross: inputs dimension " +
+             (dim ? std::to_string(*dim) + " must have length 3" : "of size 3 missing") + ". Got " +
+             shapeText(a.sizes(loc)) + " and " + shapeText(b.sizes(loc)),
+         loc, {use(a, loc), use(b, loc)});
+  auto turned = [&](const Tensor &tensor, int64_t by) { return roll(tensor, {-by}, {along}, loc); };
+  return sub({mul({turned(both[0], 1), loc}, {turned(both[1], 2), loc}), loc},
+             {mul({turned(both[0], 2), loc}, {turned(both[1], 1), loc}), loc});
+}
 
 //===----------------------------------------------------------------------===//
 // Diagonals

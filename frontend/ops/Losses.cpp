@@ -4,36 +4,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "weft/losses.hpp"
+#include "frontend/ops/Losses.h"
 
 #include "frontend/graph/Symbols.h"
 #include "frontend/ops/Ops.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <utility>
 
-namespace weft::nn {
-
-using namespace frontend;
+namespace weft::frontend {
 
 //===----------------------------------------------------------------------===//
 // Reduction
 //===----------------------------------------------------------------------===//
 
-static std::string keyword(Reduction reduction, const char *function, Loc loc) {
-  if (reduction == Reduction::batchmean)
+static std::string keyword(nn::Reduction reduction, const char *function, Loc loc) {
+  if (reduction == nn::Reduction::batchmean)
     fail(std::string(function) + " has no reduction 'batchmean': take none, mean or sum", loc);
-  return reduction == Reduction::none ? "none" : reduction == Reduction::mean ? "mean" : "sum";
+  return reduction == nn::Reduction::none ? "none" : reduction == nn::Reduction::mean ? "mean" : "sum";
 }
 
-static Tensor reduced(const Tensor &loss, Reduction reduction, const char *function, Loc loc) {
+Tensor reduced(const Tensor &loss, nn::Reduction reduction, const char *function, Loc loc) {
   std::string how = keyword(reduction, function, loc);
   return how == "none" ? loss : how == "mean" ? loss.mean({}, false, loc) : loss.sum({}, false, loc);
 }
 
-static void warnOfBroadcast(const Tensor &input, const Tensor &target, Loc loc) {
+void warnOfBroadcast(const Tensor &input, const Tensor &target, Loc loc) {
   if (input.sizes(loc) != target.sizes(loc))
     std::fprintf(
         stderr,
@@ -41,6 +41,12 @@ static void warnOfBroadcast(const Tensor &input, const Tensor &target, Loc loc) 
         "(WEFT-G010), at %s\n",
         shapeText(target.sizes(loc)).c_str(), shapeText(input.sizes(loc)).c_str(), str(loc).c_str());
 }
+
+} // namespace weft::frontend
+
+namespace weft::nn {
+
+using namespace frontend;
 
 //===----------------------------------------------------------------------===//
 // Classes
@@ -217,6 +223,71 @@ Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &targe
   return reduced(loss, options.reduction, "binary_cross_entropy_with_logits", loc);
 }
 
+Tensor binary_cross_entropy(const Tensor &input, const Tensor &target, const Tensor &weight,
+                            Reduction reduction, Loc loc) {
+  if (input.sizes(loc) != target.sizes(loc))
+    fail("Using a target size (" + shapeText(target.sizes(loc)) + ") that is different to the input size (" +
+             shapeText(input.sizes(loc)) + ") is deprecated. " + "Please ensure they have the same size.",
+         loc);
+  // As in PyTorch logarithms end at -100, so that a probability of 0 or 1 has a finite loss.
+  auto logOf = [&](const Tensor &log) { return clamp_min(log, {-100, loc}); };
+  Tensor hit = mul({target, loc}, {logOf(input.log(loc)), loc});
+  Tensor miss = mul({sub({1, loc}, {target, loc}), loc}, {logOf(log1p(neg({input, loc}), loc)), loc});
+  Tensor loss = neg({add({hit, loc}, {miss, loc}), loc});
+  if (weight.defined())
+    loss = mul({loss, loc}, {weight, loc});
+  return reduced(loss, reduction, "binary_cross_entropy", loc);
+}
+
+Tensor poisson_nll_loss(const Tensor &input, const Tensor &target, PoissonNllOptions options, Loc loc) {
+  Tensor loss;
+  if (options.log_input)
+    loss = sub({input.exp(loc), loc}, {mul({target, loc}, {input, loc}), loc});
+  else
+    loss =
+        sub({input, loc}, {mul({target, loc}, {add({input, loc}, {options.eps, loc}).log(loc), loc}), loc});
+  if (options.full) {
+    // Stirling's approximation of log(target!), which is 0 for targets up to 1.
+    Tensor large = gt({target, loc}, {1, loc});
+    Tensor safe = where(large, {target, loc}, {1, loc}, loc), log = safe.log(loc);
+    Tensor stirling = sub({mul({safe, loc}, {log, loc}), loc}, {safe, loc});
+    Tensor root = mul({add({log, loc}, {std::log(2 * std::numbers::pi), loc}), loc}, {0.5, loc});
+    stirling = add({stirling, loc}, {root, loc});
+    loss = add({loss, loc}, {where(large, {stirling, loc}, {0, loc}, loc), loc});
+  }
+  return reduced(loss, options.reduction, "poisson_nll_loss", loc);
+}
+
+Tensor gaussian_nll_loss(const Tensor &input, const Tensor &target, const Tensor &variance,
+                         GaussianNllOptions options, Loc loc) {
+  Shape shape = input.sizes(loc), given = variance.sizes(loc);
+  Tensor var = variance;
+  if (given != shape) {
+    Shape withoutLast(shape.begin(), shape.empty() ? shape.begin() : shape.end() - 1);
+    bool oneEach = given.size() == shape.size() && !given.empty() && given.back() == 1 &&
+                   std::equal(given.begin(), given.end() - 1, shape.begin());
+    if (!shape.empty() && given == withoutLast)
+      var = var.unsqueeze(-1, loc);
+    else if (!oneEach && !given.empty())
+      fail("gaussian_nll_loss: var is of incorrect size " + shapeText(given) + " for an input of size " +
+               shapeText(shape),
+           loc);
+  }
+  // Below `eps` the variance counts as `eps`, and gets the gradient of that place.
+  Tensor lift;
+  {
+    NoGradGuard guard;
+    lift = sub({clamp_min(var, {options.eps, loc}), loc}, {var, loc});
+  }
+  var = add({var, loc}, {lift, loc});
+  Tensor d = sub({input, loc}, {target, loc});
+  Tensor loss = add({var.log(loc), loc}, {div({mul({d, loc}, {d, loc}), loc}, {var, loc}), loc});
+  loss = mul({loss, loc}, {0.5, loc});
+  if (options.full)
+    loss = add({loss, loc}, {0.5 * std::log(2 * std::numbers::pi), loc});
+  return reduced(loss, options.reduction, "gaussian_nll_loss", loc);
+}
+
 Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction, bool log_target, Loc loc) {
   warnOfBroadcast(input, target, loc);
   Tensor loss;
@@ -273,6 +344,10 @@ Tensor BCEWithLogitsLoss::operator()(const Tensor &input, const Tensor &target, 
   options.weight = weight;
   options.pos_weight = pos_weight;
   return binary_cross_entropy_with_logits(input, target, options, loc);
+}
+
+BCELoss::BCELoss(Tensor given, Reduction reduction) : Module("BCELoss"), reduction_(reduction) {
+  toBuffer(*this, "weight", given, weight);
 }
 
 } // namespace weft::nn

@@ -158,6 +158,7 @@ WEFT_MEMBER(clamp_min)
 WEFT_MEMBER(clamp_max)
 #undef WEFT_MEMBER
 
+Tensor Tensor::clip(const Arg &min, const Arg &max) const { return weft::clamp(*this, min, max); }
 Tensor &Tensor::fill_(const Arg &value) {
   GraphLock lock(graphMutex());
   use(*this, value.loc); // an undefined tensor is refused first
@@ -215,6 +216,32 @@ Tensor &Tensor::index_copy_(int64_t dim, const Tensor &index, const Tensor &sour
 Tensor &Tensor::masked_fill_(const Tensor &mask, const Arg &value, Loc loc) {
   GraphLock lock(graphMutex());
   return copy_(masked_fill(mask, value, loc), loc);
+}
+
+//===----------------------------------------------------------------------===//
+// New tensors like this one
+//===----------------------------------------------------------------------===//
+
+static TensorOptions optionsLike(const Tensor &tensor, std::optional<DType> dtype,
+                                 std::optional<Device> device, Loc loc) {
+  return {.dtype = dtype.value_or(tensor.dtype(loc)), .device = device.value_or(tensor.device(loc))};
+}
+
+Tensor Tensor::new_zeros(IntList shape, std::optional<DType> dtype, std::optional<Device> device,
+                         Loc loc) const {
+  return zeros(std::move(shape), optionsLike(*this, dtype, device, loc), loc);
+}
+Tensor Tensor::new_ones(IntList shape, std::optional<DType> dtype, std::optional<Device> device,
+                        Loc loc) const {
+  return ones(std::move(shape), optionsLike(*this, dtype, device, loc), loc);
+}
+Tensor Tensor::new_empty(IntList shape, std::optional<DType> dtype, std::optional<Device> device,
+                         Loc loc) const {
+  return empty(std::move(shape), optionsLike(*this, dtype, device, loc), loc);
+}
+Tensor Tensor::new_full(IntList shape, const Arg &value, std::optional<DType> dtype,
+                        std::optional<Device> device, Loc loc) const {
+  return full(std::move(shape), value, optionsLike(*this, dtype, device, loc), loc);
 }
 
 } // namespace weft

@@ -9,6 +9,7 @@
 #include "weft/reduce.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace weft {
 
@@ -31,11 +32,8 @@ Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("log
 Tensor Tensor::softmax(int64_t dim, Loc loc) const { return weft::softmax(*this, dim, loc); }
 Tensor Tensor::log_softmax(int64_t dim, Loc loc) const { return weft::log_softmax(*this, dim, loc); }
 
-Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight, const Tensor &bias,
-                  double eps, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref value = use(a, loc);
-  checkFloat(value, "layer_norm()", loc);
+/// Throws Error unless the trailing dimensions of `value` are `normalized_shape`.
+static void checkTrailing(const Ref &value, const Shape &normalized_shape, Loc loc) {
   const Shape &shape = value.spec().shape;
   size_t inner = normalized_shape.size();
   if (inner == 0)
@@ -46,6 +44,15 @@ Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &
     fail("Given normalized_shape=" + shapeText(normalized_shape) + ", expected input with shape [*, " +
              shapeText(normalized_shape).substr(1) + ", but got input of size " + shapeText(shape),
          loc, {value});
+}
+
+Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight, const Tensor &bias,
+                  double eps, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  checkFloat(value, "layer_norm()", loc);
+  checkTrailing(value, normalized_shape, loc);
+  const Shape &shape = value.spec().shape;
   std::vector<Ref> operands{value};
   for (const Tensor *part : {&weight, &bias}) {
     if (!part->defined())
@@ -60,13 +67,47 @@ Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &
       fail(text, loc, {operands.back()});
     }
   }
-  auto axis = static_cast<int64_t>(shape.size() - inner);
+  auto axis = static_cast<int64_t>(shape.size() - normalized_shape.size());
   auto node = record("layer_norm", operands,
                      {{"axis", axis},
                       {"eps", eps},
                       {"operandSegmentSizes", std::vector<int64_t>{1, weight.defined(), bias.defined()}}},
                      loc);
   return wrap({node, 0}, loc);
+}
+
+/// The distance from 1 to the next number of the type.
+static double epsilonOf(DType dtype) {
+  switch (dtype) {
+  case DType::f16:
+    return 0x1p-10;
+  case DType::bf16:
+    return 0x1p-7;
+  case DType::f64:
+    return std::numeric_limits<double>::epsilon();
+  default:
+    return std::numeric_limits<float>::epsilon();
+  }
+}
+
+Tensor rms_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight,
+                std::optional<double> eps, Loc loc) {
+  Ref value = use(a, loc);
+  checkFloat(value, "rms_norm()", loc);
+  checkTrailing(value, normalized_shape, loc);
+  if (weight.defined() && weight.sizes(loc) != normalized_shape)
+    fail("Expected weight to be of same shape as normalized_shape, but got weight of shape " +
+             shapeText(weight.sizes(loc)) + " and normalized_shape = " + shapeText(normalized_shape),
+         loc, {use(weight, loc)});
+  DType dtype = a.dtype(loc);
+  Tensor wide = itemsize(dtype) == 2 ? a.to(DType::f32, loc) : a;
+  std::vector<int64_t> dims;
+  for (size_t i = 1; i <= normalized_shape.size(); ++i)
+    dims.push_back(-static_cast<int64_t>(i));
+  Tensor mean = mul({wide, loc}, {wide, loc}).mean(dims, true, loc);
+  Tensor root = add({mean, loc}, {eps.value_or(epsilonOf(wide.dtype(loc))), loc}).rsqrt(loc);
+  Tensor result = mul({wide, loc}, {root, loc}).to(dtype, loc);
+  return weight.defined() ? mul({result, loc}, {weight, loc}) : result;
 }
 
 Tensor dropout(const Tensor &a, double p, bool training, Loc loc) {

@@ -10,6 +10,7 @@
 #include "frontend/graph/Trace.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/State.h"
+#include "weft/init.hpp"
 #include "weft/philox.hpp"
 
 #include <cmath>
@@ -331,6 +332,23 @@ Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc) {
   DType drawn = p.dtype(loc) == DType::f64 ? DType::f64 : DType::f32;
   Tensor unit = wrap(transferTo(uniform(generator, p.sizes(loc), drawn, loc), p.device(loc), loc), loc);
   return lt({unit, loc}, {p.to(drawn, loc), loc}).to(p.dtype(loc), loc);
+}
+
+//===----------------------------------------------------------------------===//
+// In place
+//===----------------------------------------------------------------------===//
+
+Tensor &Tensor::uniform_(double from, double to, Loc loc) {
+  return copy_(nn::init::uniform_(zeros_like(*this, loc), from, to, loc), loc);
+}
+Tensor &Tensor::normal_(double mean, double std, Loc loc) {
+  return copy_(nn::init::normal_(zeros_like(*this, loc), mean, std, loc), loc);
+}
+Tensor &Tensor::bernoulli_(double p, Loc loc) {
+  if (!(p >= 0 && p <= 1))
+    fail("bernoulli_ expects p to be in [0, 1], but got p=" + std::to_string(p), loc);
+  return copy_(bernoulli(full(sizes(loc), {p, loc}, {.dtype = DType::f32, .device = device(loc)}, loc), loc),
+               loc);
 }
 
 } // namespace weft

@@ -156,7 +156,7 @@ Tensor Tensor::prod(IntList dims, bool keepdim, Loc loc) const {
 }
 
 Tensor Tensor::mean(IntList dims, bool keepdim, Loc loc) const {
-  if (!is_floating_point(dtype(loc)))
+  if (!weft::is_floating_point(dtype(loc)))
     fail("mean(): could not infer output dtype. Input dtype must be a floating point dtype. Got: " +
              std::string(name(dtype(loc))),
          loc);
@@ -273,8 +273,8 @@ Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {
 }
 
 Tensor Tensor::logsumexp(IntList dims, bool keepdim, Loc loc) const {
-  Tensor a = is_floating_point(dtype(loc)) ? widened(*this, loc) : to(DType::f32, loc);
-  DType result = is_floating_point(dtype(loc)) ? dtype(loc) : DType::f32;
+  Tensor a = weft::is_floating_point(dtype(loc)) ? widened(*this, loc) : to(DType::f32, loc);
+  DType result = weft::is_floating_point(dtype(loc)) ? dtype(loc) : DType::f32;
   if (use(a, loc).spec().count() == 0)
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite maximum is not subtracted, because inf - inf is NaN.

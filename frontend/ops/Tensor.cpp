@@ -123,9 +123,14 @@ bool Tensor::requires_grad(Loc loc) const {
   return slot_->needsGrad();
 }
 
+bool Tensor::is_leaf(Loc loc) const {
+  GraphLock lock(graphMutex());
+  return !use(*this, loc).node->requiresGrad;
+}
+
 Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   GraphLock lock(graphMutex());
-  if (!is_floating_point(specOf(*this, loc).dtype) && value)
+  if (!weft::is_floating_point(specOf(*this, loc).dtype) && value)
     fail("only Tensors of floating point dtype can require gradients, found " + std::string(name(dtype(loc))),
          loc);
   if (slot_->value().node->requiresGrad) {

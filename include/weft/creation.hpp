@@ -86,6 +86,9 @@ WEFT_API Tensor arange(const Arg &start, const Arg &end, const Arg &step = Arg(1
 /// is given. A negative number of steps is an error.
 WEFT_API Tensor linspace(double start, double end, int64_t steps, TensorOptions options = {},
                          Loc loc = Loc::current());
+/// `steps` powers of `base`, whose exponents are those of linspace.
+WEFT_API Tensor logspace(double start, double end, int64_t steps, double base = 10,
+                         TensorOptions options = {}, Loc loc = Loc::current());
 /// Ones on the main diagonal of a matrix of n rows and m (or n) columns.
 WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions options = {},
                     Loc loc = Loc::current());

@@ -26,6 +26,10 @@ namespace weft {
 WEFT_API Tensor gather(const Tensor &a, int64_t dim, const Tensor &index, Loc loc = Loc::current());
 /// The slices of dimension `dim` that a 1-dimensional index names.
 WEFT_API Tensor index_select(const Tensor &a, int64_t dim, const Tensor &index, Loc loc = Loc::current());
+/// `gather` with an index whose other dimensions broadcast with those of `a`; without `dim` of the flattened
+/// tensors. Negative indices count from the end.
+WEFT_API Tensor take_along_dim(const Tensor &a, const Tensor &index, std::optional<int64_t> dim = {},
+                               Loc loc = Loc::current());
 /// Elements of the flattened tensor, in the index's shape. Negative indices count from the end.
 WEFT_API Tensor take(const Tensor &a, const Tensor &index, Loc loc = Loc::current());
 /// a[indices[0], indices[1], ..], where an undefined tensor stands for `:`. Index tensors broadcast; their
@@ -60,6 +64,9 @@ WEFT_API Tensor index_add(const Tensor &a, int64_t dim, const Tensor &index, con
                           double alpha = 1, Loc loc = Loc::current());
 /// `a` with the slices that a 1-dimensional index names replaced by those of `source`.
 WEFT_API Tensor index_copy(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
+                           Loc loc = Loc::current());
+/// The same with one value: a number, or a 0-dimensional tensor.
+WEFT_API Tensor index_fill(const Tensor &a, int64_t dim, const Tensor &index, const Arg &value,
                            Loc loc = Loc::current());
 /// `a` with a[indices] replaced by `values`, or these added; indices as in `index`, values broadcast.
 WEFT_API Tensor index_put(const Tensor &a, const std::vector<Tensor> &indices, const Tensor &values,

@@ -7,7 +7,9 @@
 #ifndef WEFT_LAYERS_HPP
 #define WEFT_LAYERS_HPP
 
+#include "weft/activations.hpp"
 #include "weft/gather_scatter.hpp"
+#include "weft/joining.hpp"
 #include "weft/math.hpp"
 #include "weft/nn.hpp"
 #include "weft/reduce.hpp"
@@ -47,6 +49,25 @@ private:
   double eps_;
 };
 
+/// Zhang and Sennrich (2019): x / sqrt(mean(x^2) + eps) over the trailing dimensions, then times weight (ones
+/// at first) unless `elementwise_affine` is off. Without `eps` it is that of `rms_norm`.
+class WEFT_API RMSNorm : public Module {
+public:
+  explicit RMSNorm(Shape normalized_shape, std::optional<double> eps = {}, bool elementwise_affine = true,
+                   Loc loc = Loc::current());
+  explicit RMSNorm(int64_t size, std::optional<double> eps = {}, bool elementwise_affine = true,
+                   Loc loc = Loc::current())
+      : RMSNorm(Shape{size}, eps, elementwise_affine, loc) {}
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
+    return rms_norm(x, shape_, weight, eps_, loc);
+  }
+  Parameter weight;
+
+private:
+  Shape shape_;
+  std::optional<double> eps_;
+};
+
 /// Rows of a table by number: [...] integers give [..., embedding_dim]. Weights are standard normal at first.
 /// The row `padding_idx` (negative: from the end) is zeros at first and gets no gradient.
 class WEFT_API Embedding : public Module {
@@ -76,91 +97,6 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Activations
-//===----------------------------------------------------------------------===//
-
-class WEFT_API Identity : public Module {
-public:
-  Identity() : Module("Identity") {}
-  Tensor operator()(const Tensor &x, Loc = Loc::current()) const { return x; }
-};
-
-class WEFT_API ReLU : public Module {
-public:
-  ReLU() : Module("ReLU") {}
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return relu(x, loc); }
-};
-
-class WEFT_API GELU : public Module {
-public:
-  /// "none" or "tanh".
-  explicit GELU(std::string approximate = "none", Loc loc = Loc::current());
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return gelu(x, approximate_, loc); }
-
-private:
-  std::string approximate_;
-};
-
-class WEFT_API Tanh : public Module {
-public:
-  Tanh() : Module("Tanh") {}
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return tanh(x, loc); }
-};
-
-class WEFT_API Sigmoid : public Module {
-public:
-  Sigmoid() : Module("Sigmoid") {}
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return sigmoid(x, loc); }
-};
-
-/// x sigmoid(x).
-class WEFT_API SiLU : public Module {
-public:
-  SiLU() : Module("SiLU") {}
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return silu(x, loc); }
-};
-
-/// x above 0, else `negative_slope` x.
-class WEFT_API LeakyReLU : public Module {
-public:
-  explicit LeakyReLU(double negative_slope = 0.01);
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return leaky_relu(x, slope_, loc); }
-
-private:
-  double slope_;
-};
-
-/// x above 0, else `alpha` (exp(x) - 1).
-class WEFT_API ELU : public Module {
-public:
-  explicit ELU(double alpha = 1.0);
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return elu(x, alpha_, loc); }
-
-private:
-  double alpha_;
-};
-
-/// Softmax along `dim`; the result has the shape of x.
-class WEFT_API Softmax : public Module {
-public:
-  explicit Softmax(int64_t dim);
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return softmax(x, dim_, loc); }
-
-private:
-  int64_t dim_;
-};
-
-/// The logarithm of the softmax along `dim`.
-class WEFT_API LogSoftmax : public Module {
-public:
-  explicit LogSoftmax(int64_t dim);
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return log_softmax(x, dim_, loc); }
-
-private:
-  int64_t dim_;
-};
-
-//===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//
 
@@ -183,6 +119,29 @@ public:
 private:
   int64_t dim_;
   Shape sizes_;
+};
+
+/// [.., c r^2, h, w] as [.., c, h r, w r], and back.
+class WEFT_API PixelShuffle : public Module {
+public:
+  explicit PixelShuffle(int64_t upscale_factor);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
+    return pixel_shuffle(x, factor_, loc);
+  }
+
+private:
+  int64_t factor_;
+};
+
+class WEFT_API PixelUnshuffle : public Module {
+public:
+  explicit PixelUnshuffle(int64_t downscale_factor);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
+    return pixel_unshuffle(x, factor_, loc);
+  }
+
+private:
+  int64_t factor_;
 };
 
 //===----------------------------------------------------------------------===//

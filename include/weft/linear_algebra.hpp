@@ -39,6 +39,32 @@ WEFT_API Tensor baddbmm(const Tensor &input, const Tensor &a, const Tensor &b, d
 WEFT_API Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands,
                        Loc loc = Loc::current());
 
+/// Sums of products over `dims_a` of the one and `dims_b` of the other, in this order; the result has the
+/// other dimensions of `a`, then those of `b`. With a number: over the last ones of `a` and the first ones of
+/// `b`.
+WEFT_API Tensor tensordot(const Tensor &a, const Tensor &b, IntList dims_a, IntList dims_b,
+                          Loc loc = Loc::current());
+WEFT_API Tensor tensordot(const Tensor &a, const Tensor &b, int64_t dims = 2, Loc loc = Loc::current());
+/// Sums of products over the last dimensions; a 0-dimensional operand is a factor.
+WEFT_API Tensor inner(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
+/// `dot` by its other name.
+inline Tensor vdot(const Tensor &a, const Tensor &b, Loc loc = Loc::current()) { return dot(a, b, loc); }
+/// Kronecker's product: blocks of `b`, each times an element of `a`. Missing dimensions are 1, in front.
+WEFT_API Tensor kron(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
+/// The cross product of vectors along `dim`, which has size 3; without `dim` the first dimension of size 3.
+/// The others broadcast.
+WEFT_API Tensor cross(const Tensor &a, const Tensor &b, std::optional<int64_t> dim = {},
+                      Loc loc = Loc::current());
+/// beta * input + alpha * (matrix x vector), as addmm.
+WEFT_API Tensor addmv(const Tensor &input, const Tensor &matrix, const Tensor &vector, double beta = 1,
+                      double alpha = 1, Loc loc = Loc::current());
+/// beta * input + alpha * (the sum of the products of a batch), as addmm.
+WEFT_API Tensor addbmm(const Tensor &input, const Tensor &a, const Tensor &b, double beta = 1,
+                       double alpha = 1, Loc loc = Loc::current());
+/// beta * input + alpha * (the outer product of two vectors). Dtypes are promoted.
+WEFT_API Tensor addr(const Tensor &input, const Tensor &a, const Tensor &b, double beta = 1, double alpha = 1,
+                     Loc loc = Loc::current());
+
 /// A vector on the diagonal of a matrix of zeros, or the diagonal of a matrix, as a copy.
 WEFT_API Tensor diag(const Tensor &a, int64_t diagonal = 0, Loc loc = Loc::current());
 /// The sum of the main diagonal of a matrix.

@@ -68,6 +68,32 @@ struct BceWithLogitsOptions {
 WEFT_API Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &target,
                                                  BceWithLogitsOptions options = {}, Loc loc = Loc::current());
 
+/// Binary cross entropy of probabilities: -target log(input) - (1 - target) log(1 - input), where logarithms
+/// end at -100. A probability outside of [0, 1] gives NaN. The shapes must be equal.
+WEFT_API Tensor binary_cross_entropy(const Tensor &input, const Tensor &target, const Tensor &weight = {},
+                                     Reduction reduction = Reduction::mean, Loc loc = Loc::current());
+
+struct PoissonNllOptions {
+  bool log_input = true; ///< whether `input` is the logarithm of the rate
+  bool full = false;     ///< with Stirling's approximation of log(target!)
+  double eps = 1e-8;     ///< added to a rate before its logarithm is taken
+  Reduction reduction = Reduction::mean;
+};
+/// Negative log-likelihood of Poisson's distribution, up to a constant of the target: exp(input) - target
+/// input, or input - target log(input).
+WEFT_API Tensor poisson_nll_loss(const Tensor &input, const Tensor &target, PoissonNllOptions options = {},
+                                 Loc loc = Loc::current());
+
+struct GaussianNllOptions {
+  bool full = false; ///< with the constant log(2 pi) / 2
+  double eps = 1e-6; ///< the least variance
+  Reduction reduction = Reduction::mean;
+};
+/// Negative log-likelihood of normal distributions: (log(variance) + (input - target)^2 / variance) / 2. The
+/// variance has the input's shape, that shape without its last dimension, or with 1 there.
+WEFT_API Tensor gaussian_nll_loss(const Tensor &input, const Tensor &target, const Tensor &variance,
+                                  GaussianNllOptions options = {}, Loc loc = Loc::current());
+
 /// Kullback and Leibler's divergence, where `input` holds logarithms: target (log(target) - input), 0 where
 /// the target is 0; with `log_target` exp(target) (target - input).
 WEFT_API Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
@@ -139,6 +165,44 @@ public:
 private:
   Reduction reduction_;
   double beta_;
+};
+
+class WEFT_API HuberLoss : public Module {
+public:
+  explicit HuberLoss(Reduction reduction = Reduction::mean, double delta = 1)
+      : Module("HuberLoss"), reduction_(reduction), delta_(delta) {}
+  Tensor operator()(const Tensor &input, const Tensor &target, Loc loc = Loc::current()) const {
+    return huber_loss(input, target, reduction_, delta_, loc);
+  }
+
+private:
+  Reduction reduction_;
+  double delta_;
+};
+
+class WEFT_API BCELoss : public Module {
+public:
+  explicit BCELoss(Tensor weight = {}, Reduction reduction = Reduction::mean);
+  Tensor operator()(const Tensor &input, const Tensor &target, Loc loc = Loc::current()) const {
+    return binary_cross_entropy(input, target, weight, reduction_, loc);
+  }
+  Parameter weight;
+
+private:
+  Reduction reduction_;
+};
+
+class WEFT_API KLDivLoss : public Module {
+public:
+  explicit KLDivLoss(Reduction reduction = Reduction::mean, bool log_target = false)
+      : Module("KLDivLoss"), reduction_(reduction), log_target_(log_target) {}
+  Tensor operator()(const Tensor &input, const Tensor &target, Loc loc = Loc::current()) const {
+    return kl_div(input, target, reduction_, log_target_, loc);
+  }
+
+private:
+  Reduction reduction_;
+  bool log_target_;
 };
 
 /// @}

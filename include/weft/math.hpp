@@ -74,7 +74,24 @@ WEFT_UNARY(isinf)
 WEFT_UNARY(isfinite)
 /// As bool: whether the sign is set, that of -0 and NaN too.
 WEFT_UNARY(signbit)
+/// As bool: whether it is +inf (-inf).
+WEFT_UNARY(isposinf)
+WEFT_UNARY(isneginf)
+/// -1, 0 or 1, as `sign`.
+WEFT_UNARY(sgn)
+/// The tensor itself; bools are an error.
+WEFT_UNARY(positive)
+/// a - trunc(a), of floating-point tensors.
+WEFT_UNARY(frac)
+/// From degrees to radians, and back.
+WEFT_UNARY(deg2rad)
+WEFT_UNARY(rad2deg)
+/// sin(pi a) / (pi a), and 1 at 0.
+WEFT_UNARY(sinc)
 #undef WEFT_UNARY
+
+/// log(a / (1 - a)); with `eps`, of `a` limited to [eps, 1 - eps].
+WEFT_API Tensor logit(const Tensor &a, std::optional<double> eps = {}, Loc loc = Loc::current());
 
 /// Replaces NaN and the infinities by numbers; without a number, infinities by the largest and the lowest
 /// number of the dtype. No gradient flows through replaced elements.
@@ -105,6 +122,24 @@ WEFT_API Tensor copysign(const Arg &a, const Arg &b);
 WEFT_API Tensor fmax(const Arg &a, const Arg &b);
 /// The smaller one; if one is NaN, the other. If they are equal, the gradient goes to `a`.
 WEFT_API Tensor fmin(const Arg &a, const Arg &b);
+/// log(e^a + e^b), without overflow.
+WEFT_API Tensor logaddexp(const Arg &a, const Arg &b);
+/// log2(2^a + 2^b), without overflow.
+WEFT_API Tensor logaddexp2(const Arg &a, const Arg &b);
+/// a log(b), but 0 where `a` is 0 and `b` is not NaN.
+WEFT_API Tensor xlogy(const Arg &a, const Arg &b);
+/// sqrt(a^2 + b^2), without overflow between.
+WEFT_API Tensor hypot(const Arg &a, const Arg &b);
+/// a 2^b.
+WEFT_API Tensor ldexp(const Arg &a, const Arg &b);
+/// 0 below 0, 1 above, and `values` at 0; NaN gives 0. The dtypes must be equal, and no gradient flows.
+WEFT_API Tensor heaviside(const Tensor &a, const Tensor &values, Loc loc = Loc::current());
+/// a^b, computed in f64.
+WEFT_API Tensor float_power(const Arg &a, const Arg &b);
+/// b - alpha a.
+WEFT_API Tensor rsub(const Arg &a, const Arg &b, double alpha = 1);
+/// a / b, by its other name.
+inline Tensor true_divide(const Arg &a, const Arg &b) { return div(a, b); }
 /// Whether one, but not the other, differs from 0.
 WEFT_API Tensor logical_xor(const Arg &a, const Arg &b);
 /// a * b + c with one rounding. Floating-point tensors only.
@@ -124,6 +159,8 @@ WEFT_API Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight);
 WEFT_API Tensor clamp(const Tensor &a, const Arg &min, const Arg &max);
 WEFT_API Tensor clamp_min(const Tensor &a, const Arg &min);
 WEFT_API Tensor clamp_max(const Tensor &a, const Arg &max);
+/// `clamp` by its other name.
+inline Tensor clip(const Tensor &a, const Arg &min, const Arg &max) { return clamp(a, min, max); }
 
 /// As bool: |a - b| <= atol + rtol * |b|. Infinities are close to themselves, NaN to nothing, unless
 /// `equal_nan` makes it close to itself.
@@ -137,7 +174,7 @@ WEFT_API bool equal(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
 
 //===----------------------------------------------------------------------===//
 // Activations: of floating-point tensors, others are an error; hardtanh, relu6 and threshold take integers
-// too
+// too, and tanhshrink, softsign and softmin compute with them in f32
 //===----------------------------------------------------------------------===//
 
 /// max(a, 0); its gradient at 0 is 0.
@@ -167,6 +204,25 @@ WEFT_API Tensor hardsigmoid(const Tensor &a, Loc loc = Loc::current());
 WEFT_API Tensor softshrink(const Tensor &a, double lambda = 0.5, Loc loc = Loc::current());
 /// `a` above the threshold, elsewhere `value`.
 WEFT_API Tensor threshold(const Tensor &a, double threshold, double value, Loc loc = Loc::current());
+/// `a`, and 0 in [-lambda, lambda].
+WEFT_API Tensor hardshrink(const Tensor &a, double lambda = 0.5, Loc loc = Loc::current());
+/// a - tanh(a).
+WEFT_API Tensor tanhshrink(const Tensor &a, Loc loc = Loc::current());
+/// a / (1 + |a|).
+WEFT_API Tensor softsign(const Tensor &a, Loc loc = Loc::current());
+/// log(sigmoid(a)), without overflow.
+WEFT_API Tensor logsigmoid(const Tensor &a, Loc loc = Loc::current());
+/// a tanh(softplus(a)).
+WEFT_API Tensor mish(const Tensor &a, Loc loc = Loc::current());
+/// 1.0507009873554805 elu(a, 1.6732632423543773), the constants of Klambauer et al. (2017).
+WEFT_API Tensor selu(const Tensor &a, Loc loc = Loc::current());
+/// The first half of dimension `dim` times the sigmoid of the second; its size must be even.
+WEFT_API Tensor glu(const Tensor &a, int64_t dim = -1, Loc loc = Loc::current());
+/// `a` above 0, elsewhere weight * a. `weight` has one element, or one per channel, which is dimension 1 (0
+/// of a vector).
+WEFT_API Tensor prelu(const Tensor &a, const Tensor &weight, Loc loc = Loc::current());
+/// softmax(-a).
+WEFT_API Tensor softmin(const Tensor &a, int64_t dim, Loc loc = Loc::current());
 
 } // namespace weft
 

@@ -85,6 +85,11 @@ WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current
 /// are in f32. (Ba, Kiros and Hinton, Layer Normalization, 2016.)
 WEFT_API Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},
                            const Tensor &bias = {}, double eps = 1e-5, Loc loc = Loc::current());
+/// Zhang and Sennrich (2019): a / sqrt(mean(a^2) + eps) over the trailing dimensions, which have
+/// `normalized_shape`, times `weight` of that shape, if defined. Without `eps` it is the distance from 1 to
+/// the next number of the dtype.
+WEFT_API Tensor rms_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},
+                         std::optional<double> eps = {}, Loc loc = Loc::current());
 
 /// Zeros elements with probability `p` and divides the others by 1 - p, where `training`; else the tensor
 /// itself. Draws from the default generator, one number an element.

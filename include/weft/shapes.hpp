@@ -42,6 +42,17 @@ inline Tensor permute(const Tensor &a, IntList dims, Loc loc = Loc::current()) {
 inline Tensor movedim(const Tensor &a, IntList from, IntList to, Loc loc = Loc::current()) {
   return a.movedim(std::move(from), std::move(to), loc);
 }
+inline Tensor moveaxis(const Tensor &a, IntList from, IntList to, Loc loc = Loc::current()) {
+  return a.movedim(std::move(from), std::move(to), loc);
+}
+inline Tensor swapaxes(const Tensor &a, int64_t dim0, int64_t dim1, Loc loc = Loc::current()) {
+  return a.transpose(dim0, dim1, loc);
+}
+inline Tensor t(const Tensor &a, Loc loc = Loc::current()) { return a.t(loc); }
+inline Tensor ravel(const Tensor &a, Loc loc = Loc::current()) { return a.ravel(loc); }
+inline Tensor select(const Tensor &a, int64_t dim, int64_t index, Loc loc = Loc::current()) {
+  return a.select(dim, index, loc);
+}
 inline Tensor diagonal(const Tensor &a, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1,
                        Loc loc = Loc::current()) {
   return a.diagonal(offset, dim1, dim2, loc);

@@ -146,6 +146,10 @@ public:
   int64_t numel(Loc loc = Loc::current()) const;
   DType dtype(Loc loc = Loc::current()) const;
   Device device(Loc loc = Loc::current()) const;
+  bool is_floating_point(Loc loc = Loc::current()) const { return weft::is_floating_point(dtype(loc)); }
+  /// The bytes of one element, and of all.
+  int64_t element_size(Loc loc = Loc::current()) const { return static_cast<int64_t>(itemsize(dtype(loc))); }
+  int64_t nbytes(Loc loc = Loc::current()) const { return numel(loc) * element_size(loc); }
   /// The distance in elements of storage between neighbours of each dimension.
   std::vector<int64_t> strides(Loc loc = Loc::current()) const;
   /// Whether the elements lie in row-major order without gaps.
@@ -159,6 +163,8 @@ public:
   /// Makes this tensor a leaf, in whose `.grad()` gradients are accumulated, or no longer one. Throws Error
   /// for a dtype that is not floating-point, and for `false` if the tensor is the result of an operation.
   Tensor &requires_grad_(bool value = true, Loc loc = Loc::current());
+  /// Whether this is no result of an operation through which gradients flow.
+  bool is_leaf(Loc loc = Loc::current()) const;
   /// Adds the gradients of this tensor, which has one element, to `.grad()` of the leaves that it was
   /// computed from, by reverse-mode differentiation. Throws Error for another number of elements, and if no
   /// leaf requires a gradient.
@@ -233,11 +239,29 @@ public:
   Tensor to(Device device, DType dtype, Loc loc = Loc::current()) const {
     return to(device, loc).to(dtype, loc);
   }
+  /// With the dtype of another tensor, and on its device.
+  Tensor type_as(const Tensor &other, Loc loc = Loc::current()) const {
+    return to(other.device(loc), other.dtype(loc), loc);
+  }
+  Tensor half(Loc loc = Loc::current()) const { return to(DType::f16, loc); }
+  Tensor bfloat16(Loc loc = Loc::current()) const { return to(DType::bf16, loc); }
   Tensor cpu(Loc loc = Loc::current()) const { return to(Device(), loc); }
   /// To a CUDA device, the current one of this thread if no number is given.
   Tensor cuda(std::optional<int> index = {}, Loc loc = Loc::current()) const {
     return to(Device(DeviceType::cuda, index, loc), loc);
   }
+  /// @}
+
+  /// \name New tensors, with the dtype and on the device of this one unless others are given
+  /// @{
+  Tensor new_zeros(IntList shape, std::optional<DType> dtype = {}, std::optional<Device> device = {},
+                   Loc loc = Loc::current()) const;
+  Tensor new_ones(IntList shape, std::optional<DType> dtype = {}, std::optional<Device> device = {},
+                  Loc loc = Loc::current()) const;
+  Tensor new_empty(IntList shape, std::optional<DType> dtype = {}, std::optional<Device> device = {},
+                   Loc loc = Loc::current()) const;
+  Tensor new_full(IntList shape, const Arg &value, std::optional<DType> dtype = {},
+                  std::optional<Device> device = {}, Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Writing the slot
@@ -246,6 +270,10 @@ public:
   Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
   /// Sets all elements to 0.
   Tensor &zero_(Loc loc = Loc::current());
+  /// Draws all elements anew: uniform in [from, to), normal, or 1 with probability `p` and else 0.
+  Tensor &uniform_(double from = 0, double to = 1, Loc loc = Loc::current());
+  Tensor &normal_(double mean = 0, double std = 1, Loc loc = Loc::current());
+  Tensor &bernoulli_(double p = 0.5, Loc loc = Loc::current());
   /// The operand broadcasts to this shape, and the result is converted to this dtype. Throws Error if the
   /// operand has more elements, or if the conversion would lose the fraction of reals.
   Tensor &operator+=(const Arg &other);
@@ -272,8 +300,15 @@ public:
   Tensor transpose(int64_t a, int64_t b, Loc loc = Loc::current()) const;
   /// Dimension i of the result is dimension `dims[i]`; throws Error unless each is named once.
   Tensor permute(IntList dims, Loc loc = Loc::current()) const;
+  /// `transpose` by its other name.
+  Tensor swapaxes(int64_t a, int64_t b, Loc loc = Loc::current()) const { return transpose(a, b, loc); }
   /// Dimensions `from` at the places `to`; the others keep their order.
   Tensor movedim(IntList from, IntList to, Loc loc = Loc::current()) const;
+  Tensor moveaxis(IntList from, IntList to, Loc loc = Loc::current()) const {
+    return movedim(std::move(from), std::move(to), loc);
+  }
+  /// All dimensions as one.
+  Tensor ravel(Loc loc = Loc::current()) const { return flatten(0, -1, loc); }
   /// The elements whose positions in two dimensions differ by `offset`, as a new last dimension.
   Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Loc loc = Loc::current()) const;
   /// One dimension as several; one size may be -1.
@@ -497,6 +532,7 @@ public:
   Tensor sub(const Arg &other, double alpha) const;
   Tensor div(const Arg &other, const std::string &rounding_mode) const;
   Tensor clamp(const Arg &min, const Arg &max) const;
+  Tensor clip(const Arg &min, const Arg &max) const;
   Tensor lerp(const Tensor &end, const Arg &weight) const;
   Tensor nan_to_num(double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {},
                     Loc loc = Loc::current()) const;

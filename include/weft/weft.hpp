@@ -7,6 +7,7 @@
 #ifndef WEFT_WEFT_HPP
 #define WEFT_WEFT_HPP
 
+#include "weft/activations.hpp"
 #include "weft/attention.hpp"
 #include "weft/autograd.hpp"
 #include "weft/checkpoint.hpp"
@@ -17,7 +18,9 @@
 #include "weft/data.hpp"
 #include "weft/device.hpp"
 #include "weft/dim.hpp"
+#include "weft/distances.hpp"
 #include "weft/dtype.hpp"
+#include "weft/functional.hpp"
 #include "weft/gather_scatter.hpp"
 #include "weft/init.hpp"
 #include "weft/io.hpp"
@@ -26,6 +29,7 @@
 #include "weft/linear_algebra.hpp"
 #include "weft/losses.hpp"
 #include "weft/lr.hpp"
+#include "weft/margin_losses.hpp"
 #include "weft/math.hpp"
 #include "weft/memory.hpp"
 #include "weft/metric.hpp"
@@ -39,6 +43,7 @@
 #include "weft/reduce.hpp"
 #include "weft/report.hpp"
 #include "weft/shapes.hpp"
+#include "weft/statistics.hpp"
 #include "weft/status.hpp"
 #include "weft/stream.hpp"
 #include "weft/tensor.hpp"

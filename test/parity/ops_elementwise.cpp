@@ -69,6 +69,19 @@ void parity::addElementwise(Table &table) {
   UNARY(sinh);
   UNARY(square);
   UNARY(tan);
+  UNARY(deg2rad);
+  UNARY(frac);
+  UNARY(isneginf);
+  UNARY(isposinf);
+  UNARY(logsigmoid);
+  UNARY(mish);
+  UNARY(positive);
+  UNARY(rad2deg);
+  UNARY(selu);
+  UNARY(sgn);
+  UNARY(sinc);
+  UNARY(softsign);
+  UNARY(tanhshrink);
   BINARY(atan2);
   BINARY(bitwise_and);
   BINARY(bitwise_or);
@@ -82,6 +95,24 @@ void parity::addElementwise(Table &table) {
   BINARY(logical_or);
   BINARY(logical_xor);
   BINARY(remainder);
+  BINARY(float_power);
+  BINARY(hypot);
+  BINARY(ldexp);
+  BINARY(logaddexp);
+  BINARY(logaddexp2);
+  BINARY(true_divide);
+  BINARY(xlogy);
+  table["heaviside"] = [](const Args &a) { return Tensors{heaviside(a.tensor(0), a.tensor(1))}; };
+  table["rsub"] = [](const Args &a) { return Tensors{rsub(a.operand(0), a.operand(1), a.real(2, 1))}; };
+  table["logit"] = [](const Args &a) {
+    return Tensors{logit(a.tensor(0), a.has(1) ? std::optional(a.real(1)) : std::nullopt)};
+  };
+  table["clamp_min"] = [](const Args &a) { return Tensors{clamp_min(a.tensor(0), a.operand(1))}; };
+  table["clamp_max"] = [](const Args &a) { return Tensors{clamp_max(a.tensor(0), a.operand(1))}; };
+  table["hardshrink"] = [](const Args &a) { return Tensors{hardshrink(a.tensor(0), a.real(1, 0.5))}; };
+  table["glu"] = [](const Args &a) { return Tensors{glu(a.tensor(0), a.whole(1, -1))}; };
+  table["prelu"] = [](const Args &a) { return Tensors{prelu(a.tensor(0), a.tensor(1))}; };
+  table["softmin"] = [](const Args &a) { return Tensors{softmin(a.tensor(0), a.whole(1))}; };
   table["div_rounding"] = [](const Args &a) {
     return Tensors{div(a.operand(0), a.operand(1), a.word(2, ""))};
   };

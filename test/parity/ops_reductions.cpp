@@ -42,6 +42,34 @@ void parity::addReductions(Table &table) {
   table["vector_norm"] = [](const Args &a) {
     return Tensors{a.tensor(0).norm(a.real(1, 2), a.list(2, {}), a.flag(3))};
   };
+  // Arguments: tensor, p, dims, keepdim.
+  table["norm"] = [](const Args &a) {
+    return Tensors{norm(a.tensor(0), a.real(1, 2), a.list(2, {}), a.flag(3))};
+  };
+  table["std_mean"] = [](const Args &a) {
+    auto [deviation, mean] = std_mean(a.tensor(0), a.list(1, {}), a.real(2, 1), a.flag(3));
+    return Tensors{deviation, mean};
+  };
+  table["nansum"] = [](const Args &a) { return Tensors{nansum(a.tensor(0), a.list(1, {}), a.flag(2))}; };
+  table["nanmean"] = [](const Args &a) { return Tensors{nanmean(a.tensor(0), a.list(1, {}), a.flag(2))}; };
+  table["aminmax"] = [](const Args &a) {
+    auto [least, most] = aminmax(a.tensor(0), dim(a), a.flag(2));
+    return Tensors{least, most};
+  };
+  table["cov"] = [](const Args &a) { return Tensors{cov(a.tensor(0), a.real(1, 1))}; };
+  table["corrcoef"] = [](const Args &a) { return Tensors{corrcoef(a.tensor(0))}; };
+  table["diff"] = [](const Args &a) {
+    return Tensors{diff(a.tensor(0), a.whole(1, 1), a.whole(2, -1), a.tensorOrNone(3), a.tensorOrNone(4))};
+  };
+  // Arguments: y, x, dx, dim.
+  table["trapezoid"] = [](const Args &a) {
+    return Tensors{a.has(1) ? trapezoid(a.tensor(0), a.tensor(1), a.whole(3, -1))
+                            : trapezoid(a.tensor(0), a.real(2, 1), a.whole(3, -1))};
+  };
+  table["cumulative_trapezoid"] = [](const Args &a) {
+    return Tensors{a.has(1) ? cumulative_trapezoid(a.tensor(0), a.tensor(1), a.whole(3, -1))
+                            : cumulative_trapezoid(a.tensor(0), a.real(2, 1), a.whole(3, -1))};
+  };
   table["logsumexp"] = [](const Args &a) { return Tensors{a.tensor(0).logsumexp(a.list(1), a.flag(2))}; };
   table["count_nonzero"] = [](const Args &a) { return Tensors{a.tensor(0).count_nonzero(a.list(1, {}))}; };
   table["cumsum"] = [](const Args &a) { return Tensors{a.tensor(0).cumsum(a.whole(1))}; };

@@ -11,6 +11,15 @@ using namespace weft;
 static void addJoining(parity::Table &table);
 static void addIndexing(parity::Table &table);
 static void addCreation(parity::Table &table);
+static void addStacking(parity::Table &table);
+static void addDiagonals(parity::Table &table);
+
+static TensorOptions options(const parity::Args &a, size_t dtype) {
+  TensorOptions options;
+  if (a.has(dtype))
+    options.dtype = a.dtype(dtype);
+  return options;
+}
 
 void parity::addShapes(Table &table) {
   table["reshape"] = [](const Args &a) { return Tensors{a.tensor(0).reshape(a.list(1))}; };
@@ -45,6 +54,74 @@ void parity::addShapes(Table &table) {
   addJoining(table);
   addIndexing(table);
   addCreation(table);
+  addStacking(table);
+  addDiagonals(table);
+}
+
+/// A cut into equal sections, or at indices.
+template <typename Cut> static parity::Tensors cut(const parity::Args &a, Cut by) {
+  bool isList = std::holds_alternative<std::vector<int64_t>>(a.values[1]);
+  return isList ? by(a.tensor(0), a.list(1)) : by(a.tensor(0), a.whole(1));
+}
+
+static void addStacking(parity::Table &table) {
+  using namespace parity;
+  table["atleast_1d"] = [](const Args &a) { return Tensors{atleast_1d(a.tensor(0))}; };
+  table["atleast_2d"] = [](const Args &a) { return Tensors{atleast_2d(a.tensor(0))}; };
+  table["atleast_3d"] = [](const Args &a) { return Tensors{atleast_3d(a.tensor(0))}; };
+  table["hstack"] = [](const Args &a) { return Tensors{hstack(a.tensors(0))}; };
+  table["vstack"] = [](const Args &a) { return Tensors{vstack(a.tensors(0))}; };
+  table["dstack"] = [](const Args &a) { return Tensors{dstack(a.tensors(0))}; };
+  table["column_stack"] = [](const Args &a) { return Tensors{column_stack(a.tensors(0))}; };
+  table["block_diag"] = [](const Args &a) { return Tensors{block_diag(a.tensors(0))}; };
+  table["broadcast_tensors"] = [](const Args &a) { return broadcast_tensors(a.tensors(0)); };
+  table["broadcast_to"] = [](const Args &a) { return Tensors{broadcast_to(a.tensor(0), a.list(1))}; };
+  table["cartesian_prod"] = [](const Args &a) { return Tensors{cartesian_prod(a.tensors(0))}; };
+  table["tensor_split"] = [](const Args &a) {
+    return cut(a, [&](const Tensor &x, const auto &where) { return tensor_split(x, where, a.whole(2, 0)); });
+  };
+  table["hsplit"] = [](const Args &a) {
+    return cut(a, [](const Tensor &x, const auto &where) { return hsplit(x, where); });
+  };
+  table["vsplit"] = [](const Args &a) {
+    return cut(a, [](const Tensor &x, const auto &where) { return vsplit(x, where); });
+  };
+  table["dsplit"] = [](const Args &a) {
+    return cut(a, [](const Tensor &x, const auto &where) { return dsplit(x, where); });
+  };
+  table["fliplr"] = [](const Args &a) { return Tensors{fliplr(a.tensor(0))}; };
+  table["flipud"] = [](const Args &a) { return Tensors{flipud(a.tensor(0))}; };
+  table["rot90"] = [](const Args &a) {
+    return Tensors{rot90(a.tensor(0), a.whole(1, 1), a.list(2, {0, 1}))};
+  };
+  table["ravel"] = [](const Args &a) { return Tensors{ravel(a.tensor(0))}; };
+  table["pixel_shuffle"] = [](const Args &a) { return Tensors{pixel_shuffle(a.tensor(0), a.whole(1))}; };
+  table["pixel_unshuffle"] = [](const Args &a) { return Tensors{pixel_unshuffle(a.tensor(0), a.whole(1))}; };
+  table["channel_shuffle"] = [](const Args &a) { return Tensors{channel_shuffle(a.tensor(0), a.whole(1))}; };
+}
+
+static void addDiagonals(parity::Table &table) {
+  using namespace parity;
+  table["diag_embed"] = [](const Args &a) {
+    return Tensors{diag_embed(a.tensor(0), a.whole(1, 0), a.whole(2, -2), a.whole(3, -1))};
+  };
+  table["diagflat"] = [](const Args &a) { return Tensors{diagflat(a.tensor(0), a.whole(1, 0))}; };
+  table["diagonal_scatter"] = [](const Args &a) {
+    return Tensors{diagonal_scatter(a.tensor(0), a.tensor(1), a.whole(2, 0), a.whole(3, 0), a.whole(4, 1))};
+  };
+  table["select_scatter"] = [](const Args &a) {
+    return Tensors{select_scatter(a.tensor(0), a.tensor(1), a.whole(2), a.whole(3))};
+  };
+  table["slice_scatter"] = [](const Args &a) {
+    return Tensors{slice_scatter(a.tensor(0), a.tensor(1), a.whole(2, 0), a.whole(3, 0),
+                                 a.whole(4, INT64_MAX), a.whole(5, 1))};
+  };
+  table["tril_indices"] = [](const Args &a) {
+    return Tensors{tril_indices(a.whole(0), a.whole(1), a.whole(2, 0), options(a, 3))};
+  };
+  table["triu_indices"] = [](const Args &a) {
+    return Tensors{triu_indices(a.whole(0), a.whole(1), a.whole(2, 0), options(a, 3))};
+  };
 }
 
 /// Joining, cutting, repeating, moving, padding.
@@ -71,6 +148,7 @@ static void addJoining(parity::Table &table) {
   table["pad"] = [](const Args &a) {
     return Tensors{a.has(2) ? pad(a.tensor(0), a.list(1), a.operand(2)) : pad(a.tensor(0), a.list(1))};
   };
+  table["pad_mode"] = [](const Args &a) { return Tensors{pad(a.tensor(0), a.list(1), a.word(2))}; };
   table["tril"] = [](const Args &a) { return Tensors{tril(a.tensor(0), a.whole(1, 0))}; };
   table["triu"] = [](const Args &a) { return Tensors{triu(a.tensor(0), a.whole(1, 0))}; };
 }
@@ -83,6 +161,13 @@ static void addIndexing(parity::Table &table) {
     return Tensors{a.tensor(0).index_select(a.whole(1), a.tensor(2))};
   };
   table["take"] = [](const Args &a) { return Tensors{take(a.tensor(0), a.tensor(1))}; };
+  table["take_along_dim"] = [](const Args &a) {
+    std::optional<int64_t> dim = a.has(2) ? std::optional(a.whole(2)) : std::nullopt;
+    return Tensors{take_along_dim(a.tensor(0), a.tensor(1), dim)};
+  };
+  table["index_fill"] = [](const Args &a) {
+    return Tensors{index_fill(a.tensor(0), a.whole(1), a.tensor(2), a.operand(3))};
+  };
   table["embedding"] = [](const Args &a) {
     std::optional<int64_t> padding = a.has(2) ? std::optional(a.whole(2)) : std::nullopt;
     return Tensors{embedding(a.tensor(1), a.tensor(0), padding)};
@@ -113,13 +198,6 @@ static void addIndexing(parity::Table &table) {
   };
 }
 
-static TensorOptions options(const parity::Args &a, size_t dtype) {
-  TensorOptions options;
-  if (a.has(dtype))
-    options.dtype = a.dtype(dtype);
-  return options;
-}
-
 static void addCreation(parity::Table &table) {
   using namespace parity;
   table["zeros_like"] = [](const Args &a) { return Tensors{zeros_like(a.tensor(0))}; };
@@ -130,6 +208,18 @@ static void addCreation(parity::Table &table) {
   };
   table["linspace"] = [](const Args &a) {
     return Tensors{linspace(a.real(0), a.real(1), a.whole(2), options(a, 3))};
+  };
+  table["logspace"] = [](const Args &a) {
+    return Tensors{logspace(a.real(0), a.real(1), a.whole(2), a.real(3, 10), options(a, 4))};
+  };
+  table["zeros"] = [](const Args &a) { return Tensors{zeros(a.list(0), options(a, 1))}; };
+  table["ones"] = [](const Args &a) { return Tensors{ones(a.list(0), options(a, 1))}; };
+  table["full"] = [](const Args &a) { return Tensors{full(a.list(0), a.operand(1), options(a, 2))}; };
+  auto dtype = [](const Args &a, size_t i) { return a.has(i) ? std::optional(a.dtype(i)) : std::nullopt; };
+  table["new_zeros"] = [=](const Args &a) { return Tensors{a.tensor(0).new_zeros(a.list(1), dtype(a, 2))}; };
+  table["new_ones"] = [=](const Args &a) { return Tensors{a.tensor(0).new_ones(a.list(1), dtype(a, 2))}; };
+  table["new_full"] = [=](const Args &a) {
+    return Tensors{a.tensor(0).new_full(a.list(1), a.operand(2), dtype(a, 3))};
   };
   table["eye"] = [](const Args &a) {
     std::optional<int64_t> columns = a.has(1) ? std::optional(a.whole(1)) : std::nullopt;

@@ -178,6 +178,48 @@ def no_dtype(bound):
     return bound
 
 
+def frobenius(bound):
+    """`norm` has words for two of its norms."""
+    if bound.get("p") == "fro":
+        bound["p"] = 2
+    return no_dtype(bound)
+
+
+def sections(bound):
+    """A tensor may hold the indices, or their number."""
+    where = bound.get("where")
+    if isinstance(where, torch.Tensor):
+        bound["where"] = where.tolist()
+    return bound
+
+
+def one_tensor(bound):
+    if not isinstance(bound["input"], torch.Tensor):
+        raise Skip("a list for one tensor")
+    return bound
+
+
+def any_way(bound):
+    """How PyTorch computes it does not change the values."""
+    bound.pop("compute_mode", None)
+    return bound
+
+
+def two_lists(bound):
+    """Dimensions are a number, or a list for each operand."""
+    if isinstance(bound.get("dims"), (list, tuple)):
+        bound["dims"], bound["dims_b"] = bound["dims"]
+    return bound
+
+
+def pairwise(bound):
+    """PyTorch's own distance, which is the default."""
+    if isinstance(bound.get("distance_function"), torch.nn.PairwiseDistance):
+        del bound["distance_function"]
+    return bound
+
+
+LOSS = "size_average reduce reduction"
 TABLE = [
     *entries("abs ceil cos erf exp expm1 floor isnan log log1p logical_not neg reciprocal rsqrt sigmoid sign sin sqrt "
              "tanh trunc"),
@@ -304,6 +346,89 @@ TABLE = [
           "input target weight size_average reduce reduction pos_weight", "input target weight reduction pos_weight"),
     Entry("nn.functional.kl_div", "input target size_average reduce reduction log_target",
           "input target reduction log_target"),
+    *entries("deg2rad frac isneginf isposinf positive rad2deg sgn sinc"),
+    *entries("float_power hypot ldexp logaddexp logaddexp2 true_divide xlogy", "input other"),
+    Entry("heaviside", "input values", gradient=False),
+    Entry("rsub", "input other alpha", change=number("alpha")),
+    Entry("logit", "input eps"),
+    Entry("clamp_min", "input min"),
+    Entry("clamp_max", "input max"),
+    *(Entry(name, "input other", name=name + "imum", variant="binary", function=getattr(torch, name))
+      for name in ("max", "min")),
+    *entries("nn.functional.mish nn.functional.selu", "input inplace", "input"),
+    *entries("nn.functional.logsigmoid nn.functional.softsign nn.functional.tanhshrink"),
+    Entry("nn.functional.hardshrink", "input lambd"),
+    Entry("nn.functional.glu", "input dim"),
+    Entry("nn.functional.prelu", "input weight"),
+    Entry("nn.functional.softmin", "input dim _stacklevel dtype", "input dim"),
+    *(Entry("atleast_%dd" % n, change=one_tensor) for n in (1, 2, 3)),
+    *entries("hstack vstack dstack column_stack", "tensors"),
+    *entries("block_diag broadcast_tensors cartesian_prod", "*tensors", "tensors"),
+    Entry("broadcast_to", "input size"),
+    Entry("tensor_split", "input where dim", change=sections),
+    *entries("hsplit vsplit dsplit", "input where", change=sections),
+    *entries("fliplr flipud ravel"),
+    Entry("rot90", "input k dims"),
+    *(Entry("nn.functional.pad", "input pad mode value", name="pad_mode", variant=variant)
+      for variant in ("reflect", "replicate", "replicate_negative", "circular")),
+    Entry("nn.functional.pixel_shuffle", "input upscale_factor"),
+    Entry("nn.functional.pixel_unshuffle", "input downscale_factor"),
+    Entry("nn.functional.channel_shuffle", "input groups"),
+    Entry("diag_embed", "input offset dim1 dim2"),
+    Entry("diagflat", "input offset"),
+    Entry("diagonal_scatter", "input src offset dim1 dim2"),
+    Entry("select_scatter", "input src dim index"),
+    Entry("slice_scatter", "input src dim start end step"),
+    *entries("tril_indices triu_indices", "row col offset dtype", gradient=False, change=creation),
+    Entry("take_along_dim", "input indices dim"),
+    Entry("index_fill", "input dim index value"),
+    Entry("logspace", "start end steps base", "start end steps base dtype", gradient=False, change=creation),
+    *entries("zeros ones", "size", "size dtype", gradient=False, change=creation),
+    Entry("full", "size value", "size value dtype", gradient=False, change=creation),
+    *(Entry(name, "input size", "input size dtype", function=method(name), gradient=False, change=creation)
+      for name in ("new_zeros", "new_ones")),
+    Entry("new_full", "input size value", "input size value dtype", function=method("new_full"), gradient=False,
+          change=creation),
+    Entry("norm", "input p dim keepdim out dtype", "input p dim keepdim", change=frobenius),
+    *(Entry("norm", "input p dim keepdim out dtype", "input p dim keepdim", variant=variant, change=frobenius)
+      for variant in ("fro", "inf")),
+    *(Entry(name, "input dim unbiased correction keepdim", "input dim correction keepdim", variant="unbiased",
+            change=correction) for name in ("var", "std", "var_mean", "std_mean")),
+    Entry("std_mean", "input dim unbiased correction keepdim", "input dim correction keepdim", change=correction),
+    *entries("nansum nanmean", "input dim keepdim dtype", "input dim keepdim", change=no_dtype),
+    Entry("aminmax", "input dim keepdim"),
+    Entry("cov", "input correction fweights aweights", "input correction"),
+    Entry("corrcoef"),
+    Entry("diff", "input n dim prepend append"),
+    *entries("trapezoid cumulative_trapezoid", "y x dx dim"),
+    Entry("trapz", "y x dx dim", name="trapezoid"),
+    *entries("addmv addr addbmm", "input a b beta alpha"),
+    Entry("tensordot", "a b dims", "a b dims dims_b", change=two_lists),
+    *entries("inner vdot kron", "input other"),
+    Entry("cross", "input other dim"),
+    Entry("dist", "input other p"),
+    Entry("cdist", "x1 x2 p compute_mode", "x1 x2 p", change=any_way),
+    Entry("nn.functional.normalize", "input p dim eps"),
+    Entry("nn.functional.cosine_similarity", "x1 x2 dim eps"),
+    Entry("nn.functional.pairwise_distance", "x1 x2 p eps keepdim"),
+    Entry("nn.functional.binary_cross_entropy", "input target weight " + LOSS, "input target weight reduction"),
+    Entry("nn.functional.poisson_nll_loss", "input target log_input full size_average eps reduce reduction",
+          "input target log_input full eps reduction"),
+    Entry("nn.functional.gaussian_nll_loss", "input target var full eps reduction"),
+    Entry("nn.functional.margin_ranking_loss", "x1 x2 target margin " + LOSS, "x1 x2 target margin reduction"),
+    Entry("nn.functional.hinge_embedding_loss", "input target margin " + LOSS, "input target margin reduction"),
+    Entry("nn.functional.soft_margin_loss", "input target " + LOSS, "input target reduction"),
+    Entry("nn.functional.cosine_embedding_loss", "x1 x2 target margin " + LOSS, "x1 x2 target margin reduction"),
+    Entry("nn.functional.multilabel_soft_margin_loss", "input target weight " + LOSS,
+          "input target weight reduction"),
+    Entry("nn.functional.multi_margin_loss", "input target p margin weight " + LOSS,
+          "input target p margin weight reduction"),
+    Entry("nn.functional.triplet_margin_loss", "anchor positive negative margin p eps swap " + LOSS,
+          "anchor positive negative margin p eps swap reduction"),
+    Entry("nn.functional.triplet_margin_with_distance_loss",
+          "anchor positive negative distance_function margin swap reduction",
+          "anchor positive negative margin swap reduction", change=pairwise),
+    Entry("nn.functional.rms_norm", "input normalized_shape weight eps"),
     Entry("nn.functional.layer_norm", "input normalized_shape weight bias eps"),
     Entry("nn.functional.scaled_dot_product_attention",
           "query key value attn_mask dropout_p is_causal scale enable_gqa",
@@ -320,6 +445,8 @@ DEVIATIONS = [
      "PyTorch's f64 gradient of logsumexp is exp(a - result), which has the rounding error of the result"),
     (lambda entry, dtype, sample, message: entry.name == "hardsigmoid" and dtype == torch.float64 and "gradient" in message,
      "PyTorch's gradient of hardsigmoid has the sixth in f32"),
-    (lambda entry, dtype, sample, message: entry.op in ("addmm", "baddbmm") and "must be whole numbers" in message,
+    (lambda entry, dtype, sample, message: entry.name == "normalize" and sample.input.dim() == 0 and "in f64 0" in message,
+     "the gradient of one element divided by itself is 0 up to rounding"),
+    (lambda entry, dtype, sample, message: entry.op in ("addmm", "baddbmm", "addmv", "addbmm") and "must be whole numbers" in message,
      "PyTorch drops the fraction of alpha and beta beside integers; here it is an error"),
 ]

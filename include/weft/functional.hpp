@@ -1,0 +1,98 @@
+//===- functional.hpp - PyTorch's torch.nn.functional ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The functions of torch.nn.functional under one name, for programs that begin with
+//
+//   namespace F = weft::nn::functional;
+//
+// Each is declared, and described, in the header of its kind.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FUNCTIONAL_HPP
+#define WEFT_FUNCTIONAL_HPP
+
+#include "weft/attention.hpp"
+#include "weft/distances.hpp"
+#include "weft/gather_scatter.hpp"
+#include "weft/joining.hpp"
+#include "weft/layers.hpp"
+#include "weft/margin_losses.hpp"
+#include "weft/math.hpp"
+#include "weft/reduce.hpp"
+
+namespace weft::nn::functional {
+
+// Activations.
+using weft::celu;
+using weft::elu;
+using weft::gelu;
+using weft::glu;
+using weft::hardshrink;
+using weft::hardsigmoid;
+using weft::hardswish;
+using weft::hardtanh;
+using weft::leaky_relu;
+using weft::log_softmax;
+using weft::logsigmoid;
+using weft::mish;
+using weft::prelu;
+using weft::relu;
+using weft::relu6;
+using weft::selu;
+using weft::sigmoid;
+using weft::silu;
+using weft::softmax;
+using weft::softmin;
+using weft::softplus;
+using weft::softshrink;
+using weft::softsign;
+using weft::tanh;
+using weft::tanhshrink;
+using weft::threshold;
+
+// Layers.
+using nn::linear;
+using weft::cosine_similarity;
+using weft::dropout;
+using weft::embedding;
+using weft::layer_norm;
+using weft::normalize;
+using weft::one_hot;
+using weft::pairwise_distance;
+using weft::rms_norm;
+using weft::scaled_dot_product_attention;
+
+// Images.
+using weft::channel_shuffle;
+using weft::pad;
+using weft::pixel_shuffle;
+using weft::pixel_unshuffle;
+
+// Losses.
+using nn::binary_cross_entropy;
+using nn::binary_cross_entropy_with_logits;
+using nn::cosine_embedding_loss;
+using nn::cross_entropy;
+using nn::gaussian_nll_loss;
+using nn::hinge_embedding_loss;
+using nn::huber_loss;
+using nn::kl_div;
+using nn::l1_loss;
+using nn::margin_ranking_loss;
+using nn::mse_loss;
+using nn::multi_margin_loss;
+using nn::multilabel_soft_margin_loss;
+using nn::nll_loss;
+using nn::poisson_nll_loss;
+using nn::smooth_l1_loss;
+using nn::soft_margin_loss;
+using nn::triplet_margin_loss;
+using nn::triplet_margin_with_distance_loss;
+
+} // namespace weft::nn::functional
+
+#endif // WEFT_FUNCTIONAL_HPP
