@@ -66,6 +66,7 @@ private:
   void visitGather(GatherOp op, const Places &places);
   void visitPad(PadOp op, const Places &places);
   void visitSlice(SliceOp op, const Places &places);
+  void visitWindows(WindowsOp op, const Places &places);
   /// A window whose starts are known when the kernel runs.
   void visitWindow(ArrayRef<Size> whole, ArrayRef<Size> window, const Places &places);
 
@@ -118,6 +119,7 @@ void LoopShape::visit(Operation *op, const Places &places) {
       .Case([&](GatherOp each) { visitGather(each, places); })
       .Case([&](PadOp each) { visitPad(each, places); })
       .Case([&](SliceOp each) { visitSlice(each, places); })
+      .Case([&](WindowsOp each) { visitWindows(each, places); })
       .Case([&](DynamicSliceOp each) {
         visitWindow(sizesOf(each.getA()), sizesOf(each.getType()), places);
         give(each.getA(), places);
@@ -288,6 +290,22 @@ void LoopShape::visitSlice(SliceOp op, const Places &places) {
     }
   }
   give(op.getA(), places);
+}
+
+/// Along an extent, an element's place depends on two dimensions: the window and the element of the window.
+void LoopShape::visitWindows(WindowsOp op, const Places &places) {
+  const size_t count = op.getStride().size(), lead = places.size() - 2 * count;
+  for (size_t dim = lead; dim < places.size(); ++dim)
+    breakBefore(places, dim);
+  for (size_t i = 0; i < count; ++i) {
+    if (op.getDilation()[i] != 1)
+      limit(places, lead + i, 1);
+    if (op.getStride()[i] != 1)
+      limit(places, lead + count + i, 1);
+  }
+  Places own(ArrayRef(places).take_front(lead));
+  own.append(count, -1);
+  give(op.getA(), std::move(own));
 }
 
 void LoopShape::visitWindow(ArrayRef<Size> whole, ArrayRef<Size> window, const Places &places) {

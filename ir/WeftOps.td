@@ -14,6 +14,7 @@ include "ir/Elementwise.td"
 include "ir/Indexing.td"
 include "ir/Reduction.td"
 include "ir/Shape.td"
+include "ir/Windows.td"
 
 //===----------------------------------------------------------------------===//
 // Later stages

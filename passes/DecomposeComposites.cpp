@@ -48,22 +48,34 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
   void runOnOperation() override {
     SmallVector<ir::DecomposableOp> composites;
     getOperation().walk([&](ir::DecomposableOp op) { composites.push_back(op); });
-    for (ir::DecomposableOp composite : composites) {
-      OpBuilder builder(composite);
-      SmallVector<Value> values = composite.decompose(builder);
-      if (TypeRange(ValueRange(values)) != TypeRange(composite->getResultTypes())) {
-        composite.emitOpError() << "decomposes into values of types (" << TypeRange(ValueRange(values))
-                                << "), expected (" << composite->getResultTypes() << ")";
-        return signalPassFailure();
-      }
-      composite->replaceAllUsesWith(values);
-      composite->erase();
-    }
     bool changed = !composites.empty();
+    // A decomposition may have composites of its own, which are appended.
+    for (size_t i = 0; i < composites.size(); ++i) {
+      ir::DecomposableOp composite = composites[i];
+      if (failed(replace(composite, composites)))
+        return signalPassFailure();
+    }
     changed |= keepChecks();
     changed |= checkUpdates();
     if (!changed)
       markAllAnalysesPreserved();
+  }
+
+  /// Replaces a composite by its decomposition, and appends the composites of that to `more`.
+  LogicalResult replace(ir::DecomposableOp composite, SmallVectorImpl<ir::DecomposableOp> &more) {
+    OpBuilder builder(composite);
+    Operation *before = composite->getPrevNode();
+    SmallVector<Value> values = composite.decompose(builder);
+    for (Operation *op = before ? before->getNextNode() : &composite->getBlock()->front();
+         op != composite.getOperation(); op = op->getNextNode())
+      if (auto part = dyn_cast<ir::DecomposableOp>(op))
+        more.push_back(part);
+    if (TypeRange(ValueRange(values)) != TypeRange(composite->getResultTypes()))
+      return composite.emitOpError() << "decomposes into values of types (" << TypeRange(ValueRange(values))
+                                     << "), expected (" << composite->getResultTypes() << ")";
+    composite->replaceAllUsesWith(values);
+    composite->erase();
+    return success();
   }
 
   /// Checks the index of each update before the update, because an update writes in place and a call that

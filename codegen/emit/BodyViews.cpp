@@ -126,6 +126,29 @@ static void mapSlice(ir::SliceOp slice, IndexSpace &space, const TensorIndex &in
   }
 }
 
+static void mapWindows(ir::WindowsOp windows, IndexSpace &space, const TensorIndex &index,
+                       TensorIndex &mapped) {
+  ArrayRef<ir::Size> from = sizesOf(windows.getA()), shape = sizesOf(windows.getResult());
+  SmallVector<unsigned> groups = groupOfDims(index);
+  auto count = static_cast<unsigned>(windows.getStride().size());
+  unsigned lead = static_cast<unsigned>(from.size()) - count;
+  for (unsigned j = 0; j < lead;) {
+    unsigned end = j + 1;
+    while (end < lead && groups[end] == groups[j])
+      ++end;
+    mapped.groups.push_back(
+        {end - j, productOf(from.slice(j, end - j)), rangeIndex(space, index, shape, j, end)});
+    j = end;
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned within = lead + i, place = within + count;
+    IndexExpr expr =
+        add(scale(rangeIndex(space, index, shape, place, place + 1), windows.getStride()[i]),
+            scale(rangeIndex(space, index, shape, within, within + 1), windows.getDilation()[i]));
+    mapped.groups.push_back({1, from[lead + i], expr});
+  }
+}
+
 bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &mapped) {
   if (isa<ir::FullOp>(op))
     return true;
@@ -139,6 +162,8 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     mapReverse(reverse, space, index, mapped);
   else if (auto slice = dyn_cast<ir::SliceOp>(op))
     mapSlice(slice, space, index, mapped);
+  else if (auto windows = dyn_cast<ir::WindowsOp>(op))
+    mapWindows(windows, space, index, mapped);
   else
     return false;
   return true;

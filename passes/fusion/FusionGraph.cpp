@@ -37,8 +37,8 @@ bool FusionGraph::isView(Operation *op) {
   if (auto pad = dyn_cast<PadOp>(op))
     return !pad.getValue() ||
            (pad.getValue().getDefiningOp() && isSplatConstant(pad.getValue().getDefiningOp()));
-  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, IotaOp, FullOp, DimOp, UndefOp>(
-             op) ||
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, WindowsOp, ReverseOp, IotaOp, FullOp, DimOp,
+             UndefOp>(op) ||
          isSplatConstant(op);
 }
 

@@ -170,6 +170,16 @@ std::optional<FusionMerge> FusionGraph::combineLoopAndReduction(unsigned a, unsi
   bool picksOfRows = loop.rowGather && place == Place::kept && anchor.kind == FusionKind::row;
   if (loop.domain != need && ((loop.pinned && !picksOfRows) || (between.empty() && !loop.rowGather)))
     return domainsDiffer(ga, gb, refusal);
+  // A column kernel has the results of many columns at a time, but a read by index needs that of one.
+  bool readsByIndex = llvm::any_of(loop.nodes, [&](unsigned node) {
+    auto gather = dyn_cast<GatherOp>(nodes[node].op);
+    return gather && gather.getKind() == GatherKind::along;
+  });
+  if (readsByIndex && place == Place::kept && anchor.kind == FusionKind::column) {
+    refusal = {"WEFT-F001",
+               "the consumer reads by the results of one column, and a kernel has those of many"};
+    return std::nullopt;
+  }
   if (picksOfRows && loop.pinned)
     for (unsigned node : loop.nodes)
       if (auto gather = dyn_cast<GatherOp>(nodes[node].op))

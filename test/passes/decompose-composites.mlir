@@ -115,3 +115,64 @@ weft.func @attention_backward(%q: tensor<3x4xf32, #cpu>, %l: tensor<3xf32, #cpu>
                 : tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3xf32, #cpu>, tensor<3x4xf32, #cpu>
   weft.return %dq, %dk, %dv : tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>
 }
+
+// A convolution is a product of the weights and the windows of all images. Places are more than elements of a window:
+// they are innermost.
+// CHECK-LABEL: weft.func @convolution(
+weft.func @convolution(%a: tensor<2x3x8x8xf32, #cpu>, %w: tensor<4x3x3x3xf32, #cpu>) -> tensor<2x4x8x8xf32, #cpu> {
+  // CHECK: %[[PADDED:.*]] = weft.pad %{{.*}}, low = [0, 0, 1, 1], high = [0, 0, 1, 1], interior = [0, 0, 0, 0]
+  // CHECK: %[[WINDOWS:.*]] = weft.windows %[[PADDED]], size = [3, 3], stride = [1, 1], dilation = [1, 1]
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [0] x [0], contract = [2, 3, 4] x [1, 2, 3] : tensor<1x4x3x3x3xf32, #cpu>, tensor<1x3x3x3x2x8x8xf32, #cpu>
+  %y = weft.convolution %a, %w, stride = [1, 1], low = [1, 1], high = [1, 1], base_dilation = [1, 1],
+      window_dilation = [1, 1], groups = 1 : tensor<2x3x8x8xf32, #cpu>, tensor<4x3x3x3xf32, #cpu>
+  weft.return %y : tensor<2x4x8x8xf32, #cpu>
+}
+
+// The derivative with respect to weights has a large window, whose elements are innermost.
+// CHECK-LABEL: weft.func @large_window(
+weft.func @large_window(%a: tensor<3x2x10x10xf32, #cpu>, %w: tensor<4x2x8x8xf32, #cpu>) -> tensor<3x4x3x3xf32, #cpu> {
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [0] x [0], contract = [2, 3, 4] x [4, 5, 6] : tensor<1x4x2x8x8xf32, #cpu>, tensor<1x3x3x3x2x8x8xf32, #cpu>
+  %y = weft.convolution %a, %w, stride = [1, 1], low = [0, 0], high = [0, 0], base_dilation = [1, 1],
+      window_dilation = [1, 1], groups = 1 : tensor<3x2x10x10xf32, #cpu>, tensor<4x2x8x8xf32, #cpu>
+  weft.return %y : tensor<3x4x3x3xf32, #cpu>
+}
+
+// Elements that lie apart are multiplied first; then the products are added where they lie. What is between two
+// neighbours is not multiplied.
+// CHECK-LABEL: weft.func @apart(
+// NONE-LABEL: weft.func @apart(
+weft.func @apart(%a: tensor<2x3x4xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) -> tensor<2x4x9xf32, #cpu> {
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [0] x [1], contract = [2] x [2] : tensor<1x4x3x3xf32, #cpu>, tensor<2x1x3x4xf32, #cpu>
+  // CHECK-COUNT-2: weft.add %{{.*}}, %{{.*}} : tensor<2x4x9xf32, #cpu>
+  // NONE-NOT: weft.overlap_add
+  // NONE: weft.return
+  %y = weft.convolution %a, %w, stride = [1], low = [2], high = [2], base_dilation = [2], window_dilation = [1],
+      groups = 1 : tensor<2x3x4xf32, #cpu>, tensor<4x3x3xf32, #cpu>
+  weft.return %y : tensor<2x4x9xf32, #cpu>
+}
+
+// With one output for each group, windows are reduced where they lie. Products of halves are added in f32.
+// CHECK-LABEL: weft.func @depthwise(
+weft.func @depthwise(%a: tensor<2x3x8xf16, #cpu>, %w: tensor<3x1x3xf16, #cpu>) -> tensor<2x3x6xf16, #cpu> {
+  // CHECK: weft.mul %{{.*}}, %{{.*}} : tensor<2x3x1x3x6xf32, #cpu>
+  // CHECK: weft.sum %{{.*}}, dims = [2, 3] : tensor<2x3x1x3x6xf32, #cpu>
+  // CHECK: weft.convert %{{.*}} to f16
+  %y = weft.convolution %a, %w, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1],
+      groups = 3 : tensor<2x3x8xf16, #cpu>, tensor<3x1x3xf16, #cpu>
+  weft.return %y : tensor<2x3x6xf16, #cpu>
+}
+
+// Windows that share no element are moved; those of many elements are added along a diagonal.
+// CHECK-LABEL: weft.func @overlap_add(
+weft.func @overlap_add(%a: tensor<2x2x4xf32, #cpu>, %b: tensor<60x9xf32, #cpu>)
+    -> (tensor<2x9xf32, #cpu>, tensor<68xf32, #cpu>) {
+  // CHECK: weft.transpose %{{.*}}, perm = [0, 2, 1] : tensor<2x2x4xf32, #cpu>
+  // CHECK: weft.reshape
+  // CHECK: weft.pad %{{.*}}, low = [0, 0], high = [0, 1]
+  %y = weft.overlap_add %a, shape = [9], stride = [2], dilation = [1] : tensor<2x2x4xf32, #cpu>
+  // CHECK: weft.windows %{{.*}}, size = [60], stride = [1], dilation = [1]
+  // CHECK: weft.slice %{{.*}}, start = [0, 0], limit = [3600, 68], step = [61, 1]
+  // CHECK: weft.sum %{{.*}}, dims = [0] : tensor<60x68xf32, #cpu>
+  %z = weft.overlap_add %b, shape = [68], stride = [1], dilation = [1] : tensor<60x9xf32, #cpu>
+  weft.return %y, %z : tensor<2x9xf32, #cpu>, tensor<68xf32, #cpu>
+}

@@ -30,6 +30,21 @@ weft.func @domain(%x: tensor<8x4xf32, #cpu>) -> (tensor<8xf32, #cpu>, tensor<4xf
 // -----
 #cpu = #weft.device<cpu>
 
+// A column kernel reduces many columns at a time; the place of one column is read where it is complete.
+// CHECK-LABEL: weft.func @column_by_index
+// CHECK-SAME:    code = "WEFT-F001"
+// CHECK-SAME:    message = "the consumer reads by the results of one column, and a kernel has those of many
+// CHECK:         weft.fusion column
+// CHECK:         weft.fusion loop
+weft.func @column_by_index(%x: tensor<3x9x40xf32, #cpu>, %y: tensor<3x90xf32, #cpu>) -> tensor<3x40xf32, #cpu> {
+  %0 = weft.argmax %x, dim = 1 : tensor<3x9x40xf32, #cpu>
+  %1 = weft.gather %y, %0, dim = 1, kind = along mode = assume : tensor<3x90xf32, #cpu>, tensor<3x40xi64, #cpu>
+  weft.return %1 : tensor<3x40xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
 // CHECK-LABEL: weft.func @cycle
 // CHECK-SAME:    code = "WEFT-F002"
 weft.func @cycle(%x: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #cpu> {

@@ -397,7 +397,7 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
 LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded> results, Reference) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::ReverseOp,
-            ir::GatherOp, ir::DynamicSliceOp, ir::TransferOp, ir::AliasOp, ir::ToHostScalarOp>(
+            ir::WindowsOp, ir::GatherOp, ir::DynamicSliceOp, ir::TransferOp, ir::AliasOp, ir::ToHostScalarOp>(
           [&](auto) { return move(op, operands, results[0]); })
       .Case<ir::ConcatOp, ir::PadOp>([&](auto) { return moveAll(op, operands, results[0]); })
       .Case([&](ir::DynamicUpdateSliceOp) { return move(op, operands, results[0], {0, 1}); })

@@ -405,6 +405,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.broadcast_in_dim", 5, sampleBroadcast},
     {"weft.concat", 4, sampleConcat},
     {"weft.constant", 3, sampleConstant},
+    {"weft.convolution", 4, sampleConvolution},
     {"weft.copy_into", 2, sampleCopyInto},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
     {"weft.dim", 1, sampleDim},
@@ -423,6 +424,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.iota", 2, sampleIota},
     {"weft.layer_norm", 3, sampleLayerNorm},
     {"weft.log_softmax", 2, sampleSoftmax<ir::LogSoftmaxOp>},
+    {"weft.overlap_add", 3, sampleOverlapAdd},
     {"weft.pad", 3, samplePad},
     {"weft.prod", 2, sampleReduction<ir::ProdOp>},
     {"weft.reshape", 5, sampleReshape},
@@ -445,6 +447,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.transpose", 5, sampleTranspose},
     {"weft.undef", 1, sampleUndef},
     {"weft.welford", 2, sampleWelford},
+    {"weft.windows", 4, sampleWindows},
 };
 
 } // namespace

@@ -104,6 +104,10 @@ LogicalResult Lifter::infer(Operation *op) const {
   auto isDynamic = [](Value value) { return ir::isDynamic(value.getType()); };
   if (isa<ir::SdpaOp, ir::SdpaBackwardOp>(op) && llvm::any_of(op->getOperands(), isDynamic))
     return failure();
+  // A convolution with a dynamic extent may have its windows in another order in memory, and sums in another.
+  auto hasDynamicExtent = [](Value value) { return ir::anySymbolic(ir::sizesOf(value).drop_front(2)); };
+  if (isa<ir::ConvolutionOp>(op) && llvm::any_of(op->getOperands(), hasDynamicExtent))
+    return failure();
   auto inference = dyn_cast<InferTypeOpInterface>(op);
   if (!inference)
     return success();

@@ -43,6 +43,11 @@ void sampleReverse(ProgramBuilder &p);
 void sampleScatter(ProgramBuilder &p);
 void sampleUndef(ProgramBuilder &p);
 
+// Sliding windows and convolutions.
+void sampleConvolution(ProgramBuilder &p);
+void sampleOverlapAdd(ProgramBuilder &p);
+void sampleWindows(ProgramBuilder &p);
+
 // Storage, devices, the host, order.
 void sampleAlias(ProgramBuilder &p);
 void sampleAssert(ProgramBuilder &p);

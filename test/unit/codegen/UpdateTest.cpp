@@ -95,6 +95,36 @@ TEST(Reverse, EveryDimension) {
                       size));
 }
 
+TEST(Windows, EveryStrideAndDilation) {
+  struct {
+    int64_t size, stride, dilation;
+  } const cases[] = {{3, 1, 1}, {7, 1, 1}, {2, 1, 5}, {3, 2, 1}, {2, 3, 2}, {1, 4, 1}};
+  for (int64_t size : {7, 15, 16, 17, 40})
+    for (auto [window, stride, dilation] : cases)
+      expectSame(replaced(
+          R"(weft.func @main(%x: tensor<3x$Nxf32, #cpu>, %y: tensor<3x$Nxf32, #cpu>) -> tensor<3x$Wx$Pxf32, #cpu> {
+      %0 = weft.mul %x, %y : tensor<3x$Nxf32, #cpu>
+      %1 = weft.windows %0, size = [$W], stride = [$S], dilation = [$D] : tensor<3x$Nxf32, #cpu>
+      weft.return %1 : tensor<3x$Wx$Pxf32, #cpu>
+    })",
+          {{"$N", std::to_string(size)},
+           {"$W", std::to_string(window)},
+           {"$S", std::to_string(stride)},
+           {"$D", std::to_string(dilation)},
+           {"$P", std::to_string((size - (window - 1) * dilation - 1) / stride + 1)}}));
+}
+
+// An image of two extents, padded and transposed, as a convolution reads it.
+TEST(Windows, OfAPaddedImageInAnotherOrder) {
+  expectSame(
+      R"(weft.func @main(%x: tensor<2x3x9x10xf32, #cpu>) -> tensor<3x3x2x2x5x11xf32, #cpu> {
+    %0 = weft.pad %x, low = [0, 0, 1, 1], high = [0, 0, 1, 1], interior = [0, 0, 0, 0] : tensor<2x3x9x10xf32, #cpu>
+    %1 = weft.windows %0, size = [3, 2], stride = [2, 1], dilation = [1, 1] : tensor<2x3x11x12xf32, #cpu>
+    %2 = weft.transpose %1, perm = [1, 2, 3, 0, 4, 5] : tensor<2x3x3x2x5x11xf32, #cpu>
+    weft.return %2 : tensor<3x3x2x2x5x11xf32, #cpu>
+  })");
+}
+
 TEST(Pad, CropsAndFills) {
   for (int64_t size : {1, 15, 16, 40})
     expectSame(with(

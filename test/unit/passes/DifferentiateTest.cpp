@@ -223,6 +223,28 @@ const std::vector<Case> &cases() {
        {{{2, 3, 2, 4}}, {{2, 5, 2, 4}}},
        {2, 2, 3, 5}},
       {"%r = weft.dot_general %a, %a, contract = [0] x [0] : @3x2@, @3x2@", {{{3, 2}}}, {2, 2}},
+      {"%s = weft.mul %a, %a : @2x7x6@ %r = weft.windows %s, size = [3, 2], stride = [2, 1], dilation = [1, "
+       "2] : "
+       "@2x7x6@",
+       {{{2, 7, 6}}},
+       {2, 3, 2, 3, 4},
+       true},
+      {"%s = weft.mul %a, %a : @2x3x4@ %r = weft.overlap_add %s, shape = [10], stride = [2], dilation = [1] "
+       ": "
+       "@2x3x4@",
+       {{{2, 3, 4}}},
+       {2, 10},
+       true},
+      {"%r = weft.convolution %a, %b, stride = [2, 1], low = [1, 2], high = [0, 1], base_dilation = [1, 1], "
+       "window_dilation = [1, 2], groups = 1 : @2x2x4x3@, @3x2x2x2@",
+       {{{2, 2, 4, 3}}, {{3, 2, 2, 2}}},
+       {2, 3, 2, 4},
+       true},
+      {"%r = weft.convolution %a, %b, stride = [2], low = [-1], high = [2], base_dilation = [3], "
+       "window_dilation = [1], groups = 2 : @1x4x3@, @2x2x3@",
+       {{{1, 4, 3}}, {{2, 2, 3}}},
+       {1, 2, 3},
+       true},
       {"%r = weft.softmax %a, dim = 1 : @2x4@", {{{2, 4}}}, {2, 4}, true},
       {"%r = weft.softmax %a, dim = 0 : @3x2@", {{{3, 2}}}, {3, 2}},
       {"%r = weft.log_softmax %a, dim = 1 : @2x4@", {{{2, 4}}}, {2, 4}, true},
