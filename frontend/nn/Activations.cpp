@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/activations.hpp"
 
-#include "frontend/nn/NumberText.h"
+#include "frontend/nn/LayerText.h"
 #include "frontend/ops/Ops.h"
 #include "weft/creation.hpp"
 

@@ -16,12 +16,15 @@
 #define WEFT_FUNCTIONAL_HPP
 
 #include "weft/attention.hpp"
+#include "weft/convolution.hpp"
 #include "weft/distances.hpp"
 #include "weft/gather_scatter.hpp"
 #include "weft/joining.hpp"
 #include "weft/layers.hpp"
 #include "weft/margin_losses.hpp"
 #include "weft/math.hpp"
+#include "weft/normalization.hpp"
+#include "weft/pooling.hpp"
 #include "weft/reduce.hpp"
 
 namespace weft::nn::functional {
@@ -65,6 +68,28 @@ using weft::one_hot;
 using weft::pairwise_distance;
 using weft::rms_norm;
 using weft::scaled_dot_product_attention;
+
+// Convolutions, pooling and norms of channels.
+using weft::adaptive_avg_pool1d;
+using weft::adaptive_avg_pool2d;
+using weft::adaptive_avg_pool3d;
+using weft::adaptive_max_pool1d;
+using weft::adaptive_max_pool2d;
+using weft::adaptive_max_pool3d;
+using weft::avg_pool1d;
+using weft::avg_pool2d;
+using weft::avg_pool3d;
+using weft::batch_norm;
+using weft::conv1d;
+using weft::conv2d;
+using weft::conv3d;
+using weft::conv_transpose1d;
+using weft::conv_transpose2d;
+using weft::conv_transpose3d;
+using weft::group_norm;
+using weft::max_pool1d;
+using weft::max_pool2d;
+using weft::max_pool3d;
 
 // Images.
 using weft::channel_shuffle;

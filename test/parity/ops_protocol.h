@@ -82,6 +82,7 @@ void addElementwise(Table &table);
 void addShapes(Table &table);
 void addReductions(Table &table);
 void addNetworks(Table &table);
+void addWindows(Table &table);
 /// @}
 
 } // namespace parity

@@ -179,6 +179,7 @@ int main(int argc, char **argv) {
   addShapes(table);
   addReductions(table);
   addNetworks(table);
+  addWindows(table);
   if (argc > 1 && std::string(argv[1]) == "--list") {
     for (const auto &[name, function] : table)
       std::cout << name << '\n';

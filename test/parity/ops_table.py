@@ -13,12 +13,13 @@ class Skip(Exception):
 
 class Entry:
     def __init__(self, op, torch_parameters="input", weft_parameters=None, name=None, variant="", function=None,
-                 without=(), gradient=True, more_results=False, change=None):
+                 without=(), gradient=True, more_results=False, change=None, samples=None):
         self.op, self.variant = op, variant
         self.name = name or op.split(".")[-1]
         self.torch_parameters = torch_parameters.split()
         self.weft_parameters = (weft_parameters if weft_parameters is not None else torch_parameters).split()
         self.without, self.gradient, self.more_results, self.change = without, gradient, more_results, change
+        self.samples = samples  # the most of a dtype; None: as many as of any other
         self._function = function
 
     @property
@@ -220,6 +221,22 @@ def pairwise(bound):
 
 
 LOSS = "size_average reduce reduction"
+def sizes_or_same(bound):
+    """None is the size of the operand, which is -1 here."""
+    sizes = bound["output_size"]
+    if isinstance(sizes, (list, tuple)):
+        bound["output_size"] = [-1 if size is None else size for size in sizes]
+    return bound
+
+
+def with_channels(bound):
+    if bound["input"].dim() < 2:
+        raise Skip("batch_norm of an empty vector, which has no channels")
+    return bound
+
+
+FEW = 5  # of a dtype, where each sample compiles large programs of its own
+
 TABLE = [
     *entries("abs ceil cos erf exp expm1 floor isnan log log1p logical_not neg reciprocal rsqrt sigmoid sign sin sqrt "
              "tanh trunc"),
@@ -429,6 +446,22 @@ TABLE = [
           "anchor positive negative distance_function margin swap reduction",
           "anchor positive negative margin swap reduction", change=pairwise),
     Entry("nn.functional.rms_norm", "input normalized_shape weight eps"),
+    *(Entry(f"nn.functional.conv{extents}d", "input weight bias stride padding dilation groups", samples=FEW)
+      for extents in (1, 2, 3)),
+    *(Entry(f"nn.functional.conv_transpose{extents}d",
+            "input weight bias stride padding output_padding groups dilation", samples=FEW) for extents in (1, 2, 3)),
+    *(Entry(f"nn.functional.max_pool{extents}d", "input kernel_size stride padding dilation ceil_mode return_indices",
+            samples=FEW) for extents in (1, 2, 3)),
+    *(Entry(f"nn.functional.avg_pool{extents}d",
+            "input kernel_size stride padding ceil_mode count_include_pad divisor_override",
+            without=(torch.int64,), samples=FEW) for extents in (1, 2, 3)),  # the mean of integers is an error
+    *(Entry(f"nn.functional.adaptive_avg_pool{extents}d", "input output_size", change=sizes_or_same, samples=FEW)
+      for extents in (1, 2, 3)),
+    *(Entry(f"nn.functional.adaptive_max_pool{extents}d", "input output_size return_indices", change=sizes_or_same,
+            samples=FEW) for extents in (1, 2, 3)),
+    Entry("nn.functional.batch_norm", "input running_mean running_var weight bias training momentum eps",
+          change=with_channels),
+    Entry("nn.functional.group_norm", "input num_groups weight bias eps"),
     Entry("nn.functional.layer_norm", "input normalized_shape weight bias eps"),
     Entry("nn.functional.scaled_dot_product_attention",
           "query key value attn_mask dropout_p is_causal scale enable_gqa",

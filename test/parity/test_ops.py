@@ -286,10 +286,11 @@ def main():
             torch.manual_seed(0)
             np.random.seed(0)
             random.seed(0)
+            most = min(SAMPLES, entry.samples or SAMPLES)
             samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=grad), 4 * SAMPLES))
-            if len(samples) > SAMPLES:  # spread over all of them
-                skipped["more samples than are run"] += len(samples) - SAMPLES
-                samples = [samples[i * len(samples) // SAMPLES] for i in range(SAMPLES)]
+            if len(samples) > most:  # spread over all of them
+                skipped["more samples than are run"] += len(samples) - most
+                samples = [samples[i * len(samples) // most] for i in range(most)]
             for number, sample in enumerate(samples):
                 label = f"{entry.op}{'.' + entry.variant if entry.variant else ''} {NAMES[dtype]} #{number}"
                 try:

@@ -182,6 +182,24 @@ TEST(DimOps, ProductsAndPositions) {
 }
 
 // Along a dynamic dimension, before one, and behind one: of size 1 it is a scan of lines.
+// The batch is dynamic: its images are columns of the product, rows of its sum for the weights' gradient, and
+// the outer dimension of pooling.
+TEST(DimOps, ConvolutionsAndPoolingOfABatch) {
+  Dim n("n", 1, 4096);
+  Tensor weight = numbers({4, 3, 3, 3}, 0.3), each = numbers({4, 1, 2, 2});
+  expectStaticBits(
+      [&](Tensor x) {
+        Tensor leaf = x.detach().requires_grad_();
+        Tensor y =
+            max_pool2d(conv2d(leaf, weight, {}, {.stride = 2, .padding = 1}), 3, {.stride = 1, .padding = 1});
+        Tensor z = avg_pool2d(conv2d(y, each, {}, {.groups = 4}), 2);
+        return Tensors{y, z, gradientOf(z, leaf), adaptive_avg_pool2d(x, {3, 1}),
+                       adaptive_max_pool2d(x, {3, 1})};
+      },
+      {spec({n, 3, 8, 8})}, [](int64_t batch) { return std::tuple{numbers({batch, 3, 8, 8})}; },
+      {1, 2, 5, 17});
+}
+
 TEST(DimOps, Scans) {
   Dim n("n", 1, 4096);
   auto f = [](Tensor x) {

@@ -1,11 +1,11 @@
-//===- NumberText.h - Numbers in the texts of modules -----------*- C++ -*-===//
+//===- LayerText.h - How layers print ---------------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_FRONTEND_NN_NUMBERTEXT_H
-#define WEFT_FRONTEND_NN_NUMBERTEXT_H
+#ifndef WEFT_FRONTEND_NN_LAYERTEXT_H
+#define WEFT_FRONTEND_NN_LAYERTEXT_H
 
 #include <cstdio>
 #include <string>
@@ -20,6 +20,8 @@ inline std::string numberText(double value) {
   return result.find_first_of(".einf") == std::string::npos ? result + ".0" : result;
 }
 
+inline std::string boolText(bool value) { return value ? "True" : "False"; }
+
 } // namespace weft::frontend
 
-#endif // WEFT_FRONTEND_NN_NUMBERTEXT_H
+#endif // WEFT_FRONTEND_NN_LAYERTEXT_H

@@ -1,0 +1,395 @@
+//===- Pooling.cpp - Pooling over windows ------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/pooling.hpp"
+
+#include "frontend/graph/Symbols.h"
+#include "frontend/ops/Ops.h"
+#include "frontend/ops/Promotion.h"
+#include "weft/math.hpp"
+#include "weft/reduce.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft {
+
+using namespace frontend;
+
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+Tensor asTensor(const Numbers &numbers, Device device, Loc loc) {
+  return Tensor::from(numbers, {static_cast<int64_t>(numbers.size())},
+                      {.dtype = DType::i64, .device = device}, loc);
+}
+
+/// The operand of a function that pools the last `extents` dimensions.
+struct Pool {
+  const char *name;
+  size_t extents;
+  Loc loc;
+
+  Numbers numbers(const IntList &given, const char *what, int64_t least) const {
+    if (given.size() != 1 && given.size() != extents)
+      fail(std::string(name) + "(): " + what + " must either be a single int, or a list of " +
+               std::to_string(extents) + " ints, found " + shapeText(given),
+           loc);
+    for (int64_t number : given)
+      if (number < least)
+        fail(std::string(name) + "(): " + what + " must be at least " + std::to_string(least) + ", found " +
+                 shapeText(given),
+             loc);
+    return given.size() == 1 ? Numbers(extents, given[0]) : Numbers(given);
+  }
+
+  /// The sizes of the extents.
+  Numbers checkedExtents(const Ref &x) const {
+    const Shape &shape = x.spec().shape;
+    if (shape.size() != extents + 1 && shape.size() != extents + 2)
+      fail(std::string(name) + "(): Expected " + std::to_string(extents + 1) + "D or " +
+               std::to_string(extents + 2) +
+               "D (batch mode) tensor, but got input of size: " + shapeText(shape),
+           loc, {x});
+    Numbers sizes;
+    for (size_t i = shape.size() - extents; i < shape.size(); ++i) {
+      sizes.push_back(numberOr(shape[i], "an extent that is pooled", loc));
+      if (sizes.back() == 0)
+        fail(std::string(name) + "(): Expected an input whose extents are not empty, but got " +
+                 shapeText(shape),
+             loc, {x});
+    }
+    return sizes;
+  }
+};
+
+/// Windows along one extent.
+struct Windows {
+  int64_t size, kernel, stride, padding, dilation, places;
+
+  int64_t reach() const { return (kernel - 1) * dilation + 1; }
+  /// What is added behind the last element, less than 0 where elements are in no window.
+  int64_t behind() const { return (places - 1) * stride + reach() - size - padding; }
+  int64_t begin(int64_t place) const { return place * stride - padding; }
+};
+
+/// The bounds keep all products of numbers of the user in range.
+constexpr int64_t largestNumber = int64_t(1) << 31;
+
+std::vector<Windows> windowsOf(const Pool &pool, const Numbers &sizes, const IntList &kernel,
+                               const IntList &stride, const IntList &padding, const IntList &dilation,
+                               bool ceil_mode) {
+  Numbers k = pool.numbers(kernel, "kernel_size", 1), p = pool.numbers(padding, "padding", 0),
+          d = pool.numbers(dilation, "dilation", 1),
+          s = stride.empty() ? k : pool.numbers(stride, "stride", 1);
+  std::vector<Windows> windows;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    for (int64_t number : {k[i], p[i], d[i], s[i]})
+      if (number > largestNumber)
+        fail(std::string(pool.name) + "(): numbers of windows are at most 2^31, found " +
+                 std::to_string(number),
+             pool.loc);
+    Windows one{sizes[i], k[i], s[i], p[i], d[i], 0};
+    if (p[i] * 2 > one.reach())
+      fail("pad should be at most half of effective kernel size, but got pad=" + std::to_string(p[i]) +
+               ", kernel_size=" + std::to_string(k[i]) + " and dilation=" + std::to_string(d[i]),
+           pool.loc);
+    int64_t room = sizes[i] + 2 * p[i] - one.reach();
+    int64_t steps = room < 0 ? -1 : ceil_mode ? (room + s[i] - 1) / s[i] : room / s[i];
+    // The last window begins in the operand, or in the padding before it.
+    if (steps > 0 && ceil_mode && steps * s[i] >= sizes[i] + p[i])
+      --steps;
+    if (room < 0 && ceil_mode && room > -s[i])
+      steps = 0;
+    if (steps < 0)
+      fail("Given input size: " + shapeText(sizes) + ". Calculated output size is too small: " + pool.name +
+               "() has no window of " + std::to_string(one.reach()) + " elements in extent " +
+               std::to_string(i),
+           pool.loc);
+    one.places = steps + 1;
+    windows.push_back(one);
+  }
+  return windows;
+}
+
+/// The windows of x, [.., window.., places..], where elements beside x are `beside`.
+Ref windowsOver(const Ref &x, const std::vector<Windows> &windows, const Ref *beside, Loc loc) {
+  size_t lead = x.spec().shape.size() - windows.size();
+  Numbers low(lead, 0), high(lead, 0), interior(lead + windows.size(), 0), size, stride, dilation;
+  for (const Windows &each : windows) {
+    low.push_back(each.padding);
+    high.push_back(each.behind());
+    size.push_back(each.kernel);
+    stride.push_back(each.stride);
+    dilation.push_back(each.dilation);
+  }
+  std::vector<Ref> operands{x};
+  if (beside)
+    operands.push_back(*beside);
+  auto isZero = [](int64_t number) { return number == 0; };
+  Ref padded = x;
+  if (!std::all_of(low.begin(), low.end(), isZero) || !std::all_of(high.begin(), high.end(), isZero))
+    padded = record1("pad", operands, {{"low", low}, {"high", high}, {"interior", interior}}, loc);
+  return record1("windows", {padded}, {{"size", size}, {"stride", stride}, {"dilation", dilation}}, loc);
+}
+
+/// A number that is the maximum of no window with another element.
+Ref lowest(DType dtype, Device device, Loc loc) {
+  if (is_floating_point(dtype))
+    return number(dtype, device, -std::numeric_limits<double>::infinity(), 0, loc);
+  int64_t bits = itemsize(dtype) * 8;
+  int64_t least = dtype == DType::ui8 ? 0 : bits == 64 ? INT64_MIN : -(int64_t(1) << (bits - 1));
+  return number(dtype, device, static_cast<double>(least), least, loc);
+}
+
+/// `shape` with its last `extents` entries as one.
+Shape flattened(const Shape &shape, size_t extents) {
+  Shape flat(shape.begin(), shape.end() - static_cast<ptrdiff_t>(extents));
+  int64_t count = 1;
+  for (size_t i = shape.size() - extents; i < shape.size(); ++i)
+    count *= shape[i];
+  flat.push_back(count);
+  return flat;
+}
+
+/// The elements of x with these numbers in its extents. The gradient flows to them.
+ValuesIndices elementsAt(const Tensor &x, const Tensor &indices, size_t extents, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(x, loc), index = use(indices, loc);
+  Shape shape = index.spec().shape;
+  Ref plane = reshapeTo(value, flattened(value.spec().shape, extents), loc);
+  Ref chosen = record1(
+      "gather", {plane, reshapeTo(index, flattened(shape, extents), loc)},
+      {{"dim", rankOf(plane) - 1}, {"kind", std::string("along")}, {"mode", std::string("assume")}}, loc);
+  return {wrap(reshapeTo(chosen, shape, loc), loc), indices};
+}
+
+/// Row-major numbers of elements from their coordinates: those of an element of a window, whose number is
+/// `within`, by `place(i, s)`, where s is its coordinate along extent i, with a shape that broadcasts.
+template <typename Place>
+Tensor planeIndices(const Tensor &within, const Numbers &kernel, const Numbers &sizes, Loc loc, Place place) {
+  Tensor rest = within, indices;
+  int64_t after = 1;
+  for (size_t i = kernel.size(); i-- > 0;) {
+    Tensor s = i == 0 ? rest : remainder({rest, loc}, {kernel[i], loc});
+    rest = i == 0 ? rest : floor_divide({rest, loc}, {kernel[i], loc});
+    Tensor along = mul({place(i, s), loc}, {after, loc});
+    indices = indices.defined() ? add({indices, loc}, {along, loc}) : along;
+    after *= sizes[i];
+  }
+  return indices;
+}
+
+/// Numbers along the i-th of the last `extents` dimensions.
+Tensor alongExtent(const Numbers &numbers, size_t i, size_t extents, Device device, Loc loc) {
+  Shape shape(extents - i, 1);
+  shape[0] = static_cast<int64_t>(numbers.size());
+  return asTensor(numbers, device, loc).reshape(shape, loc);
+}
+
+void refuseBools(const Ref &x, const char *name, Loc loc) {
+  if (x.spec().dtype == DType::i1)
+    fail(std::string("\"") + name + "\" not implemented for 'Bool': convert it with .to(weft::DType::ui8)",
+         loc, {x});
+}
+
+ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel,
+                      const MaxPoolOptions &options) {
+  GraphLock lock(graphMutex());
+  Loc loc = pool.loc;
+  Ref value = use(x.detach(loc), loc);
+  refuseBools(value, pool.name, loc);
+  Numbers sizes = pool.checkedExtents(value), kernels;
+  auto windows =
+      windowsOf(pool, sizes, kernel, options.stride, options.padding, options.dilation, options.ceil_mode);
+  for (const Windows &each : windows)
+    kernels.push_back(each.kernel);
+  Device device = value.spec().device;
+  Ref beside = lowest(value.spec().dtype, device, loc);
+  Ref over = windowsOver(value, windows, &beside, loc);
+  // [.., elements of the window, places..]
+  size_t lead = value.spec().shape.size() - pool.extents;
+  Shape shape(over.spec().shape.begin(), over.spec().shape.begin() + static_cast<ptrdiff_t>(lead));
+  shape.push_back(1);
+  for (int64_t size : kernels)
+    shape.back() *= size;
+  for (const Windows &each : windows)
+    shape.push_back(each.places);
+  Ref within = record1("argmax", {reshapeTo(over, shape, loc)}, {{"dim", static_cast<int64_t>(lead)}}, loc);
+  Tensor indices = planeIndices(wrap(within, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
+    Numbers begin, first; // where each window begins, and its first element that is not padding
+    for (int64_t place = 0; place < windows[i].places; ++place) {
+      begin.push_back(windows[i].begin(place));
+      first.push_back((std::max<int64_t>(-begin.back(), 0) + windows[i].dilation - 1) / windows[i].dilation);
+    }
+    // Where all elements are the smallest number, the first is chosen, which may be padding.
+    if (windows[i].padding > 0)
+      s = maximum({s, loc}, {alongExtent(first, i, pool.extents, device, loc), loc});
+    Tensor from = alongExtent(begin, i, pool.extents, device, loc);
+    return add({from, loc}, {mul({s, loc}, {windows[i].dilation, loc}), loc});
+  });
+  return elementsAt(x, indices, pool.extents, loc);
+}
+
+/// f16 and bf16 are computed in f32.
+Tensor widened(const Tensor &x, Loc loc) { return itemsize(x.dtype(loc)) == 2 ? x.to(DType::f32, loc) : x; }
+
+Tensor avgPool(const Pool &pool, const Tensor &x, const IntList &kernel, const AvgPoolOptions &options) {
+  GraphLock lock(graphMutex());
+  Loc loc = pool.loc;
+  checkFloat(use(x, loc), (std::string(pool.name) + "()").c_str(), loc);
+  Ref value = use(widened(x, loc), loc);
+  Numbers sizes = pool.checkedExtents(value), dims;
+  auto windows = windowsOf(pool, sizes, kernel, options.stride, options.padding, 1, options.ceil_mode);
+  if (options.divisor_override == 0)
+    fail("divisor must be not zero", loc);
+  Ref over = windowsOver(value, windows, nullptr, loc);
+  for (size_t i = 0; i < pool.extents; ++i)
+    dims.push_back(static_cast<int64_t>(value.spec().shape.size() - pool.extents + i));
+  Tensor sum = wrap(record1("sum", {over}, {{"dims", dims}}, loc), loc);
+  if (options.divisor_override)
+    return div({sum, loc}, {*options.divisor_override, loc}).to(x.dtype(loc), loc);
+  double divisor = 1;
+  for (size_t i = 0; i < pool.extents; ++i) {
+    Numbers counts;
+    for (int64_t place = 0; place < windows[i].places; ++place) {
+      int64_t begin = windows[i].begin(place), end = begin + windows[i].kernel;
+      end = std::min(end, sizes[i] + (options.count_include_pad ? windows[i].padding : 0));
+      counts.push_back(end - (options.count_include_pad ? begin : std::max<int64_t>(begin, 0)));
+    }
+    if (std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; }))
+      divisor *= static_cast<double>(counts[0]);
+    else
+      sum = div({sum, loc},
+                {alongExtent(counts, i, pool.extents, x.device(loc), loc).to(sum.dtype(loc), loc), loc});
+  }
+  return div({sum, loc}, {divisor, loc}).to(x.dtype(loc), loc);
+}
+
+/// The even windows of an adaptive pool along one extent.
+struct EvenWindows {
+  Numbers begin, count;
+  int64_t longest = 0;
+
+  EvenWindows(int64_t size, int64_t places) {
+    for (int64_t i = 0; i < places; ++i) {
+      begin.push_back(i * size / places);
+      count.push_back(((i + 1) * size + places - 1) / places - begin.back());
+      longest = std::max(longest, count.back());
+    }
+  }
+  /// The elements of all windows, one after the other, each as long as the longest: the last element repeats.
+  Numbers elements() const {
+    Numbers all;
+    for (size_t i = 0; i < begin.size(); ++i)
+      for (int64_t s = 0; s < longest; ++s)
+        all.push_back(begin[i] + std::min(s, count[i] - 1));
+    return all;
+  }
+};
+
+Numbers outputSizes(const Pool &pool, const IntList &given, const Numbers &sizes) {
+  Numbers places = pool.numbers(given, "output_size", -1);
+  for (size_t i = 0; i < places.size(); ++i) {
+    places[i] = places[i] == -1 ? sizes[i] : places[i];
+    if (places[i] > largestNumber || sizes[i] > largestNumber)
+      fail(std::string(pool.name) + "(): sizes are at most 2^31, found " + shapeText(given) + " for " +
+               shapeText(sizes),
+           pool.loc);
+  }
+  return places;
+}
+
+Tensor adaptiveAvg(const Pool &pool, const Tensor &x, const IntList &output_size) {
+  GraphLock lock(graphMutex());
+  Loc loc = pool.loc;
+  Ref value = use(x, loc);
+  checkFloat(value, (std::string(pool.name) + "()").c_str(), loc);
+  Numbers sizes = pool.checkedExtents(value), places = outputSizes(pool, output_size, sizes);
+  Tensor y = widened(x, loc);
+  int64_t dim = rankOf(value) - static_cast<int64_t>(pool.extents);
+  for (size_t i = 0; i < pool.extents; ++i, ++dim) {
+    if (places[i] == sizes[i])
+      continue;
+    if (places[i] == 0) {
+      y = y.slice(dim, 0, 0, 1, loc);
+    } else if (sizes[i] % places[i] == 0) {
+      y = y.unflatten(dim, {places[i], sizes[i] / places[i]}, loc).mean({dim + 1}, false, loc);
+    } else {
+      EvenWindows windows(sizes[i], places[i]);
+      std::vector<double> shares;
+      for (int64_t count : windows.count)
+        for (int64_t s = 0; s < windows.longest; ++s)
+          shares.push_back(s < count ? 1.0 / static_cast<double>(count) : 0.0);
+      Shape own(pool.extents - i + 1, 1);
+      own[0] = places[i];
+      own[1] = windows.longest;
+      Tensor share = Tensor::from(shares, {static_cast<int64_t>(shares.size())},
+                                  {.dtype = y.dtype(loc), .device = x.device(loc)}, loc);
+      y = y.index_select(dim, asTensor(windows.elements(), x.device(loc), loc), loc)
+              .unflatten(dim, {places[i], windows.longest}, loc);
+      y = mul({y, loc}, {share.reshape(own, loc), loc}).sum({dim + 1}, false, loc);
+    }
+  }
+  return y.to(x.dtype(loc), loc);
+}
+
+ValuesIndices adaptiveMax(const Pool &pool, const Tensor &x, const IntList &output_size) {
+  GraphLock lock(graphMutex());
+  Loc loc = pool.loc;
+  Ref value = use(x, loc);
+  refuseBools(value, pool.name, loc);
+  Numbers sizes = pool.checkedExtents(value), places = outputSizes(pool, output_size, sizes), kernels, perm;
+  Tensor over = x.detach(loc);
+  int64_t lead = rankOf(value) - static_cast<int64_t>(pool.extents), dim = lead;
+  std::vector<EvenWindows> windows;
+  for (size_t i = 0; i < pool.extents; ++i, dim += 2) {
+    windows.emplace_back(sizes[i], places[i]);
+    kernels.push_back(std::max<int64_t>(windows[i].longest, 1));
+    over = over.index_select(dim, asTensor(windows[i].elements(), x.device(loc), loc), loc)
+               .unflatten(dim, {places[i], kernels[i]}, loc);
+  }
+  for (int64_t i = 0; i < lead; ++i)
+    perm.push_back(i);
+  for (int64_t first : {lead + 1, lead}) // the elements of the windows, then the places
+    for (size_t i = 0; i < pool.extents; ++i)
+      perm.push_back(first + 2 * static_cast<int64_t>(i));
+  over = over.permute(perm, loc).flatten(lead, lead + static_cast<int64_t>(pool.extents) - 1, loc);
+  Tensor indices = planeIndices(over.argmax(lead, false, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
+    // A repeated element is chosen only where it comes first.
+    return add({alongExtent(windows[i].begin, i, pool.extents, x.device(loc), loc), loc}, {s, loc});
+  });
+  return elementsAt(x, indices, pool.extents, loc);
+}
+
+} // namespace
+
+#define WEFT_POOL(extents)                                                                                   \
+  Tensor max_pool##extents##d(const Tensor &x, IntList kernel_size, MaxPoolOptions options, Loc loc) {       \
+    return maxPool({"max_pool" #extents "d", extents, loc}, x, kernel_size, options).values;                 \
+  }                                                                                                          \
+  ValuesIndices max_pool##extents##d_with_indices(const Tensor &x, IntList kernel_size,                      \
+                                                  MaxPoolOptions options, Loc loc) {                         \
+    return maxPool({"max_pool" #extents "d", extents, loc}, x, kernel_size, options);                        \
+  }                                                                                                          \
+  Tensor avg_pool##extents##d(const Tensor &x, IntList kernel_size, AvgPoolOptions options, Loc loc) {       \
+    return avgPool({"avg_pool" #extents "d", extents, loc}, x, kernel_size, options);                        \
+  }                                                                                                          \
+  Tensor adaptive_avg_pool##extents##d(const Tensor &x, IntList output_size, Loc loc) {                      \
+    return adaptiveAvg({"adaptive_avg_pool" #extents "d", extents, loc}, x, output_size);                    \
+  }                                                                                                          \
+  Tensor adaptive_max_pool##extents##d(const Tensor &x, IntList output_size, Loc loc) {                      \
+    return adaptiveMax({"adaptive_max_pool" #extents "d", extents, loc}, x, output_size).values;             \
+  }                                                                                                          \
+  ValuesIndices adaptive_max_pool##extents##d_with_indices(const Tensor &x, IntList output_size, Loc loc) {  \
+    return adaptiveMax({"adaptive_max_pool" #extents "d", extents, loc}, x, output_size);                    \
+  }
+WEFT_POOL(1)
+WEFT_POOL(2)
+WEFT_POOL(3)
+
+} // namespace weft

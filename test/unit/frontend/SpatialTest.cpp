@@ -1,0 +1,270 @@
+//===- SpatialTest.cpp - Convolutions, pooling, norms of channels ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values and gradients are compared with PyTorch's in test/parity. Here are values from plain loops, what
+// PyTorch's samples do not reach, modules and their state, and errors.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace weft;
+
+namespace {
+
+Tensor waves(Shape shape, double phase = 0) {
+  return generated(std::move(shape),
+                   [&](size_t i) { return std::sin(static_cast<double>(i) * 0.7 + phase); });
+}
+
+/// A two-dimensional convolution without groups and dilation, in double precision.
+std::vector<double> convolved(const Tensor &x, const Tensor &w, int64_t stride, int64_t padding) {
+  Shape a = x.sizes(), k = w.sizes();
+  Floats from = floats(x), weight = floats(w);
+  int64_t rows = (a[2] + 2 * padding - k[2]) / stride + 1, columns = (a[3] + 2 * padding - k[3]) / stride + 1;
+  std::vector<double> result;
+  for (int64_t n = 0; n < a[0]; ++n)
+    for (int64_t o = 0; o < k[0]; ++o)
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j) {
+          double sum = 0;
+          for (int64_t c = 0; c < a[1]; ++c)
+            for (int64_t s = 0; s < k[2]; ++s)
+              for (int64_t t = 0; t < k[3]; ++t) {
+                int64_t row = i * stride + s - padding, column = j * stride + t - padding;
+                if (row >= 0 && row < a[2] && column >= 0 && column < a[3])
+                  sum += static_cast<double>(
+                             from[static_cast<size_t>(((n * a[1] + c) * a[2] + row) * a[3] + column)]) *
+                         weight[static_cast<size_t>(((o * k[1] + c) * k[2] + s) * k[3] + t)];
+              }
+          result.push_back(sum);
+        }
+  return result;
+}
+
+void expectClose(const Tensor &found, const std::vector<double> &expected, double tolerance = 1e-5) {
+  Floats values = floats(found);
+  ASSERT_EQ(values.size(), expected.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_NEAR(values[i], expected[i], tolerance) << "element " << i;
+}
+
+} // namespace
+
+TEST(Convolution, IsTheSumOfItsDefinition) {
+  struct {
+    Shape x, w;
+    int64_t stride, padding;
+  } const cases[] = {{{2, 3, 9, 8}, {4, 3, 3, 3}, 1, 1},
+                     {{1, 16, 12, 12}, {8, 16, 3, 3}, 2, 1},
+                     {{3, 5, 7, 7}, {6, 5, 1, 1}, 1, 0},
+                     {{1, 3, 32, 32}, {8, 3, 7, 7}, 2, 3},
+                     {{2, 4, 4, 4}, {1, 4, 4, 4}, 1, 0}};
+  for (const auto &[x, w, stride, padding] : cases) {
+    Tensor a = waves(x), b = waves(w, 1);
+    expectClose(conv2d(a, b, {}, {.stride = stride, .padding = padding}), convolved(a, b, stride, padding),
+                2e-5);
+  }
+}
+
+TEST(Convolution, BatchGroupsAndDepthwise) {
+  Tensor x = waves({4, 6, 6}), w = waves({8, 2, 3, 3}, 1);
+  Tensor grouped = conv2d(x, w, {}, {.padding = "same", .groups = 2});
+  EXPECT_EQ(grouped.sizes(), (Shape{8, 6, 6}));
+  Tensor halves = cat({conv2d(x.narrow(0, 0, 2), w.narrow(0, 0, 4), {}, {.padding = 1}),
+                       conv2d(x.narrow(0, 2, 2), w.narrow(0, 4, 4), {}, {.padding = 1})},
+                      0);
+  EXPECT_TRUE(allclose(grouped, halves));
+  Tensor each = waves({4, 1, 3, 3}, 2), depthwise = conv2d(x, each, {}, {.groups = 4});
+  for (int64_t c = 0; c < 4; ++c)
+    EXPECT_TRUE(allclose(depthwise.narrow(0, c, 1), conv2d(x.narrow(0, c, 1), each.narrow(0, c, 1))));
+}
+
+TEST(Convolution, TheTransposedOneIsTheDerivative) {
+  Tensor x = waves({2, 4, 5, 6}), w = waves({3, 4, 3, 2}, 1), g = waves({2, 3, 3, 3}, 2);
+  Tensor a = x.clone();
+  a.requires_grad_();
+  (conv2d(a, w, {}, {.stride = {2, 3}, .padding = {1, 1}}) * g).sum().backward();
+  Tensor back = conv_transpose2d(g, w, {}, {.stride = {2, 3}, .padding = {1, 1}, .output_padding = {0, 0}});
+  // The last column is in no window.
+  EXPECT_EQ(back.sizes(), (Shape{2, 4, 5, 6}));
+  EXPECT_TRUE(allclose(a.grad(), back));
+}
+
+TEST(Convolution, ErrorsSayWhatDoesNotFit) {
+  Tensor x = waves({1, 3, 8, 8}), w = waves({4, 3, 3, 3});
+  EXPECT_ERROR(conv2d(waves({3, 8}), w), "Expected 3D (unbatched) or 4D (batched) input to conv2d");
+  EXPECT_ERROR(conv2d(x, waves({4, 2, 3, 3})), "expected input[1, 3, 8, 8] to have 2 channels, but got 3");
+  EXPECT_ERROR(conv2d(x, waves({4, 3, 3})), "expected weight to be 4-dimensional");
+  EXPECT_ERROR(conv2d(x, w.to(f64)), "Input type (f32) and weight type (f64) should be the same");
+  EXPECT_ERROR(conv2d(x > 0, w > 0), "not implemented for 'Bool'");
+  EXPECT_ERROR(conv2d(x, w, waves({3})), "expected bias to be 1-dimensional with 4 elements");
+  EXPECT_ERROR(conv2d(x, w, {}, {.stride = 0}), "stride must be at least 1");
+  EXPECT_ERROR(conv2d(x, w, {}, {.stride = {1, 1, 1}}), "a list of 2 values");
+  EXPECT_ERROR(conv2d(x, w, {}, {.padding = -1}), "padding must be at least 0");
+  EXPECT_ERROR(conv2d(x, w, {}, {.dilation = 0}), "dilation must be at least 1");
+  EXPECT_ERROR(conv2d(x, w, {}, {.padding = "full"}), "\"same\" or \"valid\", found \"full\"");
+  EXPECT_ERROR(conv2d(x, w, {}, {.stride = 2, .padding = "same"}), "not supported for strided convolutions");
+  EXPECT_ERROR(conv2d(x, w, {}, {.groups = 0}), "groups must be at least 1");
+  EXPECT_ERROR(conv2d(waves({1, 4, 8, 8}), waves({3, 2, 3, 3}), {}, {.groups = 2}),
+               "divisible by 2 at dimension 0");
+  EXPECT_ERROR(conv2d(waves({1, 3, 2, 2}), w), "Kernel size can't be greater than actual input size");
+  EXPECT_ERROR(conv2d(waves({1, 3, 0, 8}), w), "at least 1 element");
+  EXPECT_ERROR(conv2d(x, w, {}, {.dilation = INT64_MAX}), "larger than 2^63");
+  EXPECT_ERROR(conv_transpose2d(x, waves({4, 3, 3, 3})), "to have 4 channels, but got 3");
+  EXPECT_ERROR(conv_transpose2d(x, waves({3, 4, 3, 3}), {}, {.output_padding = 1}),
+               "output padding must be smaller");
+  EXPECT_ERROR(conv_transpose2d(x, waves({3, 4, 3, 3}), {}, {.padding = 9}),
+               "output size per channel is too small");
+}
+
+TEST(Pooling, TheFirstMaximumIsChosen) {
+  Tensor x = tensor({1, 1, 1, 1, 1, 1}, {1, 1, 6});
+  x.requires_grad_();
+  auto [values, indices] = max_pool1d_with_indices(x, 3, {.stride = 2, .padding = 1});
+  EXPECT_EQ(indices.to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 3}));
+  values.sum().backward();
+  EXPECT_EQ(floats(x.grad()), (Floats{1, 1, 0, 1, 0, 0}));
+}
+
+TEST(Pooling, PaddingIsNeverChosen) {
+  const float least = -std::numeric_limits<float>::infinity();
+  Tensor x = full({1, 1, 3, 3}, {least, Loc::current()});
+  auto [values, indices] = max_pool2d_with_indices(x, 3, {.stride = 1, .padding = 1, .dilation = 1});
+  EXPECT_EQ(indices.to_vector<int64_t>(), (std::vector<int64_t>{0, 0, 1, 0, 0, 1, 3, 3, 4}));
+  EXPECT_EQ(floats(values), Floats(9, least));
+  Tensor whole = Tensor::from(std::vector<int64_t>{INT64_MIN, INT64_MIN, 5}, {1, 1, 3});
+  auto [most, where] = max_pool1d_with_indices(whole, 2, {.stride = 2, .padding = 1});
+  EXPECT_EQ(where.to_vector<int64_t>(), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(most.to_vector<int64_t>(), (std::vector<int64_t>{INT64_MIN, 5}));
+}
+
+TEST(Pooling, ErrorsSayWhatDoesNotFit) {
+  Tensor x = waves({1, 2, 4, 4});
+  EXPECT_ERROR(max_pool2d(waves({4}), 2), "Expected 3D or 4D (batch mode) tensor");
+  EXPECT_ERROR(max_pool2d(x, {2, 2, 2}), "kernel_size must either be a single int, or a list of 2 ints");
+  EXPECT_ERROR(max_pool2d(x, 0), "kernel_size must be at least 1");
+  EXPECT_ERROR(max_pool2d(x, 2, {.padding = 2}), "pad should be at most half of effective kernel size");
+  EXPECT_ERROR(max_pool2d(x, 5), "Calculated output size is too small");
+  EXPECT_ERROR(max_pool2d(x > 0, 2), "not implemented for 'Bool'");
+  EXPECT_ERROR(max_pool2d(x, INT64_MAX), "at most 2^31");
+  EXPECT_ERROR(avg_pool2d(x.to(i64), 2), "avg_pool2d()");
+  EXPECT_ERROR(avg_pool2d(x, 2, {.divisor_override = 0}), "divisor must be not zero");
+  EXPECT_ERROR(avg_pool2d(waves({1, 2, 0, 4}), 2), "extents are not empty");
+  EXPECT_ERROR(adaptive_avg_pool2d(x, {1, 2, 3}), "output_size must either be a single int");
+  EXPECT_ERROR(adaptive_max_pool2d(x, -2), "output_size must be at least -1");
+}
+
+TEST(ChannelNorm, RunningStatisticsFollowTheBatches) {
+  nn::BatchNorm2d norm(2), mean(2, {.momentum = {}});
+  double running = 0, spread = 1, total = 0;
+  for (int64_t step = 1; step <= 3; ++step) {
+    Tensor x = waves({3, 2, 4, 5}, static_cast<double>(step)) * static_cast<float>(step);
+    norm(x);
+    mean(x);
+    Floats values = floats(x);
+    double sum = 0, squares = 0;
+    for (int64_t n = 0; n < 3; ++n)
+      for (int64_t i = 0; i < 20; ++i)
+        sum += values[static_cast<size_t>(n * 40 + 20 + i)];
+    for (int64_t n = 0; n < 3; ++n)
+      for (int64_t i = 0; i < 20; ++i)
+        squares += std::pow(values[static_cast<size_t>(n * 40 + 20 + i)] - sum / 60, 2);
+    running = 0.9 * running + 0.1 * sum / 60;
+    spread = 0.9 * spread + 0.1 * squares / 59;
+    total += sum / 60;
+    EXPECT_NEAR(floats(norm.running_mean)[1], running, 1e-5);
+    EXPECT_NEAR(floats(norm.running_var)[1], spread, 1e-5);
+    EXPECT_NEAR(floats(mean.running_mean)[1], total / static_cast<double>(step), 1e-5);
+    EXPECT_EQ(norm.num_batches_tracked.item<int64_t>(), step);
+  }
+  norm.eval();
+  Tensor x = waves({1, 2, 1, 2});
+  double expected = (floats(x)[2] - running) / std::sqrt(spread + 1e-5);
+  EXPECT_NEAR(floats(norm(x))[2], expected, 1e-5);
+  EXPECT_EQ(norm.num_batches_tracked.item<int64_t>(), 3);
+}
+
+TEST(ChannelNorm, CompiledStepsMoveTheStatisticsAsEagerOnesDo) {
+  manual_seed(1);
+  nn::BatchNorm1d eager(3), compiled = clone(eager);
+  auto step = compile([&](Tensor x) { return compiled(x); });
+  for (int i = 0; i < 3; ++i) {
+    Tensor x = waves({8, 3}, i);
+    EXPECT_TRUE(allclose(step(x), eager(x)));
+  }
+  EXPECT_TRUE(allclose(compiled.running_var, eager.running_var));
+  EXPECT_EQ(compiled.num_batches_tracked.item<int64_t>(), 3);
+  EXPECT_EQ(step.variants().size(), 1u);
+}
+
+TEST(ChannelNorm, ErrorsSayWhatDoesNotFit) {
+  Tensor x = waves({2, 4, 3, 3});
+  EXPECT_ERROR(batch_norm(x, {}, {}), "Expected running_mean and running_var to be defined");
+  EXPECT_ERROR(batch_norm(x, waves({3}), waves({4})), "running_mean should contain 4 elements not [3]");
+  EXPECT_ERROR(batch_norm(x, {}, {}, {.weight = waves({5}), .training = true}),
+               "weight should contain 4 elements");
+  EXPECT_ERROR(batch_norm(waves({4}), {}, {}, {.training = true}), "at least 2 dimensions");
+  EXPECT_ERROR(batch_norm(waves({1, 4}), {}, {}, {.training = true}),
+               "Expected more than 1 value per channel");
+  EXPECT_ERROR(batch_norm(x.to(i64), {}, {}, {.training = true}), "batch_norm()");
+  EXPECT_ERROR(group_norm(x, 3), "divisible by num_groups");
+  EXPECT_ERROR(group_norm(x, 2, waves({2})), "weight should contain 4 elements");
+  EXPECT_ERROR(nn::BatchNorm2d(4)(waves({2, 4})), "nn::BatchNorm2d: expected 4D input (got 2D input)");
+  EXPECT_ERROR(nn::BatchNorm1d(4)(x), "nn::BatchNorm1d: expected 2D or 3D input (got 4D input)");
+  EXPECT_ERROR(nn::BatchNorm2d(-1), "not negative");
+  EXPECT_ERROR(nn::GroupNorm(3, 4), "num_channels must be divisible by num_groups");
+}
+
+TEST(SpatialLayers, PrintAndNameTheirStateAsPyTorchDoes) {
+  nn::Sequential net(nn::Conv2d(3, 8, 3, {.stride = 2, .padding = 1}), nn::BatchNorm2d(8), nn::ReLU(),
+                     nn::MaxPool2d(2), nn::Conv2d(8, 8, {3, 1}, {.padding = "same", .groups = 4}, false),
+                     nn::ConvTranspose2d(8, 4, 2, {.stride = 2}), nn::AvgPool2d(3, {.stride = 1}),
+                     nn::AdaptiveAvgPool2d({1, 1}), nn::AdaptiveMaxPool2d(1), nn::GroupNorm(2, 4),
+                     nn::Conv1d(2, 2, 3));
+  std::string text = to_string(net);
+  for (const char *line :
+       {"Conv2d(3, 8, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))",
+        "BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)",
+        "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
+        "Conv2d(8, 8, kernel_size=(3, 1), stride=(1, 1), padding=same, groups=4, bias=False)",
+        "ConvTranspose2d(8, 4, kernel_size=(2, 2), stride=(2, 2))",
+        "AvgPool2d(kernel_size=3, stride=1, padding=0)", "AdaptiveAvgPool2d(output_size=(1, 1))",
+        "AdaptiveMaxPool2d(output_size=1)", "GroupNorm(2, 4, eps=1e-05, affine=True)",
+        "Conv1d(2, 2, kernel_size=(3,), stride=(1,))"})
+    EXPECT_TRUE(mentions(text, line)) << line << "\n" << text;
+  EXPECT_EQ(namesOf(nn::BatchNorm2d(8).state_dict()),
+            (Names{"weight", "bias", "running_mean", "running_var", "num_batches_tracked"}));
+  EXPECT_EQ(namesOf(nn::Conv2d(8, 8, 3, {}, false).named_parameters()), (Names{"weight"}));
+  EXPECT_EQ(nn::BatchNorm1d(4, {.affine = false, .track_running_stats = false}).state_dict().size(), 0u);
+}
+
+TEST(SpatialLayers, WeightsBeginWithinPyTorchsBounds) {
+  manual_seed(3);
+  nn::Conv2d conv(16, 32, 3, {.groups = 2});
+  EXPECT_EQ(conv.weight.sizes(), (Shape{32, 8, 3, 3}));
+  double bound = 1 / std::sqrt(8.0 * 9);
+  float most = abs(conv.weight).max().item<float>();
+  EXPECT_LE(most, bound);
+  EXPECT_GT(most, 0.99 * bound);
+  EXPECT_LE(abs(conv.bias).max().item<float>(), bound);
+  nn::ConvTranspose1d back(16, 32, 5, {.groups = 2});
+  EXPECT_EQ(back.weight.sizes(), (Shape{16, 16, 5}));
+  EXPECT_GT(abs(back.weight).max().item<float>(), 0.99 / std::sqrt(16.0 * 5));
+  EXPECT_LE(abs(back.weight).max().item<float>(), 1 / std::sqrt(16.0 * 5));
+}
+
+TEST(SpatialLayers, ErrorsSayWhatDoesNotFit) {
+  EXPECT_ERROR(nn::Conv2d(3, 8, 3, {.groups = 2}), "divisible by groups");
+  EXPECT_ERROR(nn::Conv2d(3, 8, {3, 3, 3}), "a list of 2");
+  EXPECT_ERROR(nn::Conv2d(3, 8, 0), "at least 1");
+  EXPECT_ERROR(nn::Conv2d(3, 8, 3, {.padding = "full"}), "Invalid padding string 'full'");
+  EXPECT_ERROR(nn::Conv2d(3, 8, 3, {.stride = 2, .padding = "same"}), "strided convolutions");
+  EXPECT_ERROR(nn::ConvTranspose2d(3, 8, 3, {.padding = -1}), "at least 0");
+}
