@@ -139,6 +139,8 @@ def run_example():
         arguments = ["--data", data, "--output", os.path.join(folder, "out")] if name == "mnist" else []
         if SLOW and name == "mnist":
             arguments += ["--steps", "20"]
+        if name == "cnn":
+            arguments = ["--data", data, *(["--steps", "3", "--batch", "16"] if SLOW else [])]
         result = subprocess.run([program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, timeout=500, check=False)
         output = result.stdout.decode(errors="replace")
@@ -161,6 +163,10 @@ def run_example():
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
                 if code not in (1, 2):
                     fail(f"{name} {' '.join(wrong)} ended with {code}; a user's mistake is 1 or 2")
+        if name == "cnn" and not SLOW:
+            accuracy = re.search(r"test accuracy: ([\d.]+) %", output)
+            if not accuracy or float(accuracy.group(1)) < 85:
+                fail("the accuracy must be 85 % or more", output)
         if name == "resume":
             # Stopped at 40 and gone on, in other processes: the last line is that of the run in one go.
             whole = output.splitlines()[-1].split(",")[0]
