@@ -58,6 +58,16 @@ RowResult run_product_i32();
 RowResult run_product_bf16();
 RowResult run_product_f16();
 RowResult run_product_f64();
+RowResult run_conv_3x3();
+RowResult run_conv_3x3_deep();
+RowResult run_conv_1x1();
+RowResult run_conv_7x7();
+RowResult run_conv_depthwise();
+RowResult run_conv_3x3_gradients();
+RowResult run_conv_3x3_deep_gradients();
+RowResult run_conv_1x1_gradients();
+RowResult run_conv_7x7_gradients();
+RowResult run_conv_depthwise_gradients();
 
 /// A step ("mlp_step", "adam_300") in a process that has not compiled anything: how long its first call
 /// takes, as JSON.

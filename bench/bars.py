@@ -29,6 +29,7 @@ FASTER_THAN_DRJIT = ("<= 1 of drjit", lambda row: over(row, "drjit"), 1.0)
 HALF_OF_COMPILERS = ("<= 0.5 of best(torch.compile, jax)", lambda row: over(row, "compiled", "jax"), 0.5)
 HALF_OF_F32 = ("f32's GFLOP/s >= 0.5", lambda row: over(row, "f32"), 1 / 0.5)
 QUARTER_OF_F32 = ("f32's GFLOP/s >= 0.25", lambda row: over(row, "f32"), 1 / 0.25)
+NO_SLOWER_THAN_TORCH = ("<= 1 of torch", lambda row: over(row, "torch"), 1.0)
 NO_SLOWER_THAN_JAX = ("<= 1 of jax", lambda row: over(row, "jax"), 1.0)
 
 
@@ -73,6 +74,8 @@ BARS = {
     "product_bf16": [HALF_OF_F32],
     "product_f16": [HALF_OF_F32],
     "product_f64": [QUARTER_OF_F32],
+    **{f"conv_{kind}{back}": [NO_SLOWER_THAN_TORCH] for back in ("", "_gradients")
+       for kind in ("3x3", "3x3_deep", "1x1", "7x7", "depthwise")},
     "cold_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
     "disk_compile": [("<= 50 ms", lambda row: row.weft, 50.0)],
     "gpt_compile": [("<= 800 ms", lambda row: row.weft, 800.0), ("passes <= 150 ms", plain("pass_ms"), 150.0)],

@@ -53,7 +53,17 @@ const std::vector<Row> &rows() {
                                         {"product_i32", run_product_i32, true},
                                         {"product_bf16", run_product_bf16, true},
                                         {"product_f16", run_product_f16, true},
-                                        {"product_f64", run_product_f64, true}};
+                                        {"product_f64", run_product_f64, true},
+                                        {"conv_3x3", run_conv_3x3, true},
+                                        {"conv_3x3_deep", run_conv_3x3_deep, true},
+                                        {"conv_1x1", run_conv_1x1, true},
+                                        {"conv_7x7", run_conv_7x7, true},
+                                        {"conv_depthwise", run_conv_depthwise, true},
+                                        {"conv_3x3_gradients", run_conv_3x3_gradients, true},
+                                        {"conv_3x3_deep_gradients", run_conv_3x3_deep_gradients, true},
+                                        {"conv_1x1_gradients", run_conv_1x1_gradients, true},
+                                        {"conv_7x7_gradients", run_conv_7x7_gradients, true},
+                                        {"conv_depthwise_gradients", run_conv_depthwise_gradients, true}};
   return list;
 }
 

@@ -41,6 +41,11 @@ def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):
     return {"ms": statistics.median(times), "min_ms": min(times), "samples_ms": times}
 
 
+# Channels, extent, outputs, window, stride, padding, groups of the convolutions of ConvolutionRows.cpp; batch 32.
+CONVOLUTIONS = {"3x3": (64, 32, 64, 3, 1, 1, 1), "3x3_deep": (256, 8, 256, 3, 1, 1, 1), "1x1": (64, 32, 64, 1, 1, 0, 1),
+                "7x7": (3, 32, 64, 7, 2, 3, 1), "depthwise": (64, 32, 64, 3, 1, 1, 64)}
+
+
 def data(shape, seed):
     """The inputs of all peers: normal numbers from a fixed seed."""
     import numpy

@@ -1,6 +1,6 @@
 """The rows in PyTorch, eager and compiled."""
 
-from peer_timing import COLUMNS_2D, MIDDLE, N, PAIRS, ROWS_2D, SIDE, STEPS, data, measure, whole_numbers
+from peer_timing import COLUMNS_2D, CONVOLUTIONS, MIDDLE, N, PAIRS, ROWS_2D, SIDE, STEPS, data, measure, whole_numbers
 
 
 class Torch:
@@ -41,6 +41,16 @@ class Torch:
         if row.startswith("product_"):
             dtype = {"i32": torch.int32, "bf16": torch.bfloat16, "f16": torch.float16, "f64": torch.float64}[row[8:]]
             return (lambda x, y: x @ y), tuple(torch.from_numpy(whole_numbers(i)).to(dtype) for i in range(2))
+        if row.startswith("conv_"):
+            channels, extent, outputs, window, stride, padding, groups = CONVOLUTIONS[row[5:].removesuffix("_gradients")]
+            x = self.tensor((32, channels, extent, extent), 0)
+            w = self.tensor((outputs, channels // groups, window, window), 1)
+            if not row.endswith("_gradients"):
+                return (lambda x, w: functional.conv2d(x, w, None, stride, padding, 1, groups)), (x, w)
+            places = (extent + 2 * padding - window) // stride + 1
+            return (lambda x, w, g: torch.ops.aten.convolution_backward(
+                g, x, w, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], groups, [True, True, False])[:2],
+                (x, w, self.tensor((32, outputs, places, places), 2)))
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
         if row.endswith("_middle"):

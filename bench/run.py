@@ -63,6 +63,10 @@ TITLES = {
     "product_bf16": "bf16 matmul, 512^3",
     "product_f16": "f16 matmul, 512^3",
     "product_f64": "f64 matmul, 512^3",
+    **{f"conv_{kind}{back}": f"convolution {shape}{', gradients' if back else ''}"
+       for back in ("", "_gradients")
+       for kind, shape in (("3x3", "3x3, 64-64 at 32^2"), ("3x3_deep", "3x3, 256-256 at 8^2"), ("1x1", "1x1, 64-64 at 32^2"),
+                           ("7x7", "7x7, 3-64 at 32^2"), ("depthwise", "3x3 depthwise, 64 at 32^2"))},
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
     "gpt_compile": "GPT step: compile, no caches",
