@@ -57,7 +57,12 @@ struct Pool {
            loc, {x});
     Numbers sizes;
     for (size_t i = shape.size() - extents; i < shape.size(); ++i) {
-      sizes.push_back(numberOr(shape[i], "an extent that is pooled", loc));
+      if (isSymbolic(shape[i]))
+        fail(std::string(name) +
+                 "(): pools extents whose sizes are known when a function is compiled, found " +
+                 sizeText(shape[i]) + ": give the function a spec with a number for this dimension",
+             loc, {x});
+      sizes.push_back(shape[i]);
       if (sizes.back() == 0)
         fail(std::string(name) + "(): Expected an input whose extents are not empty, but got " +
                  shapeText(shape),

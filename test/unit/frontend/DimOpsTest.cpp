@@ -389,6 +389,18 @@ TEST(DimOps, WhatSomeCallsOnlyCouldNotDoIsAnErrorOfTheDeclaration) {
   EXPECT_ERROR(one([](Tensor x) { return x.squeeze(0) * 1; }, few), "min of 2");
   EXPECT_ERROR(one([](Tensor x) { return x.squeeze() * 1; }, few), "min of 2");
   EXPECT_NO_THROW(one([](Tensor x) { return x.squeeze() * 1; }, many));
+  // Which elements are in a window of a pool is decided when a function is compiled; places of a convolution
+  // are a size.
+  auto extents = [](Tensor (*function)(Tensor), const Dim &dim) {
+    compile(function, {spec({1, 1, dim})})(ones({1, 1, 4})).to_vector<float>();
+  };
+  EXPECT_ERROR(extents([](Tensor x) { return max_pool1d(x, 2); }, many),
+               "pools extents whose sizes are known");
+  EXPECT_ERROR(extents([](Tensor x) { return conv1d(x, ones({1, 1, 3})); }, many),
+               "it cannot be proven that it fits");
+  EXPECT_ERROR(extents([](Tensor x) { return conv1d(x, ones({1, 1, 2}), {}, {.stride = 2}); }, many),
+               "a stride has to divide");
+  EXPECT_NO_THROW(extents([](Tensor x) { return conv1d(x, ones({1, 1, 2})); }, many));
   // A dimension that may be empty has no largest element.
   EXPECT_ERROR(one([](Tensor x) { return x.amax(0); }, n), "min of 1");
   EXPECT_ERROR(one([](Tensor x) { return x.amin(); }, n), "min of 1");
