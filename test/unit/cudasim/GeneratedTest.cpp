@@ -1,18 +1,14 @@
-//===- GeneratedTest.cpp - Against Python's numbers and mpmath -----------===//
+//===- GeneratedTest.cpp - Against Python's numbers -----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Random straight-line PTX whose results random_ptx.py computed with integers and fractions, and the
-// functions of CUDA's library, compiled by NVRTC, against mpmath.
+// Random straight-line PTX whose results random_ptx.py computed with integers and fractions.
 //
 //===----------------------------------------------------------------------===//
 #include "Device.h"
-
-#include <algorithm>
-#include <cmath>
 
 namespace weft::cudasim {
 namespace {
@@ -89,74 +85,6 @@ TEST(Generated, RandomStraightLinePtxAgreesWithFractions) {
     }
   }
   EXPECT_GT(compared, 900u);
-}
-
-//===----------------------------------------------------------------------===//
-// The library
-//===----------------------------------------------------------------------===//
-
-struct LibraryRow {
-  std::string name;
-  double bound = 0, x = 0, y = 0, first = 0, second = 0;
-};
-std::vector<LibraryRow> libraryRows() {
-  std::vector<LibraryRow> rows;
-  std::istringstream text(cudasimFile("fixtures/library.txt"));
-  for (std::string line; std::getline(text, line);) {
-    std::istringstream fields(line);
-    LibraryRow row;
-    std::string x, y, first, second;
-    fields >> row.name >> row.bound >> x >> y >> first >> second;
-    row.x = std::stod(x), row.y = std::stod(y), row.first = std::stod(first);
-    row.second = std::strtod(second.c_str(), nullptr); // may underflow, which std::stod refuses
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-/// The error of `got` in units of the last place of the true value.
-template <class T> double errorInUlps(T got, const LibraryRow &row) {
-  T nearest = T(row.first);
-  if (got == nearest && (std::isinf(got) || row.first == 0))
-    return 0;
-  if (!std::isfinite(got))
-    return INFINITY;
-  double magnitude = std::max(std::fabs(row.first), double(std::numeric_limits<T>::min()));
-  double unit = std::ldexp(1.0, std::ilogb(magnitude) - std::numeric_limits<T>::digits + 1);
-  return std::fabs((double(got) - row.first) - row.second) / unit;
-}
-
-template <class T> void compareLibrary(const Module &module, const std::vector<LibraryRow> &rows) {
-  std::vector<T> x, y;
-  for (const LibraryRow &row : rows)
-    x.push_back(T(row.x)), y.push_back(T(row.y));
-  Memory memory(1 << 24);
-  ASSERT_TRUE(const_cast<Module &>(module).load(memory));
-  uint64_t a = upload(memory, x), b = upload(memory, y), o = memory.allocate(x.size() * sizeof(T));
-  LaunchResult result = launch(module, rows[0].name, memory, {.grid = {2}, .block = {32}, .race = true},
-                               Parameters(a, b, o, int(x.size())));
-  ASSERT_TRUE(result.ok()) << result.fault->str();
-  std::vector<T> got = download<T>(memory, o, x.size());
-  for (size_t k = 0; k < rows.size(); ++k)
-    EXPECT_LE(errorInUlps(got[k], rows[k]), rows[k].bound + 1e-6)
-        << rows[k].name << "(" << rows[k].x << ", " << rows[k].y << ") = " << got[k] << ", not "
-        << rows[k].first;
-}
-
-TEST(Generated, CudasLibraryKeepsItsBounds) {
-  std::unique_ptr<Module> module = parsed(cudasimFile("fixtures/library.sm_90.ptx"));
-  ASSERT_TRUE(module);
-  std::map<std::string, std::vector<LibraryRow>> byName;
-  for (LibraryRow &row : libraryRows())
-    byName[row.name].push_back(row);
-  EXPECT_EQ(byName.size(), 28u);
-  for (const auto &[name, rows] : byName) {
-    ASSERT_TRUE(module->kernel(name)) << name;
-    if (name.starts_with("f32"))
-      compareLibrary<float>(*module, rows);
-    else
-      compareLibrary<double>(*module, rows);
-  }
 }
 
 } // namespace
