@@ -7,7 +7,7 @@
 // Heads are read from the result of one op, two for each of the matrices. It begins at an aligned address.
 // CHECK:      // heads.attention.0, 1 launch
 // CHECK-NEXT: // from {{.*}}cuda-attention.mlir:
-// CHECK-NEXT: // mma, {{.*}} 2 rows a thread, 2 stages, {{.*}} accesses 8 async 8 async 8 async 2 1
+// CHECK-NEXT: // mma, {{.*}} 2 rows a thread, 2 stages, {{.*}} accesses 8 async 8 async 8 async 8 1
 // CHECK:      constexpr int rows = 100, keys = 100, features = 16, values = 16;
 // CHECK:      constexpr index q_row = 96, q_column = 1;
 // CHECK:      float weft_score(float product, int row, int key) {
@@ -19,6 +19,7 @@
 // CHECK:      q += (matrix % 2) * 16ll + (matrix / 2) * 9600ll;
 // CHECK:      k += 32ll + (matrix % 2) * 16ll + (matrix / 2) * 9600ll;
 // CHECK:      const int end = min(keys, own0 + own);
+// CHECK:      weft_write_exchanged<uint4, values>(out, result,
 // OLD:        // fma, 4 warps
 // OLD-NOT:    mma
 // OLD-NOT:    cp.async

@@ -119,7 +119,7 @@ static int64_t workingRegisters(const CudaAttention &a, const AttentionSchedule 
 
 int64_t AttentionSchedule::groupOf(int64_t columns, DType dtype) const {
   if (matrixUnits)
-    return 2;
+    return matrixColumns;
   int64_t group = accessBytes / bytesOf(dtype);
   while (columnsOfThread(columns) % group != 0)
     group /= 2;
@@ -202,9 +202,10 @@ private:
       return wrong(operand.name + ": cp.async copies 4, 8 or 16 bytes to shared memory, from sm_80 on");
     if (access.down && access.vector != 1)
       return wrong(operand.name + ": a vector lies along the columns");
-    // The columns that a thread has beside each other, of which none may be left over.
+    // The columns that a thread writes beside each other, of which none may be left over.
     if (operand.isWritten && access.vector > 1 &&
-        (operand.columns % access.vector != 0 || s.groupOf(operand.columns, a.dtype) % access.vector != 0))
+        (operand.columns % access.vector != 0 ||
+         s.widestResult(operand.columns, a.dtype) % access.vector != 0))
       return wrong(operand.name + ": a thread has not so many columns beside each other");
     return {};
   }
@@ -253,7 +254,7 @@ static std::vector<AttentionAccess> chooseAccesses(const CudaAttention &a, const
       continue;
     int64_t vector = accessBytes / bytesOf(operand.dtype);
     if (operand.isWritten)
-      vector = s.groupOf(operand.columns, a.dtype);
+      vector = s.widestResult(operand.columns, a.dtype);
     while (vector > 1 &&
            (!allowsVector(a, operand, vector) || (operand.isWritten && operand.columns % vector != 0)))
       vector /= 2;

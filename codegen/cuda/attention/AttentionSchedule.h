@@ -94,6 +94,12 @@ struct AttentionSchedule {
   int64_t columnsOfThread(int64_t columns) const { return padded(columns) / (matrixUnits ? 4 : 8); }
   /// How many of these are beside each other.
   int64_t groupOf(int64_t columns, DType dtype) const;
+  static constexpr int64_t matrixColumns = 2; ///< the same, with mma
+  /// The most columns of a result that are written at once. With mma, the four lanes of a row exchange
+  /// theirs.
+  int64_t widestResult(int64_t columns, DType dtype) const {
+    return matrixUnits ? 16 / static_cast<int64_t>(itemsize(dtype)) : groupOf(columns, dtype);
+  }
   /// Elements from a row of a tile to the next: an odd number of accesses of 16 bytes, so that eight rows are
   /// in different banks.
   int64_t pitch(int64_t columns, DType dtype) const {

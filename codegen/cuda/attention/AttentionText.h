@@ -298,6 +298,38 @@ __device__ __forceinline__ void weft_write($T *to, Tile &tile, int first, int ex
 }
 )";
 
+/// With mma, where more than two columns are written at once.
+inline constexpr const char *writeExchangedText = R"(
+// Rows of a result, times a factor for each. The lanes of a row exchange their columns, so that each has N beside each
+// other.
+template <typename Unit, int width, int J, typename Factor>
+__device__ __forceinline__ void weft_write_exchanged($T *to, const float (&tile)[J][4], int first, int extent,
+                                                     index row_stride, index column_stride, Factor factor) {
+  constexpr int N = sizeof(Unit) / sizeof($T), lanes = N / 2;
+  const int lane = (int)threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < own_of_thread; ++i) {
+    const int row = first + weft_own(i);
+#pragma unroll
+    for (int j = 0; j < J; j += lanes) {
+      unsigned words[lanes];
+#pragma unroll
+      for (int l = 0; l < lanes; ++l) {
+        const float *const two = tile[min(j + l, J - 1)] + i * 2;
+        words[l] = weft_narrow(two[0] * factor(i)) | (unsigned)weft_narrow(two[1] * factor(i)) << 16;
+      }
+      weft_exchange(words);
+      const int column = (j + lane % lanes) * 8 + lane / lanes * N;
+      if (row >= extent || column >= width)
+        continue;
+      Unit unit;
+      memcpy(&unit, words, sizeof(Unit));
+      __stwb((Unit *)(to + row * row_stride + column * column_stride), unit);
+    }
+  }
+}
+)";
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//

@@ -105,6 +105,17 @@ private:
       return a.isCopied(std::get<0>(pair)) && std::get<1>(pair).async == async;
     });
   }
+  /// Whether a result is written in wider accesses than a lane has columns beside each other.
+  bool exchanges(const AttentionAccess &access) const {
+    return s.matrixUnits && access.vector > s.matrixColumns;
+  }
+  /// Whether a result is written so, or whether one is not.
+  bool writes(bool exchanged) const {
+    return llvm::any_of(llvm::zip(a.operands, s.accesses), [&](auto pair) {
+      const auto &[operand, access] = pair;
+      return operand.isWritten && operand.name != "lse" && exchanges(access) == exchanged;
+    });
+  }
   const AttentionAccess &accessOf(const std::string &name) const {
     return s.accesses[static_cast<size_t>(a.find(name) - a.operands.data())];
   }
@@ -127,10 +138,12 @@ private:
   std::string write(const std::string &name, const std::string &result, const std::string &factor) const {
     const AttentionAccess &access = accessOf(name);
     const bool hasFeatures = name == "dq" || name == "dk", ofKeys = name == "dk" || name == "dv";
-    return "weft_write<" + std::string(hasFeatures ? "feature" : "value") + "_group, " +
-           unitOf(access.vector * static_cast<int64_t>(itemsize(a.dtype))) + ", " +
-           (hasFeatures ? "features" : "values") + ", own_of_thread>(" + name + ", " + result + ", own0, " +
-           (ofKeys ? "keys" : "rows") + ", " + name + "_row, " + name +
+    const std::string group = hasFeatures ? "feature_group, " : "value_group, ",
+                      unit = unitOf(access.vector * static_cast<int64_t>(itemsize(a.dtype))),
+                      width = hasFeatures ? ", features" : ", values";
+    return (exchanges(access) ? "weft_write_exchanged<" + unit + width + ">("
+                              : "weft_write<" + group + unit + width + ", own_of_thread>(") +
+           name + ", " + result + ", own0, " + (ofKeys ? "keys" : "rows") + ", " + name + "_row, " + name +
            "_column,\n             [&](int i) { return " + factor + "; });";
   }
   /// The scale in f32, where a number of f64 may be infinite.
@@ -253,7 +266,11 @@ std::string AttentionPrinter::functions(const std::string &elementary) {
   } else {
     text += fill(plainText, known);
   }
-  text += elementary + score() + fill(writeText, known);
+  text += elementary + score();
+  if (writes(false))
+    text += fill(writeText, known);
+  if (writes(true))
+    text += exchangeText + fill(writeExchangedText, known);
   if (a.backward)
     text += fill(statisticsText, known);
   return text;

@@ -208,8 +208,9 @@ private:
       return wrong("a warp must multiply tiles of 16 x 16, and 32 bytes of k at a time");
     if (bytesOf(c.dtype) == 1 && !(s.a.alongK && s.b.alongK))
       return wrong("bytes are multiplied from tiles along k");
-    if (s.vectorC > 2)
-      return wrong("a thread has two columns beside each other");
+    // vectorC / 2 lanes exchange as many tiles of 8 columns.
+    if (s.vectorC > 8 || (s.exchanges() && s.warpN % (4 * s.vectorC) != 0))
+      return wrong("the lanes of a row have not so many columns beside each other");
     return {};
   }
 
@@ -439,7 +440,9 @@ static ContractionSchedule scheduleWith(const Tiles &tiles, const CudaContractio
   fit(s.a, s.blockM);
   fit(s.b, s.blockN);
   // Wider accesses than a thread's neighbouring columns, or with columns left over, are not possible.
-  int64_t columns = s.matrixUnits ? 2 : s.b.alongK ? 1 : std::min(accessBytes / bytes, s.warpN / 8);
+  int64_t columns = s.matrixUnits ? std::min({accessBytes / bytes, int64_t{8}, s.warpN / 4})
+                    : s.b.alongK  ? 1
+                                  : std::min(accessBytes / bytes, s.warpN / 8);
   while (columns > 1 && (!allowsVector(c, matrixC(c), 2, columns) || !c.n.isMultipleOf(columns)))
     columns /= 2;
   s.vectorC = columns;

@@ -91,6 +91,9 @@ struct ContractionSchedule {
   /// Elements of one tile.
   int64_t tileA() const { return (a.alongK ? blockM : blockK) * pitchA(); }
   int64_t tileB() const { return (b.alongK ? blockN : blockK) * pitchB(); }
+  static constexpr int64_t matrixColumns = 2; ///< with mma, columns beside each other that a lane has
+  /// Whether the lanes of a row of the result exchange their columns, to write more of them at once.
+  bool exchanges() const { return matrixUnits && vectorC > matrixColumns; }
   /// Bytes of the block's shared memory, which each launch asks for.
   int64_t sharedBytes(DType dtype) const {
     return stages * (tileA() + tileB()) * static_cast<int64_t>(itemsize(dtype));

@@ -233,6 +233,7 @@ inline constexpr const char *writePlainText = R"(#pragma unroll
       write(m0 + rowOf(i), n0 + columnOf(j), &sum[i][j]);
 }
 )";
+/// Where a lane writes no more columns than it has.
 inline constexpr const char *writeMatrixText = R"(  // A lane has two columns of two rows of each tile.
 #pragma unroll
   for (int i = 0; i < rowsOfWarp; ++i)
@@ -241,6 +242,31 @@ inline constexpr const char *writeMatrixText = R"(  // A lane has two columns of
 #pragma unroll
       for (int l = 0; l < 4; l += vectorC)
         write(m0 + warpM0 + i * 16 + l / 2 * 8 + lane / 4, n0 + warpN0 + j * 8 + lane % 4 * 2 + l % 2, &sum[i][j][l]);
+}
+)";
+/// Where a lane writes more. Sums are exchanged, and not what becomes of them, so that the residual is read
+/// in such accesses, too.
+inline constexpr const char *writeExchangedText =
+    R"(  // A lane has two columns of two rows of each tile. The lanes of a row exchange them until each has vectorC of a tile.
+  constexpr int lanes = vectorC / 2;
+#pragma unroll
+  for (int i = 0; i < rowsOfWarp * 2; ++i)
+#pragma unroll
+    for (int j = 0; j < columnsOfWarp; j += lanes) {
+      $S sums[vectorC];
+#pragma unroll
+      for (int l = 0; l < 2; ++l) {
+        $S part[lanes];
+#pragma unroll
+        for (int p = 0; p < lanes; ++p)
+          part[p] = sum[i / 2][j + p][i % 2 * 2 + l];
+        weft_exchange(part);
+#pragma unroll
+        for (int p = 0; p < lanes; ++p)
+          sums[p * 2 + l] = part[p];
+      }
+      write(m0 + warpM0 + i * 8 + lane / 4, n0 + warpN0 + (j + lane % lanes) * 8 + lane % 4 / lanes * vectorC, sums);
+    }
 }
 )";
 

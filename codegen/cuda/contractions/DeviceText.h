@@ -122,6 +122,26 @@ __device__ __forceinline__ void weft_mma($S (&sum)[4], const unsigned (&x)[4], u
 }
 )";
 
+/// For results of mma, of which a lane has two columns of each eight; the other lanes of its row have the
+/// rest.
+inline constexpr const char *exchangeText =
+    R"(// Of `count` lanes beside each other, lane l has word l of each of `count` groups; then it has group l.
+template <int count, typename Word> __device__ __forceinline__ void weft_exchange(Word (&x)[count]) {
+#pragma unroll
+  for (int by = count / 2; by > 0; by /= 2) {
+    const bool upper = ((int)threadIdx.x & by) != 0;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      if ((i & by) != 0)
+        continue;
+      const Word other = __shfl_xor_sync(0xffffffffu, upper ? x[i] : x[i + by], by);
+      x[i] = upper ? other : x[i];
+      x[i + by] = upper ? x[i + by] : other;
+    }
+  }
+}
+)";
+
 } // namespace devicetext
 } // namespace weft::codegen
 

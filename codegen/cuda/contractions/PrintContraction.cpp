@@ -130,7 +130,7 @@ std::string ContractionPrinter::functions() const {
   known["MT"] = c.dtype == DType::f16 ? "f16" : c.dtype == DType::bf16 ? "bf16" : isSigned() ? "s8" : "u8";
   known["MS"] = real ? "f32" : "s32";
   known["R"] = real ? "f" : "r";
-  return text + fill(multiplyMatricesText, known);
+  return text + fill(multiplyMatricesText, known) + (s.exchanges() ? exchangeText : "");
 }
 
 std::string ContractionPrinter::signature() const {
@@ -327,8 +327,9 @@ std::string ContractionPrinter::write() const {
   else if (c.relu)
     epilogue += "      value = weft_narrow(value) < 0 ? 0 : value;\n";
   known["EPILOGUE"] = epilogue;
-  return fill(contraction::writeText, known) +
-         (s.matrixUnits ? contraction::writeMatrixText : contraction::writePlainText);
+  return fill(contraction::writeText, known) + (!s.matrixUnits  ? contraction::writePlainText
+                                                : s.exchanges() ? fill(contraction::writeExchangedText, known)
+                                                                : contraction::writeMatrixText);
 }
 
 } // namespace

@@ -439,6 +439,21 @@ TEST_P(ContractionKernels, AddressesMayBeMultiplesOfOneElementOnly) {
   computesRight(p, device("sm_90"), random, Values::random, modes);
 }
 
+/// Results whose rows allow accesses of 2, 4 and 8 elements, of which the last tile has a part; so does the
+/// residual.
+TEST_P(ContractionKernels, ResultsInAccessesOfEachWidth) {
+  for (const int64_t n : {74, 68, 72}) {
+    Product p = denseProduct(GetParam(), 1, 40, n, 33);
+    p.c.bias = p.c.residual = p.c.relu = true;
+    SCOPED_TRACE("n " + std::to_string(n));
+    computesRight(p, smallDevice("sm_90"), random);
+    if (codegen::isHalf(GetParam()))
+      EXPECT_EQ(codegen::chooseContractionSchedule(p.c, smallDevice("sm_90"))->vectorC, n == 74   ? 2
+                                                                                        : n == 68 ? 4
+                                                                                                  : 8);
+  }
+}
+
 /// A further product is added to the result in place.
 TEST_P(ContractionKernels, TheResidualMayBeTheResult) {
   Product p = denseProduct(GetParam(), 1, 70, 64, 33);
@@ -671,6 +686,14 @@ const WrongSchedule wrongSchedules[] = {
      },
      "registers, of"},
     {"negative", [](auto &, auto &c) { c.k.value = -1; }, "negative extent"},
+    {"exchanged",
+     [](auto &s, auto &c) {
+       c.dtype = f16;
+       s = *codegen::chooseContractionSchedule(c, device("sm_90"));
+       s.warpN = 16;
+       s.warpM = 32;
+     },
+     "the lanes of a row have not so many columns"},
     {"i1", [](auto &, auto &c) { c.dtype = i1; }, "no contraction of element type i1"},
 };
 INSTANTIATE_TEST_SUITE_P(Numbers, WrongSchedules, ::testing::ValuesIn(wrongSchedules),

@@ -125,7 +125,7 @@ void Reader::apply(const Rule &rule, size_t number) {
 std::vector<KernelMutant> Reader::mutants(bool functions) {
   const std::vector<Rule> rules = makeRules();
   const std::regex moves(
-      R"(\bweft_(load|store|later|earlier|of|copy|wait|commit|fetch|own|other|column|row|scores?|accumulate|write|statistics)\w*\()"),
+      R"(\bweft_(load|store|later|earlier|of|copy|wait|commit|fetch|exchange|own|other|column|row|scores?|accumulate|write|statistics)\w*\()"),
       function(R"(^(static |template <.*> )?__device__ .* weft_\w+\()");
   bool skips = false;
   for (size_t number = 0; number < lines.size(); ++number) {

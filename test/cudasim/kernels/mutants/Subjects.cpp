@@ -59,8 +59,9 @@ Expected<std::unique_ptr<Subject>> makeProduct(MLIRContext &, const SubjectCase 
 Expected<std::unique_ptr<Subject>> makeOddProduct(MLIRContext &, const SubjectCase &) {
   return ProductSubject::make({dense(DType::f32, 1, 67, 38, 63, true)});
 }
+/// On matrix units. Lanes exchange their columns of the result.
 Expected<std::unique_ptr<Subject>> makeMatrixProduct(MLIRContext &, const SubjectCase &) {
-  CudaContraction c = dense(DType::f16, 2, 100, 71, 97, false);
+  CudaContraction c = dense(DType::f16, 2, 100, 72, 103, false);
   addRoom(c, 104, 72);
   c.bias = c.relu = true;
   return ProductSubject::make({c});
@@ -106,14 +107,15 @@ Expected<std::unique_ptr<Subject>> makeAttention(MLIRContext &, const SubjectCas
   c.maskRepeats = true;
   return AttentionSubject::make(DType::f32, c);
 }
-/// On matrix units, one tile at a time, with scores that are rounded to halves; so is the mask.
+/// On matrix units, one tile at a time, with scores that are rounded to halves; so is the mask. Lanes
+/// exchange their columns of the result, of which there are no whole groups.
 Expected<std::unique_ptr<Subject>> makeMatrixAttention(MLIRContext &, const SubjectCase &) {
   testing::AttentionCase c;
   c.batch = {2};
   c.rows = 37;
   c.keys = 33;
-  c.features = 17;
-  c.values = 31;
+  c.features = 23;
+  c.values = 48;
   c.layout = testing::Layout::padded;
   c.denseResults = true;
   c.roundsScores = true;
