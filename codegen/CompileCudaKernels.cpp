@@ -43,7 +43,8 @@ public:
   Expected<CudaKernels> run();
 
 private:
-  Expected<CudaKernels> compile();
+  Expected<std::vector<KernelText>> firstTexts();
+  Expected<CudaKernels> compile(ArrayRef<KernelText> texts);
   Status settleFusions(CudaKernels &made);
   template <typename Emit> Status settleTexts(Emit emit, CudaKernels &made);
   Status chooseNext(ir::FusionOp fusion, const CudaResources &used, bool &changed);
@@ -76,8 +77,25 @@ Expected<AttentionSchedule> chooseText(const EmittedAttention &emitted, const ir
   return chooseAttentionSchedule(emitted.attention, device, spilled);
 }
 
-/// The kernels of the schedules that the fusions have now.
-Expected<CudaKernels> SpillLoop::compile() {
+/// The kernels of products and attention, by their first schedules.
+Expected<std::vector<KernelText>> SpillLoop::firstTexts() {
+  std::vector<KernelText> texts;
+  auto contractions = emitContractions(module, target);
+  if (!contractions)
+    return contractions.status();
+  auto attentions = emitAttention(module, target);
+  if (!attentions)
+    return attentions.status();
+  for (const EmittedContraction &each : *contractions)
+    texts.push_back({each.text, each.symbol});
+  for (const EmittedAttention &each : *attentions)
+    texts.push_back({each.text, each.symbol});
+  return texts;
+}
+
+/// The kernels of the schedules that the fusions have now. The texts are compiled beside them, for what reads
+/// them from the cache.
+Expected<CudaKernels> SpillLoop::compile(ArrayRef<KernelText> texts) {
   auto emitted = emitKernels(module, target);
   if (!emitted)
     return emitted.status();
@@ -91,7 +109,7 @@ Expected<CudaKernels> SpillLoop::compile() {
       modules.push_back(*kernel.module);
       objects.push_back(&object);
     }
-  auto compiled = cache.compileKernels(modules, compiler, threads);
+  auto compiled = cache.compileKernels(modules, compiler, texts, ofTexts, threads);
   if (!compiled)
     return compiled.status();
   for (auto [object, from] : llvm::zip_equal(objects, *compiled))
@@ -186,9 +204,12 @@ void SpillLoop::record(CudaKernels &made) {
 }
 
 Status SpillLoop::settleFusions(CudaKernels &made) {
+  auto texts = firstTexts();
+  if (!texts)
+    return texts.status();
   // It ends: a fusion changes as often as its list is long.
   while (true) {
-    Expected<CudaKernels> compiled = compile();
+    Expected<CudaKernels> compiled = compile(*texts);
     if (!compiled)
       return compiled.status();
     made = std::move(*compiled);

@@ -228,6 +228,7 @@ std::string KernelCache::keyOf(llvm::StringRef text, const KernelCompiler &compi
 KernelCache::Request KernelCache::request(std::string text, std::string name,
                                           const KernelCompiler &compiler) {
   Request request;
+  request.compiler = &compiler;
   request.name = std::move(name);
   request.text = std::move(text);
   request.hash = hashOf(request.text, compiler);
@@ -251,16 +252,15 @@ Expected<KernelObject> KernelCache::get(mlir::ModuleOp kernel, const KernelCompi
   Expected<Request> wanted = request(kernel, compiler);
   if (!wanted)
     return wanted.status();
-  return serve(*wanted, compiler, stats);
+  return serve(*wanted, stats);
 }
 
 Expected<KernelObject> KernelCache::get(std::string text, std::string name, const KernelCompiler &compiler,
                                         CompileStats *stats) {
-  return serve(request(std::move(text), std::move(name), compiler), compiler, stats);
+  return serve(request(std::move(text), std::move(name), compiler), stats);
 }
 
-Expected<KernelObject> KernelCache::serve(const Request &request, const KernelCompiler &compiler,
-                                          CompileStats *stats) {
+Expected<KernelObject> KernelCache::serve(const Request &request, CompileStats *stats) {
   std::shared_ptr<Slot> slot;
   {
     std::unique_lock<std::mutex> lock(mutex);
@@ -277,7 +277,7 @@ Expected<KernelObject> KernelCache::serve(const Request &request, const KernelCo
     slot = entry = std::make_shared<Slot>();
   }
   // Whatever happens here, threads that wait for the slot must be woken.
-  Expected<KernelObject> made = makeOrFail(request, compiler, stats);
+  Expected<KernelObject> made = makeOrFail(request, stats);
   std::lock_guard<std::mutex> lock(mutex);
   slot->used = ++clock;
   if (made) {
@@ -300,23 +300,21 @@ Expected<KernelObject> KernelCache::serve(const Request &request, const KernelCo
   return made;
 }
 
-Expected<KernelObject> KernelCache::makeOrFail(const Request &request, const KernelCompiler &compiler,
-                                               CompileStats *stats) {
+Expected<KernelObject> KernelCache::makeOrFail(const Request &request, CompileStats *stats) {
   try {
-    return make(request, compiler, stats);
+    return make(request, stats);
   } catch (...) {
     return statusOfException();
   }
 }
 
-Expected<KernelObject> KernelCache::make(const Request &request, const KernelCompiler &compiler,
-                                         CompileStats *stats) {
+Expected<KernelObject> KernelCache::make(const Request &request, CompileStats *stats) {
   if (KernelObject object = readEntry(request)) {
     std::lock_guard<std::mutex> lock(mutex);
     ++counts.diskHits;
     return object;
   }
-  auto compiled = compiler.compile(request.text, request.name, stats);
+  auto compiled = request.compiler->compile(request.text, request.name, stats);
   if (!compiled)
     return compiled.status();
   {
@@ -508,6 +506,14 @@ std::string KernelCache::diskProblem() const {
 Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
                                                                 const KernelCompiler &compiler,
                                                                 unsigned threads) {
+  return compileKernels(kernels, compiler, {}, compiler, threads);
+}
+
+Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
+                                                                const KernelCompiler &compiler,
+                                                                llvm::ArrayRef<KernelText> texts,
+                                                                const KernelCompiler &ofTexts,
+                                                                unsigned threads) {
   std::vector<Request> all;
   for (mlir::ModuleOp kernel : kernels) {
     Expected<Request> wanted = request(kernel, compiler);
@@ -515,7 +521,12 @@ Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<m
       return wanted.status();
     all.push_back(std::move(*wanted));
   }
-  return compileRequests(std::move(all), compiler, threads);
+  for (const KernelText &text : texts)
+    all.push_back(request(text.text, text.name, ofTexts));
+  auto objects = compileRequests(std::move(all), threads);
+  if (objects)
+    objects->resize(kernels.size());
+  return objects;
 }
 
 Expected<std::vector<KernelObject>> KernelCache::compileTexts(llvm::ArrayRef<KernelText> texts,
@@ -524,11 +535,10 @@ Expected<std::vector<KernelObject>> KernelCache::compileTexts(llvm::ArrayRef<Ker
   std::vector<Request> all;
   for (const KernelText &text : texts)
     all.push_back(request(text.text, text.name, compiler));
-  return compileRequests(std::move(all), compiler, threads);
+  return compileRequests(std::move(all), threads);
 }
 
-Expected<std::vector<KernelObject>>
-KernelCache::compileRequests(std::vector<Request> all, const KernelCompiler &compiler, unsigned threads) {
+Expected<std::vector<KernelObject>> KernelCache::compileRequests(std::vector<Request> all, unsigned threads) {
   std::vector<Request> requests;
   std::vector<size_t> firstOf; // for each kernel, the request that is compiled for it
   std::map<std::string, size_t> known;
@@ -552,7 +562,7 @@ KernelCache::compileRequests(std::vector<Request> all, const KernelCompiler &com
     for (size_t turn = next++; turn < requests.size() && !failed; turn = next++) {
       const size_t i = order[turn];
       try {
-        Expected<KernelObject> object = serve(requests[i], compiler, nullptr);
+        Expected<KernelObject> object = serve(requests[i], nullptr);
         if (object)
           objects[i] = std::move(*object);
         else

@@ -69,6 +69,13 @@ public:
   Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
                                                      const KernelCompiler &compiler, unsigned threads);
 
+  /// The same, and beside them texts by a compiler of their own, so that no thread waits at the end of
+  /// either. The objects of the texts are in the cache then.
+  Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
+                                                     const KernelCompiler &compiler,
+                                                     llvm::ArrayRef<KernelText> texts,
+                                                     const KernelCompiler &ofTexts, unsigned threads);
+
   /// The same for a compiler of text that is not kernel IR.
   Expected<std::vector<KernelObject>> compileTexts(llvm::ArrayRef<KernelText> texts,
                                                    const KernelCompiler &compiler, unsigned threads);
@@ -94,18 +101,17 @@ private:
   struct Request {
     std::string text, name, key;
     Hash hash;
+    const KernelCompiler *compiler;
   };
 
   static Hash hashOf(llvm::StringRef canonicalText, const KernelCompiler &compiler);
   static Request request(std::string text, std::string name, const KernelCompiler &compiler);
   static Expected<Request> request(mlir::ModuleOp kernel, const KernelCompiler &compiler);
-  Expected<std::vector<KernelObject>> compileRequests(std::vector<Request> all,
-                                                      const KernelCompiler &compiler, unsigned threads);
-  Expected<KernelObject> serve(const Request &request, const KernelCompiler &compiler, CompileStats *stats);
+  Expected<std::vector<KernelObject>> compileRequests(std::vector<Request> all, unsigned threads);
+  Expected<KernelObject> serve(const Request &request, CompileStats *stats);
   /// make(), with exceptions turned into a status.
-  Expected<KernelObject> makeOrFail(const Request &request, const KernelCompiler &compiler,
-                                    CompileStats *stats);
-  Expected<KernelObject> make(const Request &request, const KernelCompiler &compiler, CompileStats *stats);
+  Expected<KernelObject> makeOrFail(const Request &request, CompileStats *stats);
+  Expected<KernelObject> make(const Request &request, CompileStats *stats);
   KernelObject readEntry(const Request &request);
   void writeEntry(const Request &request, const std::vector<char> &object);
   void evictDisk();

@@ -468,6 +468,26 @@ TEST_F(Cache, TextsAreCompiledBesideEachOther) {
   EXPECT_EQ(cache.counters().compiled, 2u);
 }
 
+TEST_F(Cache, TextsAreCompiledBesideKernels) {
+  KernelCache cache(options);
+  const PairCompiler compiler;
+  auto one = kernel(1);
+  const mlir::ModuleOp kernels[] = {*one};
+  const codegen::KernelText texts[] = {{"text", "a"}};
+  auto objects = cache.compileKernels(kernels, compiler, texts, compiler, 2);
+  ASSERT_TRUE(objects) << objects.status().message();
+  EXPECT_EQ(objects->size(), 1u);
+  EXPECT_EQ(cache.counters().compiled, 2u);
+  auto found = cache.compileTexts(texts, compiler, 1);
+  ASSERT_TRUE(found) << found.status().message();
+  EXPECT_EQ(std::string((*found)[0]->begin(), (*found)[0]->end()), "pair any text");
+  EXPECT_EQ(cache.counters().compiled, 2u);
+  EXPECT_EQ(cache.counters().memoryHits, 1u);
+  const codegen::KernelText wrong[] = {{"no kernel", "wrong"}};
+  EXPECT_NE(cache.compileKernels(kernels, compiler, wrong, v4, 2).status().message().find("wrong"),
+            std::string::npos);
+}
+
 TEST_F(Cache, TwoProcessesMayRace) {
   std::vector<pid_t> children;
   for (int child = 0; child < 2; ++child) {
