@@ -111,27 +111,26 @@ bool IndexSpace::isPerLane(const IndexExpr &e) const {
   return llvm::any_of(e.terms, [&](const auto &term) { return vars[term.first].perLane; });
 }
 
-/// Splits `e` into quotient and remainder in affine form. Returns false if ranges and factors do not prove
-/// that the remainder is below `by`.
-bool IndexSpace::split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, IndexExpr &remainder) const {
+/// Splits `e` into quotient and remainder in affine form, and says what ranges and factors prove of them.
+IndexSpace::Split IndexSpace::split(const IndexExpr &e, ir::Size by, IndexExpr &quotient,
+                                    IndexExpr &remainder) const {
   quotient = IndexExpr();
   remainder = IndexExpr();
   ir::Size most = 0; // the largest remainder
   // Terms whose coefficient `by` divides go into the quotient. The sum of the others must stay below `by`.
   for (auto [id, coefficient] : e.terms) {
     if (!ranges.isAtLeast(coefficient, 0))
-      return false;
+      return Split::none;
     if (auto whole = ir::divide(coefficient, by)) {
       quotient.terms.push_back({id, *whole});
       continue;
     }
-    most += coefficient * vars[id].maximum;
-    if (!most.isExpressible())
-      return false;
+    if (most.isExpressible())
+      most += coefficient * vars[id].maximum;
     remainder.terms.push_back({id, coefficient});
   }
   if (!ranges.isAtLeast(e.constant, 0) || !ranges.isAtLeast(e.lane, 0))
-    return false;
+    return Split::none;
   if (e.constant.isNumber() && by.isNumber()) {
     quotient.constant = e.constant.asNumber() / by.asNumber();
     remainder.constant = e.constant.asNumber() % by.asNumber();
@@ -144,12 +143,14 @@ bool IndexSpace::split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, Ind
     quotient.lane = *whole;
   else
     remainder.lane = e.lane;
+  if (!most.isExpressible())
+    return Split::partly;
   // With a lane coefficient of 1, the lanes of a step stay within the extent of the loop, so `maximum` is a
   // bound of the last lane too.
   if (e.lane != 1 || remainder.terms.empty())
     most += remainder.lane * (lanes - 1);
   // most + constant < by
-  return ranges.isAtLeast(by - most - remainder.constant, 1);
+  return ranges.isAtLeast(by - most - remainder.constant, 1) ? Split::wholly : Split::partly;
 }
 
 /// A number that divides the value of `e` in lane 0.
@@ -179,8 +180,11 @@ IndexExpr IndexSpace::divide(const IndexExpr &e, ir::Size by) {
   if (by == 1)
     return e;
   IndexExpr quotient, remainder;
-  if (split(e, by, quotient, remainder))
+  const Split found = split(e, by, quotient, remainder);
+  if (found == Split::wholly)
     return quotient;
+  if (found == Split::partly && splitsSums && !quotient.terms.empty())
+    return add(quotient, divide(remainder, by));
   IndexVar var;
   var.kind = IndexVar::quotient;
   var.by = by;
@@ -199,8 +203,11 @@ IndexExpr IndexSpace::modulo(const IndexExpr &e, ir::Size by) {
   if (by == 1)
     return IndexExpr();
   IndexExpr quotient, remainder;
-  if (split(e, by, quotient, remainder))
+  const Split found = split(e, by, quotient, remainder);
+  if (found == Split::wholly)
     return remainder;
+  if (found == Split::partly && splitsSums && !quotient.terms.empty())
+    return modulo(remainder, by);
   IndexVar var;
   var.kind = IndexVar::remainder;
   var.by = by;

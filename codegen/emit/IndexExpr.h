@@ -92,11 +92,20 @@ public:
   bool rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) const;
   /// The number of lanes of a vector in this body; 1 for scalars.
   int64_t lanes = 1;
+  /// Whether terms that `by` divides leave a quotient or remainder that is not affine, so that what is
+  /// divided depends on fewer variables: (480 row + column) / 96 = 5 row + column / 96, which a loop over
+  /// rows does not compute anew.
+  bool splitsSums = false;
   const ir::SymbolRanges ranges;
 
 private:
+  enum class Split {
+    none,   ///< a term may be negative
+    partly, ///< e = by * quotient + remainder, neither of which is negative
+    wholly  ///< and the remainder is below `by`
+  };
   VarId intern(IndexVar var);
-  bool split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, IndexExpr &remainder) const;
+  Split split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, IndexExpr &remainder) const;
   std::vector<IndexVar> vars;
   std::map<std::vector<int64_t>, VarId> derived;
 };

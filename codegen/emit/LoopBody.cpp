@@ -11,13 +11,14 @@
 using namespace mlir;
 namespace weft::codegen {
 
-LoopBody::LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole)
+LoopBody::LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole, bool splitsSums)
     : space(ir::rangesOf(fusion)), graph(fusion, space) {
   SmallVector<ir::Size> domain = fusion.getDomain();
   auto rank = static_cast<unsigned>(domain.size());
   ir::Size outer = ir::productOf(ArrayRef(domain).take_front(box.outerDims));
   ir::Size inner = ir::productOf(ArrayRef(domain).drop_front(box.outerDims));
   space.lanes = lanes;
+  space.splitsSums = splitsSums;
   row = space.addLoop(box.rows - 1);
   column =
       space.addLoop(box.columns - 1, whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1);

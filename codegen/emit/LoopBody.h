@@ -25,8 +25,9 @@ struct Box {
 
 /// The body over a box, for vectors of `lanes` elements or for single ones. `row` and `column` count from the
 /// beginning of the box. `whole`: columns begin at multiples of `lanes`, where the domain's rows do.
+/// `splitsSums` is the space's.
 struct LoopBody {
-  LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole = true);
+  LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole = true, bool splitsSums = false);
 
   IndexSpace space;
   BodyGraph graph;

@@ -110,17 +110,20 @@ SmallVector<Box> PlaneEmitter::boxes() {
 Status PlaneEmitter::addPiece(const Box &box) {
   Piece piece;
   piece.box = box;
+  auto bodyOf = [&](int64_t lanes) {
+    return std::make_unique<LoopBody>(fusion, box, lanes, /*whole=*/true, /*splitsSums=*/true);
+  };
   // A plane of dynamic width is read in vectors if its rows turn out to be whole vectors.
   const bool isCut = box.columns != plane.columns;
   bool isExact = ir::isMultipleOf(box.column, vector) && ir::isMultipleOf(box.columns, vector);
   if (vector > 1 && (isExact || (!isCut && box.columns.isSymbolic()))) {
-    auto body = std::make_unique<LoopBody>(fusion, box, vector);
+    auto body = bodyOf(vector);
     // A window whose rows are shorter than those of the plane has no address for a vector.
     if (!body->space.isPerLane(body->address))
       piece.vectors = std::move(body);
   }
   if (!piece.vectors || !isExact)
-    piece.singles = std::make_unique<LoopBody>(fusion, box, 1);
+    piece.singles = bodyOf(1);
   for (LoopBody *body : {piece.vectors.get(), piece.singles.get()})
     if (body && !body->status.ok())
       return body->status;

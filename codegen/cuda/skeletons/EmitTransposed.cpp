@@ -40,6 +40,7 @@ constexpr int64_t side = ir::transposedSide, pitch = side + 1;
 struct TileBody : TransposedBody {
   TileBody(ir::FusionOp fusion, const ir::TransposedDomain &domain, int64_t lanes)
       : TransposedBody(fusion, lanes) {
+    space.splitsSums = true;
     const auto rank = static_cast<unsigned>(fusion.getDomain().size());
     const unsigned afterRows = domain.rowDim + domain.rowDims;
     before = space.addLoop(domain.before - 1);

@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -46,6 +47,19 @@ Status checkLocalMemory(const DeviceKernel &kernel) {
   for (StringRef line : llvm::split(*sass, '\n'))
     if (line.contains(" LDL") || line.contains(" STL"))
       return Status::error("kernel '" + kernel.symbol + "' uses local memory: " + line.trim().str());
+  return {};
+}
+
+/// An error if a kernel divides whole numbers by others that are not known when it is compiled: the compiler
+/// makes multiplications of other divisions. Kernels of products have one for each block, which gives it its
+/// place.
+Status checkDivisions(const DeviceKernel &kernel) {
+  if (StringRef(kernel.symbol).contains(".contraction."))
+    return {};
+  static const llvm::Regex division("^[ \t]*(@[^ ]+ )?(div|rem)\\.[su](16|32|64)");
+  for (StringRef line : llvm::split(kernel.ptx, '\n'))
+    if (division.match(line))
+      return Status::error("kernel '" + kernel.symbol + "' divides indices: " + line.trim().str());
   return {};
 }
 
@@ -143,6 +157,8 @@ Expected<std::string> staticSpeed(ModuleOp module, const SpeedOptions &options) 
   for (const auto &[symbol, found] : traffic) {
     const DeviceKernel &kernel = (*program)->kernels.at(symbol);
     if (Status status = checkLocalMemory(kernel); !status)
+      return status;
+    if (Status status = checkDivisions(kernel); !status)
       return status;
     table += lineOf(kernel, found, *target->getCuda());
   }
