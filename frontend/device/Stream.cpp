@@ -11,8 +11,10 @@
 #include "runtime/queue/Queue.h"
 #include "weft/tensor.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace weft {
@@ -27,8 +29,9 @@ struct StreamState {
 };
 
 struct EventState {
+  explicit EventState(bool is_timed) : event(is_timed), timing(is_timed) {}
   runtime::Event event;
-  bool timing = false;
+  const bool timing;
 };
 } // namespace detail
 
@@ -47,9 +50,22 @@ static std::shared_ptr<StreamState> &currentState() {
   return state;
 }
 
-Stream::Stream(Device device, Loc loc) {
+Stream::Stream(Device device, int priority, Loc loc) {
+  if (priority > 0)
+    frontend::fail("Expected stream priority to be less than or equal to 0, got " + std::to_string(priority) +
+                       ": smaller numbers come first",
+                   loc);
+  const int first = priority == 0 ? 0 : priority_range(device, loc).second;
   (void)frontend::backendOf(device, loc);
-  state_ = refersTo(Queue::pooled(), device);
+  state_ = refersTo(Queue::pooled(std::max(priority, first)), device);
+}
+
+int Stream::priority() const { return state_->queue->priority(); }
+
+std::pair<int, int> Stream::priority_range(Device device, Loc loc) {
+  const Expected<int> first = frontend::backendOf(device, loc).first_priority();
+  frontend::throwAt(first.status(), loc);
+  return {0, std::max(*first, Queue::firstPriority)};
 }
 
 Stream Stream::current(Device device, Loc loc) {
@@ -141,9 +157,7 @@ StreamGuard::~StreamGuard() {
   currentState() = std::move(before_state_);
 }
 
-Event::Event(bool enable_timing) : state_(std::make_shared<detail::EventState>()) {
-  state_->timing = enable_timing;
-}
+Event::Event(bool enable_timing) : state_(std::make_shared<detail::EventState>(enable_timing)) {}
 
 void Event::record(const Stream &stream) {
   frontend::flushAll();

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace weft {
 
@@ -30,8 +31,10 @@ struct EventState;
 class WEFT_API Stream {
 public:
   /// One of 32 streams of the device, handed out round robin: the 33rd is the first again. Throws Error
-  /// (WEFT-E001) for a device that is not there, as everything here does.
-  explicit Stream(Device device = {}, Loc loc = Loc::current());
+  /// (WEFT-E001) for a device that is not there, as everything here does. `priority`: work of streams with a
+  /// smaller number comes first, where the device has a choice; less than the second number of
+  /// priority_range() counts as that, and more than 0 is an error. Each priority has 32 streams of its own.
+  explicit Stream(Device device = {}, int priority = 0, Loc loc = Loc::current());
   /// The current stream of this thread, which receives its work.
   static Stream current(Device device = {}, Loc loc = Loc::current());
   /// The default stream, which is used unless another one is current.
@@ -52,6 +55,11 @@ public:
   static Stream external(Device device, void *native, Loc loc = Loc::current());
 
   Device device() const;
+  /// 0 or less.
+  int priority() const;
+  /// The priorities of streams whose work comes last and first, as {0, -3}; {0, 0} for "cpu", whose streams
+  /// have a thread each.
+  static std::pair<int, int> priority_range(Device device = {}, Loc loc = Loc::current());
   /// Waits for everything on the stream; throws the first failure that was not reported yet.
   void synchronize() const;
   /// Whether nothing is left to run.

@@ -274,6 +274,12 @@ typedef struct weft_event weft_event;
    `device` must be there: otherwise WEFT-E001. Give the handle back with weft_stream_destroy(). */
 WEFT_C_API weft_status weft_stream_create(const char *device, weft_stream **stream);
 
+/** The same with a priority, as CUDA has them: 0 is that of weft_stream_create(), work of streams with
+   smaller numbers comes first where the device has a choice, numbers below the device's range count as its
+   end, and more than 0 is WEFT_ERROR_ARGUMENT. Each priority has 32 streams of its own, down to -3. */
+WEFT_C_API weft_status weft_stream_create_with_priority(const char *device, int32_t priority,
+                                                        weft_stream **stream);
+
 /** A stream on the embedder's own executor. For every piece of work that the runtime puts on the stream,
    `post` is called once; it must arrange that `run(work)` is called exactly once, later or now, on any
    thread, in the order of the posts; a second call for the same work does nothing. What the embedder runs

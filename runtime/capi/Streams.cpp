@@ -58,8 +58,9 @@ private:
 } // namespace
 
 struct weft_event {
+  explicit weft_event(bool is_timed) : event(is_timed), timing(is_timed) {}
   runtime::Event event;
-  bool timing = false;
+  const bool timing;
 };
 
 runtime::Queue &queue_of(weft_stream *stream) {
@@ -75,13 +76,21 @@ static weft_stream *stream_on(std::unique_ptr<runtime::Queue> queue) {
 }
 
 weft_status weft_stream_create(const char *device, weft_stream **stream) {
+  return weft_stream_create_with_priority(device, 0, stream);
+}
+
+weft_status weft_stream_create_with_priority(const char *device, int32_t priority, weft_stream **stream) {
   return guarded([&]() -> Status {
     if (Status status = require(stream, "stream"); !status)
       return status;
-    if (const Expected<runtime::Device *> found = runtime::open_device(device ? device : "cpu"); !found)
+    if (priority > 0)
+      return argument_error("the argument 'priority' is " + std::to_string(priority) +
+                            ": it must be 0 or less, and smaller numbers come first");
+    const Expected<runtime::Device *> found = runtime::open_device(device ? device : "cpu");
+    if (!found)
       return found.status();
     auto made = std::make_unique<weft_stream>();
-    made->queue = &runtime::Queue::pooled();
+    made->queue = &runtime::Queue::pooled(priority);
     *stream = made.release();
     return {};
   });
@@ -158,9 +167,7 @@ weft_status weft_event_create(int32_t timing, weft_event **event) {
   return guarded([&]() -> Status {
     if (Status status = require(event, "event"); !status)
       return status;
-    auto made = std::make_unique<weft_event>();
-    made->timing = timing != 0;
-    *event = made.release();
+    *event = std::make_unique<weft_event>(timing != 0).release();
     return {};
   });
 }

@@ -55,6 +55,8 @@ public:
   /// that point is reported by the point's own stream.
   virtual Status wait_for(const Point &point) = 0;
   virtual Expected<Point> record() = 0;
+  /// The same for Point::State::milliseconds_since(), of devices that have a clock.
+  virtual Expected<Point> record_timed() { return record(); }
   /// The driver's own handle, as a CUstream; null if there is none.
   virtual void *native() const { return nullptr; }
   StreamId id() const { return id_; }
@@ -114,6 +116,10 @@ public:
   /// The flags of buffers on this device.
   FailureFlags &failure_flags() { return *failure_flags_; }
   virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;
+  /// The number of the streams whose work comes first, where the device has a choice: 0 or less.
+  virtual Expected<int> first_priority() { return 0; }
+  /// A stream of priority 0, which make_stream() gives, or less; less than the first counts as the first.
+  virtual Expected<std::unique_ptr<DeviceStream>> make_stream_with_priority(int) { return make_stream(); }
   /// A stream of the driver's that is another program part's, as a CUstream. It must exist as long as this.
   virtual Expected<std::unique_ptr<DeviceStream>> adopt_stream(void *native);
   /// Copies before it returns. The caller must have waited for work that uses either range.

@@ -191,10 +191,10 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
     if (!argument.tracked())
       continue;
     may_fail |= argument.uncertain();
-    // A flag is cleared in the order of one stream.
+    // A call that clears a flag has an order with all that read it.
     argument.foreign_tickets(queue, donated || argument.is_flagged(), issued->foreign);
     if (argument.device().is_host()) // and has no flag
-      argument.unfinished_write(issued->foreign);
+      argument.unfinished_write(issued->awaited);
     argument.points_before(donated, issued->points);
   }
   for (const std::shared_ptr<Buffer> &output : options.outputs)
@@ -204,12 +204,12 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
     }
   // Issuing takes less than a hand-off to the queue's thread.
   Ticket place;
-  if (mode == QueueMode::automatic && issued->foreign.empty())
+  if (mode == QueueMode::automatic && issued->is_ready())
     place = queue.try_begin_issue();
   const Ticket ticket = place ? place : queue.submit(issued, bytes);
   for (size_t i = 0; i < arguments.size(); ++i) {
     arguments[i]->note_use(ticket);
-    if (signature.arguments[i].donated)
+    if (signature.arguments[i].donated || arguments[i]->is_flagged())
       arguments[i]->note_write(ticket, may_fail);
   }
   for (size_t i = 0; i < made.size(); ++i)
@@ -219,7 +219,7 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
   if (!place) {
     // What comes after the call on a stream of the embedder's must not be there before it.
     if (queue.adopts_stream())
-      ticket.wait();
+      ticket.wait_issued();
     return {};
   }
   Status status = issued->issue_here(options.host_sees);

@@ -38,9 +38,34 @@ bool IssuedCall::passed() const {
   return over_ || std::ranges::all_of(parts_, [](const Part &part) { return part.end.passed(); });
 }
 
-void IssuedCall::issue() noexcept {
+/// The end on each device is that on all.
+bool IssuedCall::add_ends(StreamPoints &ends) const {
+  const auto any = std::ranges::find_if(parts_, [](const Part &part) { return part.stream; });
+  if (any != parts_.end() && !any->end.passed())
+    note_point(ends, {any->stream_id, any->end});
+  return true;
+}
+
+bool IssuedCall::is_ready() const {
+  return std::ranges::all_of(awaited, &Ticket::done) && std::ranges::all_of(foreign, &Ticket::is_issued);
+}
+
+/// Adds the ends of calls of other queues to the points that the streams wait for.
+void IssuedCall::order_after_foreign() {
+  std::erase_if(foreign, [](const Ticket &ticket) { return ticket.done(); });
+  std::ranges::sort(foreign, &Ticket::sorts_before); // of one stream, the last point counts
+  StreamPoints ends;
   for (const Ticket &ticket : foreign)
+    if (!ticket.add_ends(ends))
+      ticket.wait();
+  points.splice(points.end(), ends);
+}
+
+void IssuedCall::issue() noexcept {
+  for (const Ticket &ticket : awaited)
     ticket.wait();
+  for (const Ticket &ticket : foreign)
+    ticket.wait_issued();
   std::shared_ptr<Failure> failure;
   for (size_t i = 0; i < arguments.size() && !failure; ++i)
     failure = arguments[i]->blocking(sequence);
@@ -192,6 +217,7 @@ Status IssuedCall::prepare() {
     if (!stream)
       return stream.status();
     part.stream = *stream;
+    part.stream_id = part.stream->id();
     ++streams_;
     Expected<std::shared_ptr<Buffer>> record = Buffer::allocate_pinned(sizeof(FailureRecord), *own.device);
     if (!record)
@@ -210,6 +236,7 @@ Status IssuedCall::prepare() {
 }
 
 Status IssuedCall::bind_and_issue() {
+  order_after_foreign();
   if (Status status = prepare(); !status)
     return status;
   begun_ = true;
@@ -234,7 +261,6 @@ Status IssuedCall::bind_and_issue() {
         return end.status();
       part.end = *end;
     }
-  // The end of each device is that of all.
   const auto any = std::ranges::find_if(parts_, [](const Part &part) { return part.stream; });
   for (const auto *buffers : {&arguments, &results})
     for (const std::shared_ptr<Buffer> &buffer : *buffers)
@@ -437,6 +463,9 @@ Status IssuedCall::outcome(bool &blocked) {
 void IssuedCall::finish() noexcept {
   if (over_)
     return;
+  // A failure of what this call depends on is known to the buffers when that call is finished.
+  for (const Ticket &ticket : foreign)
+    ticket.wait();
   std::shared_ptr<Failure> failure;
   try {
     bool blocked = false;

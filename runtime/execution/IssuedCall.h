@@ -10,6 +10,9 @@
 // one of those has failed (FailureFlags). Its records of failures are copied to the host at the end, and
 // looked at when somebody waits for the call, or when the queue finds that it has passed.
 //
+// What a call on another queue has still to write, or to read, is no reason to wait for the host either: the
+// streams of this call wait for the end of that one, and the flags of its results stop this one if it failed.
+//
 // If there are several devices, each learns the keys of the others before it writes an argument, and at the
 // end before it sets flags. Their streams wait for each other where a call begins and where it ends, so that
 // the order of calls of one queue is that of one stream. Only the host runs ahead.
@@ -35,7 +38,8 @@ public:
   std::shared_ptr<Executable> executable;
   const Executable::Impl *function = nullptr;
   std::vector<std::shared_ptr<Buffer>> arguments, results;
-  std::vector<Ticket> foreign; ///< calls that must end before this one is issued
+  std::vector<Ticket> awaited; ///< calls that must end before this one is issued
+  std::vector<Ticket> foreign; ///< calls of other queues that must end before this one begins
   StreamPoints points;         ///< that its stream waits for
   Queue *queue = nullptr;
   uint64_t number = 0, sequence = 0;
@@ -47,6 +51,9 @@ public:
   void issue() noexcept override;
   bool passed() const override;
   void finish() noexcept override;
+  bool add_ends(StreamPoints &ends) const override;
+  /// Whether nothing has to run or be issued on another queue before this is issued.
+  bool is_ready() const;
   /// The same on the thread of its caller, who alone is told why it could not be issued.
   Status issue_here(bool host_sees);
 
@@ -57,6 +64,7 @@ private:
   /// What the call has on one device.
   struct Part {
     DeviceStream *stream = nullptr; ///< null for the host
+    StreamId stream_id = StreamId::none;
     CallFlags flags;
     std::shared_ptr<Buffer> record;  ///< the host's copy of the record, in pinned memory
     std::shared_ptr<Buffer> scalars; ///< the same of the block of scalars
@@ -67,6 +75,7 @@ private:
     std::array<uint32_t, maxPlanDevices> known = {};
   };
 
+  void order_after_foreign();
   Status prepare();
   Status issue_segments();
   Status issue_segment(size_t number, bool begins, bool ends);

@@ -213,20 +213,11 @@ void Buffer::note_use(const Ticket &ticket) {
   tracked_.store(true, std::memory_order_release);
 }
 
-static void note(StreamPoints &points, StreamId stream, Point point) {
-  for (StreamPoint &use : points)
-    if (use.stream == stream) {
-      use.point = std::move(point);
-      return;
-    }
-  points.push_back({stream, std::move(point)});
-}
-
 void Buffer::note_point(StreamId stream, Point point) {
   if (whole_)
     return whole_->note_point(stream, std::move(point));
   const std::lock_guard lock(mutex_);
-  note(elsewhere().points, stream, std::move(point));
+  runtime::note_point(elsewhere().points, {stream, std::move(point)});
   tracked_.store(true, std::memory_order_release);
 }
 
@@ -234,7 +225,7 @@ void Buffer::note_ready(StreamId stream, Point point) {
   if (whole_)
     return whole_->note_ready(stream, std::move(point));
   const std::lock_guard lock(mutex_);
-  note(elsewhere().ready, stream, std::move(point));
+  runtime::note_point(elsewhere().ready, {stream, std::move(point)});
   tracked_.store(true, std::memory_order_release);
 }
 

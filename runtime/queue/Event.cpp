@@ -12,90 +12,192 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 namespace weft::runtime {
 
-struct Event::State {
-  std::mutex mutex;
-  std::condition_variable changed;
-  uint64_t recorded = 0; // the number of calls of record()
-  uint64_t passed = 0;   // the last of these that a queue has reached
-  std::chrono::steady_clock::time_point time;
+/// One call of record(). What waits for an event waits for the recording that it had then.
+struct Event::Recording {
+  using Clock = std::chrono::steady_clock;
 
-  void pass(uint64_t number) {
+  /// The queue has reached the point: its streams have the rest of the work before it.
+  void issue(StreamPoints points) {
     {
-      const std::lock_guard lock(mutex);
-      if (number > passed) {
-        passed = number;
-        time = std::chrono::steady_clock::now();
-      }
+      const std::lock_guard lock(mutex_);
+      points_ = std::move(points);
+      issued_ = true;
     }
-    changed.notify_all();
+    changed_.notify_all();
+    (void)query();
   }
-  void wait(uint64_t number) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return passed >= number; });
+  bool is_issued() {
+    const std::lock_guard lock(mutex_);
+    return issued_;
   }
-  uint64_t newest() {
+  /// Waits until it was issued. The moments at which the point passes on streams, none if it has passed.
+  StreamPoints points() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return issued_; });
+    return passed_ ? StreamPoints() : points_;
+  }
+  void wait() {
+    for (const StreamPoint &point : points())
+      point.point.wait_passed();
+    pass();
+  }
+  bool query() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!issued_ || passed_)
+        return passed_;
+    }
+    for (const StreamPoint &point : points())
+      if (!point.point.passed())
+        return false;
+    pass();
+    return true;
+  }
+  /// Milliseconds from another one that has passed to this one, which has, too.
+  double milliseconds_since(Recording &start) {
+    // Points stay where they are once their recording was issued.
+    if (points_.size() == 1 && start.points_.size() == 1)
+      if (const Point::State *end = points_.front().point.state(),
+          *begin = start.points_.front().point.state();
+          end && begin)
+        if (const std::optional<double> measured = end->milliseconds_since(*begin))
+          return *measured;
+    return std::chrono::duration<double, std::milli>(time_ - start.time_).count();
+  }
+
+private:
+  void pass() {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(passed_, true))
+      time_ = Clock::now();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool issued_ = false, passed_ = false;
+  StreamPoints points_;
+  Clock::time_point time_;
+};
+
+struct Event::State {
+  explicit State(bool is_timed) : timed(is_timed) {}
+  const bool timed;
+  std::mutex mutex;
+  std::shared_ptr<Recording> newest; // null if it was never recorded
+
+  std::shared_ptr<Recording> get() {
     const std::lock_guard lock(mutex);
-    return recorded;
+    return newest;
   }
 };
 
-Event::Event() : state_(std::make_shared<State>()) {}
+struct Event::RecordWork final : IssuedWork {
+  RecordWork(Queue &of, std::shared_ptr<Recording> made, bool is_timed)
+      : queue(of), recording(std::move(made)), timed(is_timed) {}
+  void issue() noexcept override {
+    StreamPoints points;
+    try {
+      points = queue.record(timed);
+    } catch (...) { // there is no memory for points
+      queue.finish_issued();
+      points.clear();
+    }
+    recording->issue(std::move(points));
+  }
+  bool passed() const override { return recording->query(); }
+  void finish() noexcept override { recording->wait(); }
+  bool add_ends(StreamPoints &points) const override {
+    for (const StreamPoint &point : recording->points())
+      note_point(points, point);
+    return true;
+  }
+
+  Queue &queue;
+  const std::shared_ptr<Recording> recording;
+  const bool timed;
+};
+
+struct Event::WaitWork final : IssuedWork {
+  WaitWork(Queue &of, std::shared_ptr<Recording> awaited) : queue(of), recording(std::move(awaited)) {}
+  void issue() noexcept override {
+    try {
+      queue.order_after(recording->points());
+    } catch (...) { // there is no memory for points
+      recording->wait();
+    }
+  }
+  bool passed() const override { return recording->query(); }
+  void finish() noexcept override { recording->wait(); }
+  bool add_ends(StreamPoints &points) const override {
+    for (const StreamPoint &point : recording->points())
+      note_point(points, point);
+    return true;
+  }
+
+  Queue &queue;
+  const std::shared_ptr<Recording> recording;
+};
+
+Event::Event(bool timed) : state_(std::make_shared<State>(timed)) {}
 
 void Event::record(Queue &queue) {
-  uint64_t number;
+  const auto recording = std::make_shared<Recording>();
   {
     const std::lock_guard lock(state_->mutex);
-    number = ++state_->recorded;
-  }
-  queue.finish_passed();
-  if (queue.enter_if_idle()) {
-    state_->pass(number);
-    queue.leave();
-    return;
+    state_->newest = recording;
   }
   try {
-    queue.submit([state = state_, number] { state->pass(number); });
+    queue.finish_passed();
+    if (queue.enter_if_idle()) {
+      const LeaveScope leave(queue);
+      // The queue's streams are done, and are asked for the time alone, unless others use them as well.
+      const bool asks = state_->timed || queue.adopts_stream();
+      recording->issue(asks ? queue.record(state_->timed) : StreamPoints());
+    } else if (queue.is_external()) {
+      queue.submit([recording] { recording->issue({}); });
+    } else {
+      queue.issue(std::make_shared<RecordWork>(queue.of_work(), recording, state_->timed), /*ready=*/true);
+    }
   } catch (...) {
     // No queue will reach this point, so nothing may wait for it.
-    state_->pass(number);
+    recording->issue({});
     throw;
   }
 }
 
 void Event::wait(Queue &queue) const {
-  if (query())
+  const std::shared_ptr<Recording> recording = state_->get();
+  if (!recording || recording->query())
     return;
-  queue.submit([state = state_, number = state_->newest()] { state->wait(number); });
+  if (queue.is_external())
+    queue.submit([recording] { recording->wait(); });
+  else
+    queue.issue(std::make_shared<WaitWork>(queue.of_work(), recording), recording->is_issued());
 }
 
 void Event::synchronize() const {
   const ProfiledSpan span(Profiler::Span::wait, "wait for an event");
-  state_->wait(state_->newest());
+  if (const std::shared_ptr<Recording> recording = state_->get())
+    recording->wait();
 }
 
 bool Event::query() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->passed == state_->recorded;
+  const std::shared_ptr<Recording> recording = state_->get();
+  return !recording || recording->query();
 }
 
 Expected<double> Event::elapsed_time(const Event &start) const {
-  const auto time_of = [](State &state) -> Expected<std::chrono::steady_clock::time_point> {
-    const std::lock_guard lock(state.mutex);
-    if (state.recorded == 0)
-      return Status::error("elapsed_time: an event was never recorded");
-    if (state.passed != state.recorded)
-      return Status::error("elapsed_time: an event has not passed yet; synchronize with it first");
-    return state.time;
-  };
-  Expected<std::chrono::steady_clock::time_point> begin = time_of(*start.state_), end = time_of(*state_);
-  if (!begin)
-    return begin.status();
-  if (!end)
-    return end.status();
-  return std::chrono::duration<double, std::milli>(*end - *begin).count();
+  const std::shared_ptr<Recording> begin = start.state_->get(), end = state_->get();
+  if (!begin || !end)
+    return Status::error("elapsed_time: an event was never recorded");
+  if (!begin->query() || !end->query())
+    return Status::error("elapsed_time: an event has not passed yet; synchronize with it first");
+  return end->milliseconds_since(*begin);
 }
 
 } // namespace weft::runtime

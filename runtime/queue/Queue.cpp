@@ -7,6 +7,7 @@
 
 #include "runtime/queue/QueueState.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string_view>
@@ -83,18 +84,28 @@ Queue &Queue::current() { return currentQueue ? *currentQueue : get_default(); }
 
 Queue *Queue::set_current(Queue *queue) { return std::exchange(currentQueue, queue); }
 
-Queue &Queue::pooled() {
+Queue &Queue::pooled(int priority) {
   // Do not use std::call_once: if memory runs out, an exception cannot pass through the C library's function.
   static std::mutex *const mutex = new std::mutex;
-  static size_t next = 0;
-  static std::array<Queue *, poolSize> pool = {};
+  struct Pool {
+    size_t next = 0;
+    std::array<Queue *, poolSize> queues = {};
+  };
+  static std::array<Pool, size_t(1 - firstPriority)> pools = {};
+  const int rank = -std::clamp(priority, firstPriority, 0);
   const std::lock_guard lock(*mutex);
-  Queue *&queue = pool[next % poolSize];
-  if (!queue)
-    queue = new Queue;
-  ++next;
+  Pool &pool = pools[static_cast<size_t>(rank)];
+  Queue *&queue = pool.queues[pool.next % poolSize];
+  if (!queue) {
+    auto made = std::make_unique<Queue>();
+    made->state_->priority = -rank;
+    queue = made.release();
+  }
+  ++pool.next;
   return *queue;
 }
+
+int Queue::priority() const { return state_->priority; }
 
 std::unique_ptr<Queue> Queue::external(Post post) {
   std::shared_ptr<QueueState> state = make_state();
@@ -155,7 +166,7 @@ void Queue::wait_for_end() {
   std::thread thread;
   uint64_t last;
   // Work of this queue that runs on this thread, and ends only when this is done.
-  const bool inside = queueThread.running_work.queue == state_.get();
+  const bool inside = queueThread.running_work.is_within(*state_);
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
@@ -335,17 +346,6 @@ bool Queue::idle() const {
 }
 
 bool Queue::is_external() const { return state_->post != nullptr; }
-
-void Queue::wait_for(Queue &other) {
-  Ticket last;
-  {
-    const std::lock_guard lock(other.state_->mutex);
-    last.state_ = other.state_;
-    last.number_ = other.state_->submitted;
-  }
-  if (!last.done() && !last.belongs_to(*this))
-    submit([last] { last.wait(); });
-}
 
 Ticket Queue::try_enter() {
   Ticket place;

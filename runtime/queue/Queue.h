@@ -82,6 +82,18 @@ public:
   explicit operator bool() const { return state_ != nullptr; }
   bool done() const;
   void wait() const;
+  /// Whether the work has run, or goes on without the host; and waits for that.
+  bool is_issued() const;
+  void wait_issued() const;
+  /// Appends the moments at which the issued work ends on the streams that carry it out; nothing if it is
+  /// done. False if its streams do not tell: then the host has to wait.
+  bool add_ends(StreamPoints &points) const;
+  /// The same for all work of the queue up to this.
+  bool add_ends_so_far(StreamPoints &points) const;
+  /// An order in which tickets of one queue are in the order of their work.
+  bool sorts_before(const Ticket &other) const {
+    return state_ != other.state_ ? state_ < other.state_ : number_ < other.number_;
+  }
   bool belongs_to(const Queue &queue) const;
   bool same_queue(const Ticket &other) const { return state_ == other.state_; }
   /// The number of the queue among the streams of the process.
@@ -110,6 +122,8 @@ public:
   /// Waits for the end of the work, and does what comes after it. Called once, by a thread that needs the
   /// result, or by one that found that it has passed.
   virtual void finish() noexcept = 0;
+  /// Appends the moments, once it was issued, after which its streams are done with it. False if it has none.
+  virtual bool add_ends(StreamPoints &) const { return false; }
 
 private:
   friend class Queue;
@@ -131,9 +145,11 @@ public:
   /// Sets the queue for calls of this thread; null sets the default. Returns the queue that was set before,
   /// or null.
   static Queue *set_current(Queue *queue);
-  /// The next of `poolSize` queues, round robin: number poolSize + 1 is the first again (torch-semantics row
-  /// 51). They live as long as the process.
-  static Queue &pooled();
+  /// The next of `poolSize` queues of a priority, round robin: number poolSize + 1 is the first again
+  /// (torch-semantics row 51). They live as long as the process. Streams of the queue on devices have the
+  /// priority, which is 0 or less: a smaller number comes first. Numbers below `firstPriority` count as that.
+  static Queue &pooled(int priority = 0);
+  static constexpr int firstPriority = -3;
   static constexpr size_t poolSize = 32;
   /// A queue on an embedder's executor. Its destructor waits until all submitted work has run.
   static std::unique_ptr<Queue> external(Post post);
@@ -183,8 +199,13 @@ public:
   bool is_external() const;
   /// Whether it is one of adopting().
   bool adopts_stream() const;
-  /// Work submitted to this queue from now on runs after everything submitted to `other` so far.
+  /// Work submitted to this queue from now on runs after everything submitted to `other` so far. Where
+  /// devices carry both out, their streams wait, and the host goes on.
   void wait_for(Queue &other);
+  /// Issues work that takes no time on the caller, if it is `ready` and comes next, or submits it. Not for an
+  /// external queue.
+  void issue(const std::shared_ptr<IssuedWork> &work, bool ready);
+  int priority() const;
 
   /// Claims an idle queue for the calling thread: no work of it runs until leave(). Returns a null ticket if
   /// the queue is busy or external. Issued work counts until finish_passed() or a wait has finished it.
@@ -215,6 +236,12 @@ public:
   Expected<DeviceStream *> stream(Device &device);
   /// Those that there are, under the same rule.
   std::vector<DeviceStream *> streams();
+  /// Moments after which all that was issued to the queue's streams is done, under the same rule. `timed`:
+  /// one moment at most, which DeviceStream::record_timed() gives.
+  StreamPoints record(bool timed = false);
+  /// What is issued to the queue's streams from now on waits for the points, under the same rule; also what
+  /// is issued to streams that there are not yet.
+  void order_after(const StreamPoints &points);
   /// Ends that stream when its work is done. The next call gets a new stream.
   void end_stream(Device &device);
   /// Releases the arena when the queue is idle. An external queue releases it in a piece of work, for which
@@ -264,10 +291,12 @@ private:
   Queue *before_;
 };
 
-/// A point in a queue, as in CUDA: one queue records it, and other queues or the host wait for it.
+/// A point in a queue, as in CUDA: one queue records it, and other queues or the host wait for it. Streams of
+/// devices wait for each other without the host.
 class WEFT_RUNTIME_API Event {
 public:
-  Event();
+  /// `timed`: for elapsed_time().
+  explicit Event(bool timed = true);
   /// Records the current point of `queue`. If the event is recorded again, it stands for the newer point.
   void record(Queue &queue);
   /// Work submitted to `queue` from now on runs after the event. An event that was never recorded has no
@@ -277,11 +306,16 @@ public:
   void synchronize() const;
   /// Whether the point has passed; true for an event that was never recorded.
   bool query() const;
-  /// Milliseconds from `start` to this event; an error unless both were recorded and have passed.
+  /// Milliseconds from `start` to this event; an error unless both were recorded and have passed. By the
+  /// clock of the device, if both points are on one; otherwise by that of the host, which learns that work of
+  /// a device has ended when something asks.
   Expected<double> elapsed_time(const Event &start) const;
 
 private:
   struct State;
+  struct Recording;
+  struct RecordWork;
+  struct WaitWork;
   std::shared_ptr<State> state_;
 };
 

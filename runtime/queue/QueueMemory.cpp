@@ -14,12 +14,48 @@ Expected<DeviceStream *> Queue::stream(Device &device) {
   if (!lane.stream) {
     Expected<std::unique_ptr<DeviceStream>> made = &device == state_->adopted_device
                                                        ? device.adopt_stream(state_->adopted_stream)
-                                                       : device.make_stream();
+                                                       : device.make_stream_with_priority(state_->priority);
     if (!made)
       return made.status();
+    for (const StreamPoint &before : state_->awaited)
+      if (Status status = (*made)->wait_for(before.point); !status)
+        return status;
     lane.stream = *std::move(made);
   }
   return lane.stream.get();
+}
+
+StreamPoints Queue::record(bool timed) {
+  StreamPoints points;
+  DeviceLane *first = nullptr;
+  for (const std::unique_ptr<DeviceLane> &lane : state_->lanes) {
+    if (!lane->stream)
+      continue;
+    if (timed && !first)
+      first = lane.get();
+    else
+      points.splice(points.end(), lane->uses());
+  }
+  if (!first)
+    return points;
+  for (const StreamPoint &other : points)
+    if (!first->stream->wait_for(other.point))
+      other.point.wait_passed();
+  if (Expected<Point> point = first->stream->record_timed())
+    return {{first->stream->id(), *point}};
+  first->stream = nullptr; // which waits
+  return {};
+}
+
+void Queue::order_after(const StreamPoints &points) {
+  std::erase_if(state_->awaited, [](const StreamPoint &known) { return known.point.passed(); });
+  for (const StreamPoint &before : points) {
+    for (const std::unique_ptr<DeviceLane> &lane : state_->lanes)
+      if (lane->stream && lane->stream->id() != before.stream)
+        if (!lane->stream->wait_for(before.point))
+          before.point.wait_passed();
+    note_point(state_->awaited, before);
+  }
 }
 
 std::vector<DeviceStream *> Queue::streams() {

@@ -86,6 +86,7 @@ struct QueueState {
   uint64_t granted = 0;      // on an external queue: the caller's place that the executor has reached
   bool stopping = false;
   Queue::Post post;                 // of an external queue
+  int priority = 0;                 // of its streams
   Device *adopted_device = nullptr; // of Queue::adopting(),
   void *adopted_stream = nullptr;   // and the handle of its stream there
   Ticket before;                    // must be done before any work of this queue runs
@@ -96,6 +97,7 @@ struct QueueState {
   // These are touched only by whoever runs the queue's work.
   MemoryBlock arena;
   std::vector<std::unique_ptr<DeviceLane>> lanes; // of devices beside the host
+  StreamPoints awaited;                           // by streams that are made from now on
 
   std::atomic<size_t> arena_bytes{0};  // the host's
   std::atomic<bool> has_arenas{false}; // on any device
@@ -124,6 +126,11 @@ struct QueueState {
       else
         finish_first(lock);
   }
+  void wait_issued(uint64_t number) {
+    // The queue's thread issues what was submitted without help, unlike the end of what is in flight.
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return issued >= number; });
+  }
   void complete_locked() {
     const uint64_t now = completed.load(std::memory_order_relaxed) + 1;
     issued = std::max(issued, now);
@@ -139,6 +146,21 @@ struct QueueState {
     for (; in_flight && !finishing && in_flight->passed(); any = true)
       finish_first(lock);
     return any;
+  }
+  /// The work that was issued for a place, until it is finished. Call it with the lock held.
+  std::shared_ptr<IssuedWork> issued_at(uint64_t number) const {
+    const std::shared_ptr<IssuedWork> *at = &in_flight;
+    while (*at && (*at)->number_ != number)
+      at = &(*at)->next_;
+    return *at;
+  }
+  /// Appends the moments at which the work in flight up to a place ends on its streams. False if some of it
+  /// does not tell. Call it with the lock held.
+  bool add_ends(uint64_t last, StreamPoints &points) const {
+    for (const IssuedWork *work = in_flight.get(); work && work->number_ <= last; work = work->next_.get())
+      if (!work->add_ends(points))
+        return false;
+    return true;
   }
   /// Adds work that was issued for a place, with the lock held.
   void add_issued(std::shared_ptr<IssuedWork> added, uint64_t number, uint64_t kept) {
@@ -196,6 +218,10 @@ struct QueueState {
 struct Place {
   const QueueState *queue = nullptr;
   uint64_t number = 0;
+  /// The place whose work this is part of: that work finishes what it depends on. Null for none.
+  const Place *outer = nullptr;
+
+  bool is_within(const QueueState &of) const { return queue == &of || (outer && outer->is_within(of)); }
 };
 
 /// What the calling thread does in queues. Each call reads several of these, so they are in static
@@ -224,6 +250,20 @@ struct QueueThread {
   }
 };
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local QueueThread queueThread;
+
+/// The calling thread runs the work of a place for a scope.
+class RunningWork {
+public:
+  RunningWork(const QueueState &queue, uint64_t number) : before_(queueThread.running_work) {
+    queueThread.running_work = {&queue, number, before_.queue ? &before_ : nullptr};
+  }
+  ~RunningWork() { queueThread.running_work = before_; }
+  RunningWork(const RunningWork &) = delete;
+  RunningWork &operator=(const RunningWork &) = delete;
+
+private:
+  const Place before_;
+};
 
 } // namespace weft::runtime
 

@@ -39,9 +39,10 @@ void QueueState::run() {
 void QueueState::issue_work(Work &next, std::unique_lock<std::mutex> &lock) {
   finish_passed(lock);
   lock.unlock();
-  const Place before = std::exchange(queueThread.running_work, Place{this, next.number});
-  next.issued->issue();
-  queueThread.running_work = before;
+  {
+    const RunningWork running(*this, next.number);
+    next.issued->issue();
+  }
   lock.lock();
   add_issued(std::move(next.issued), next.number, next.bytes);
 }
@@ -58,15 +59,16 @@ void QueueState::finish_one(std::unique_lock<std::mutex> &lock) {
   std::shared_ptr<IssuedWork> work = in_flight;
   const uint64_t kept = work->bytes_;
   lock.unlock();
-  const Place before = std::exchange(queueThread.running_work, Place{this, work->number_});
-  work->finish();
-  lock.lock();
-  in_flight = std::move(work->next_);
-  any_in_flight.store(in_flight != nullptr, std::memory_order_relaxed);
-  lock.unlock();
-  // Buffers that only this work kept alive return to the allocator before the work counts as done.
-  work = nullptr;
-  queueThread.running_work = before;
+  {
+    const RunningWork running(*this, work->number_);
+    work->finish();
+    lock.lock();
+    in_flight = std::move(work->next_);
+    any_in_flight.store(in_flight != nullptr, std::memory_order_relaxed);
+    lock.unlock();
+    // Buffers that only this work kept alive return to the allocator before the work counts as done.
+    work = nullptr;
+  }
   lock.lock();
   bytes -= kept;
   finishing = false;
@@ -76,16 +78,17 @@ void QueueState::finish_one(std::unique_lock<std::mutex> &lock) {
 // Call it with the lock held; the lock is held again when it returns.
 void QueueState::run_work(Work &next, std::unique_lock<std::mutex> &lock) {
   lock.unlock();
-  const Place before = std::exchange(queueThread.running_work, Place{this, next.number});
   std::exception_ptr stray;
-  try {
-    next.run();
-  } catch (...) {
-    stray = std::current_exception();
+  {
+    const RunningWork running(*this, next.number);
+    try {
+      next.run();
+    } catch (...) {
+      stray = std::current_exception();
+    }
+    // Buffers that only this call kept alive return to the allocator before the call counts as done.
+    next.run = nullptr;
   }
-  // Buffers that only this call kept alive return to the allocator before the call counts as done.
-  next.run = nullptr;
-  queueThread.running_work = before;
   lock.lock();
   if (stray && !thrown)
     thrown = std::move(stray);

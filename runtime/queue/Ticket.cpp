@@ -14,6 +14,32 @@ void Ticket::wait() const {
   if (state_)
     state_->wait(number_);
 }
+bool Ticket::is_issued() const {
+  if (done())
+    return true;
+  const std::lock_guard lock(state_->mutex);
+  return state_->issued >= number_;
+}
+void Ticket::wait_issued() const {
+  if (!done())
+    state_->wait_issued(number_);
+}
+bool Ticket::add_ends(StreamPoints &points) const {
+  if (done())
+    return true;
+  std::shared_ptr<IssuedWork> work;
+  {
+    const std::lock_guard lock(state_->mutex);
+    work = state_->issued_at(number_);
+  }
+  return work ? work->add_ends(points) : done();
+}
+bool Ticket::add_ends_so_far(StreamPoints &points) const {
+  if (done())
+    return true;
+  const std::lock_guard lock(state_->mutex);
+  return state_->add_ends(number_, points);
+}
 bool Ticket::belongs_to(const Queue &queue) const { return state_ == queue.state_; }
 StreamId Ticket::stream() const { return state_ ? state_->id : StreamId::none; }
 bool Ticket::is_of_running_work() const {

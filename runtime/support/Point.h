@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 
 namespace weft::runtime {
 
@@ -28,6 +29,9 @@ public:
     virtual void wait_passed() = 0;
     /// False while the calling thread does work that what lies before the point may wait for.
     virtual bool may_wait() const { return true; }
+    /// Milliseconds from an earlier point to this one by the clock of their device. None unless both were
+    /// recorded for that (DeviceStream::record_timed) and have passed.
+    virtual std::optional<double> milliseconds_since(const State &) const { return std::nullopt; }
   };
   /// A point that has passed.
   Point() = default;
@@ -61,6 +65,8 @@ struct StreamPoint {
 
 /// What has to pass before memory is free for everybody. A list, which is joined with another without memory.
 using StreamPoints = std::list<StreamPoint>;
+/// Adds a point, or puts it in the place of an earlier one of its stream.
+WEFT_RUNTIME_API void note_point(StreamPoints &points, StreamPoint point);
 
 } // namespace weft::runtime
 

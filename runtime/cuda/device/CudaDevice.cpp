@@ -141,7 +141,21 @@ Expected<DeviceContraction> CudaDevice::contraction(const ContractionShape &shap
   return products_->find(shape, choice, alignment);
 }
 
-Expected<std::unique_ptr<DeviceStream>> CudaDevice::make_stream() { return CudaStream::make(*this); }
+Expected<std::unique_ptr<DeviceStream>> CudaDevice::make_stream_with_priority(int priority) {
+  return CudaStream::make(*this, priority);
+}
+
+Expected<int> CudaDevice::first_priority() {
+  const ContextScope scope(*context_);
+  if (!scope.status().ok())
+    return scope.status();
+  int last = 0, first = 0;
+  if (Status status = context_->check(context_->table().cuCtxGetStreamPriorityRange(&last, &first),
+                                      "asking for its priorities of streams");
+      !status)
+    return status;
+  return first;
+}
 
 Expected<std::unique_ptr<DeviceStream>> CudaDevice::adopt_stream(void *native) {
   return CudaStream::adopt(*this, static_cast<CUstream>(native));
@@ -160,27 +174,29 @@ Status CudaDevice::copy_now(void *to, const void *from, size_t bytes, CopyDirect
   return status;
 }
 
-Expected<CUevent> CudaDevice::take_event() {
+Expected<CUevent> CudaDevice::take_event(bool timed) {
   {
     const std::lock_guard lock(events_mutex_);
-    if (!events_.empty()) {
-      const CUevent event = events_.back();
-      events_.pop_back();
+    std::vector<CUevent> &events = timed ? timed_events_ : events_;
+    if (!events.empty()) {
+      const CUevent event = events.back();
+      events.pop_back();
       return event;
     }
   }
   CUevent event = nullptr;
-  if (Status status = context_->check(context_->table().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
-                                      "making an event");
+  if (Status status = context_->check(
+          context_->table().cuEventCreate(&event, timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING),
+          "making an event");
       !status)
     return status;
   return event;
 }
 
-void CudaDevice::give_event(CUevent event) noexcept {
+void CudaDevice::give_event(CUevent event, bool timed) noexcept {
   try {
     const std::lock_guard lock(events_mutex_);
-    events_.push_back(event);
+    (timed ? timed_events_ : events_).push_back(event);
     return;
   } catch (...) { // NOLINT(bugprone-empty-catch): there is no memory to keep it
   }

@@ -37,7 +37,9 @@ public:
                                           const ContractionAlignment &alignment) override;
   CachingAllocator &allocator() override { return *allocator_; }
   CachingAllocator &pinned_allocator() override { return *pinned_; }
-  Expected<std::unique_ptr<DeviceStream>> make_stream() override;
+  Expected<std::unique_ptr<DeviceStream>> make_stream() override { return make_stream_with_priority(0); }
+  Expected<std::unique_ptr<DeviceStream>> make_stream_with_priority(int priority) override;
+  Expected<int> first_priority() override;
   Expected<std::unique_ptr<DeviceStream>> adopt_stream(void *native) override;
   Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) override;
 
@@ -52,10 +54,10 @@ public:
   /// Whether runs that repeat become graphs: not where each launch is waited for, or with WEFT_CUDA_GRAPHS=0.
   bool makes_graphs() const { return graphs_; }
 
-  /// An event without a time, which nothing has been recorded for.
-  Expected<CUevent> take_event();
+  /// An event with or without a time, which nothing has been recorded for.
+  Expected<CUevent> take_event(bool timed);
   /// Takes an event back. Nobody waits for it any more.
-  void give_event(CUevent event) noexcept;
+  void give_event(CUevent event, bool timed) noexcept;
 
 private:
   CudaDevice(std::unique_ptr<CudaContext> context, int capability);
@@ -83,7 +85,7 @@ private:
   CUstream copies_ = nullptr; ///< of copy_now()
 
   std::mutex events_mutex_;
-  std::vector<CUevent> events_;
+  std::vector<CUevent> events_, timed_events_;
 
   std::mutex code_mutex_;
   std::map<const DeviceImage *, std::weak_ptr<const DeviceCode>> loaded_;

@@ -19,8 +19,8 @@ namespace {
 /// The moment of an event.
 class EventState final : public Point::State {
 public:
-  EventState(CudaDevice &device, CUevent event) : device_(device), event_(event) {}
-  ~EventState() override { device_.give_event(event_); }
+  EventState(CudaDevice &device, CUevent event, bool timed) : device_(device), event_(event), timed_(timed) {}
+  ~EventState() override { device_.give_event(event_, timed_); }
   bool passed() const override {
     if (passed_.load(std::memory_order_acquire))
       return true;
@@ -50,11 +50,25 @@ public:
   }
   void wait_passed() override { (void)wait(); }
 
+  std::optional<double> milliseconds_since(const State &earlier) const override {
+    const auto *const start = dynamic_cast<const EventState *>(&earlier);
+    if (!timed_ || !start || !start->timed_ || &start->device_ != &device_)
+      return std::nullopt;
+    const CudaContext &context = device_.context();
+    const ContextScope scope(context);
+    float ms = 0;
+    if (!scope.status().ok() ||
+        context.table().cuEventElapsedTime(&ms, start->event_, event_) != CUDA_SUCCESS)
+      return std::nullopt;
+    return ms;
+  }
+
   CUevent event() const { return event_; }
 
 private:
   CudaDevice &device_;
   const CUevent event_;
+  const bool timed_;
   mutable std::atomic<bool> passed_{false};
 };
 
@@ -102,14 +116,21 @@ Status issue_copy(const CudaContext &context, CUstream stream, void *to, const v
   return {};
 }
 
-Expected<std::unique_ptr<DeviceStream>> CudaStream::make(CudaDevice &device) {
+Expected<std::unique_ptr<DeviceStream>> CudaStream::make(CudaDevice &device, int priority) {
   const CudaContext &context = device.context();
   const ContextScope scope(context);
   if (!scope.status().ok())
     return scope.status();
   CUstream stream = nullptr;
+  const DriverTable &table = context.table();
+  if (priority != 0) {
+    const Expected<int> first = device.first_priority();
+    if (!first)
+      return first.status();
+    priority = std::max(priority, *first);
+  }
   if (Status status = context.check(
-          context.table().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), "making a stream");
+          table.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, priority), "making a stream");
       !status)
     return status;
   return std::unique_ptr<DeviceStream>(new CudaStream(device, stream, /*owned=*/true));
@@ -172,15 +193,15 @@ Status CudaStream::wait_for(const Point &point) {
                                  "letting a stream wait");
 }
 
-Expected<Point> CudaStream::record() {
+Expected<Point> CudaStream::record(bool timed) {
   const CudaContext &context = device_.context();
   const ContextScope scope(context);
   if (!scope.status().ok())
     return scope.status();
-  Expected<CUevent> event = device_.take_event();
+  Expected<CUevent> event = device_.take_event(timed);
   if (!event)
     return event.status();
-  auto state = std::make_shared<EventState>(device_, *event);
+  auto state = std::make_shared<EventState>(device_, *event, timed);
   if (Status status = context.check(context.table().cuEventRecord(*event, stream_), "recording an event");
       !status)
     return status;

@@ -27,14 +27,15 @@ Status issue_copy(const CudaContext &context, CUstream stream, void *to, const v
 /// sizes does not pay for graphs that it launches once.
 class CudaStream final : public DeviceStream {
 public:
-  static Expected<std::unique_ptr<DeviceStream>> make(CudaDevice &device);
+  static Expected<std::unique_ptr<DeviceStream>> make(CudaDevice &device, int priority);
   /// On a stream that is not ours, which is not destroyed.
   static Expected<std::unique_ptr<DeviceStream>> adopt(CudaDevice &device, CUstream stream);
   ~CudaStream() override;
   Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) override;
   Status issue(const LaunchRun &run) override;
   Status wait_for(const Point &point) override;
-  Expected<Point> record() override;
+  Expected<Point> record() override { return record(/*timed=*/false); }
+  Expected<Point> record_timed() override { return record(/*timed=*/true); }
   void *native() const override { return stream_; }
 
 private:
@@ -54,6 +55,7 @@ private:
 
   CudaStream(CudaDevice &device, CUstream stream, bool owned)
       : device_(device), stream_(stream), owned_(owned) {}
+  Expected<Point> record(bool timed);
   Repeated &repeated(const LaunchRun &run);
   Status send_table(const LaunchRun &run, Repeated &kept);
   Status upload(const std::vector<uint64_t> &words, void *to);

@@ -59,9 +59,11 @@ inline std::map<std::string, int> callsIn(const std::filesystem::path &log) {
 }
 
 // What children do; each returns the exit code.
-int trainForFaults();     // CudaFaultsTest.cpp, --train
-int multiplyForCounts();  // CudaProductsTest.cpp, --multiply
-int passBetweenDevices(); // CudaMutantsTest.cpp, --pass
+int trainForFaults();         // CudaFaultsTest.cpp, --train
+int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
+int passBetweenDevices();     // CudaMutantsTest.cpp, --pass
+int orderStreams();           // CudaStreamsTest.cpp, --streams
+int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
 
 } // namespace weft::testing
 

@@ -306,6 +306,50 @@ TEST_F(CudaCApi, AStreamOfTheCallerEndsBeforeTheBuffersOfItsCalls) {
   weft_trim();
 }
 
+// A call on a stream of the caller's that needs what Weft's own stream has still to write.
+TEST_F(CudaCApi, AStreamOfTheCallerWaitsForOthersWithoutTheHost) {
+  load("cuda:0");
+  Guest guest(0);
+  const auto x = uploaded(counted()), z = uploaded(Values(128));
+  weft_buffer in = describe(x->data(), "cuda:0"), middle = nothing(), out = describe(z->data(), "cuda:0");
+  weft_stream *own = nullptr, *native = nullptr;
+  ASSERT_EQ(weft_stream_create_with_priority("cuda:0", -1, &own), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_stream_create_native("cuda:0", guest.stream, &native), WEFT_OK) << weft_last_error();
+  const bool eager = std::getenv("CUSIM_EAGER") != nullptr;
+  for (int call = 0; call < 4; ++call) {
+    SCOPED_TRACE(call);
+    const Values before = guest.received();
+    ASSERT_EQ(run(in, middle, own), WEFT_OK) << weft_last_error();
+    ASSERT_EQ(run(middle, out, native), WEFT_OK) << weft_last_error();
+    ASSERT_EQ(guest.driver.cuMemcpyDtoHAsync(guest.out, reinterpret_cast<CUdeviceptr>(z->data()), 512,
+                                             guest.stream),
+              CUDA_SUCCESS);
+    if (!eager)
+      EXPECT_EQ(guest.received(), before);
+    ASSERT_EQ(guest.driver.cuStreamSynchronize(guest.stream), CUDA_SUCCESS);
+    Values expected = scaled(2.f + 2 * static_cast<float>(call));
+    for (float &value : expected)
+      value = value * (3.f + 2 * static_cast<float>(call)) + 1;
+    EXPECT_EQ(guest.received(), expected);
+    weft_buffer_release(&middle);
+  }
+  // What the caller puts on its stream, Weft's own stream can wait for, too.
+  const Values values(128, 7.f);
+  std::copy(values.begin(), values.end(), guest.in);
+  ASSERT_EQ(
+      guest.driver.cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(x->data()), guest.in, 512, guest.stream),
+      CUDA_SUCCESS);
+  ASSERT_EQ(weft_stream_wait_stream(own, native), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(run(in, middle, own), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_buffer_wait(&middle), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(at(middle.data), Values(128, 7 * 10.f + 1));
+  weft_buffer_release(&middle);
+  weft_stream_destroy(own);
+  weft_stream_destroy(native);
+  EXPECT_STATUS(weft_stream_create_with_priority("cuda:0", 2, &own), WEFT_ERROR_ARGUMENT,
+                "the argument 'priority' is 2: it must be 0 or less");
+}
+
 TEST_F(CudaCApi, StreamsThatCannotBeUsedAreRefused) {
   Guest guest(0), other(1);
   weft_stream *stream = nullptr;

@@ -41,5 +41,9 @@ int main(int count, char **arguments) {
     return weft::testing::trainForFaults();
   if (option == "--pass")
     return weft::testing::passBetweenDevices();
+  if (option == "--streams")
+    return weft::testing::orderStreams();
+  if (option == "--priorities")
+    return weft::testing::useStreamsOfPriorities();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
 }

@@ -257,11 +257,70 @@ TEST(IssuedCall, HasANewStreamWhereTheOldOneCannotTellItsEnd) {
   }
 }
 
+// The streams of two queues wait for each other, and the host for none of them.
+TEST(IssuedCall, IsIssuedBehindCallsOfOtherQueues) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device);
+  for (QueueMode mode : {QueueMode::automatic, QueueMode::async}) {
+    Queue first, second, third;
+    const auto x = on(device, 1), state = on(device, 0);
+    device.delayUs = 5000;
+    const uint64_t runs = device.runs;
+    device.stalls = 0;
+    for (Queue *queue : {&first, &second, &first, &third})
+      ASSERT_TRUE(call(executable, *queue, x, state, mode).ok());
+    Event event;
+    event.record(third);
+    event.wait(first);
+    second.wait_for(third);
+    EXPECT_EQ(device.stalls, 0u);
+    // What only waits is done when what it waits for is.
+    EXPECT_TRUE(second.synchronize().ok());
+    EXPECT_TRUE(event.query());
+    EXPECT_EQ(device.runs, runs + 4);
+    device.delayUs = 0;
+    EXPECT_TRUE(first.synchronize().ok() && third.synchronize().ok());
+    EXPECT_EQ(read(*state), std::vector<float>(elements, 4));
+  }
+}
+
+// A stream that is made later waits, too.
+TEST(IssuedCall, WaitsForEventsThatCameBeforeItsStream) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device);
+  Queue first, second;
+  const auto x = on(device, 1), state = on(device, 0), other = on(device, 0);
+  device.delayUs = 20000;
+  ASSERT_TRUE(call(executable, first, x, state).ok());
+  second.wait_for(first);
+  ASSERT_TRUE(call(executable, second, on(device, 2), other).ok());
+  device.delayUs = 0;
+  EXPECT_TRUE(other->wait().ok());
+  EXPECT_EQ(read(*state), std::vector<float>(elements, 1)) << "without a wait for it";
+  EXPECT_TRUE(first.synchronize().ok() && second.synchronize().ok());
+}
+
 /// Waits until the device has carried out all work of a queue, which nobody finishes.
 void await_device(SeparateDevice &device, uint64_t runs) {
   while (device.runs < runs)
     std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+// An error of the device, of which the flags say nothing, is that of what depends on the call.
+TEST(IssuedCall, FailsWithTheCallOfAnotherQueueThatItUses) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const auto executable = load(step(), device);
+  Queue first, second;
+  const auto x = on(device, 1), state = on(device, 0);
+  const uint64_t runs = device.runs;
+  device.runsLeft = 0;
+  ASSERT_TRUE(call(executable, first, x, state).ok());
+  await_device(device, runs + 1);
+  device.runsLeft = INT_MAX;
+  ASSERT_TRUE(call(executable, second, x, state).ok());
+  EXPECT_FAILS(state->wait(), "'separate:0' has failed");
+  EXPECT_TRUE(first.synchronize().ok() && second.synchronize().ok()) << "it was reported";
 }
 
 // Passed calls of a queue that nobody uses any more hold their results and arguments.
