@@ -124,6 +124,7 @@ void CompiledImpl::execute(Variant &variant, const SizeValues &sizes, bool waits
     instance = executable->at(values);
     executable = instance ? instance->get() : nullptr;
   }
+  options.pinned_for = variant.pinnedFor;
   Status status = executable ? executable->run(in, out, options) : instance.status();
   // The host must not change anything after a failed call (which gradients exist, values of another type). So
   // if the call can fail, wait for its end.

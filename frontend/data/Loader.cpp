@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/data/Prefetcher.h"
 #include "frontend/data/RowSource.h"
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/io/BatchOrder.h"
 #include "frontend/lazy/Lazy.h"
@@ -13,12 +14,14 @@
 #include "frontend/ops/State.h"
 #include "weft/data.hpp"
 
+#include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <optional>
 
 namespace weft::frontend {
 
-RowSource::RowSource(const Tensor &tensor) {
+RowSource::RowSource(const Tensor &tensor, runtime::Device *pinnedFor) : pinnedFor_(pinnedFor) {
   value_ = use(tensor.device().is_cpu() ? tensor : tensor.cpu(), Loc::current());
   flush({value_});
   buffer_ = value_.buffer(); // of the host, where rows are gathered
@@ -28,7 +31,10 @@ RowSource::RowSource(const Tensor &tensor) {
 }
 
 std::shared_ptr<runtime::Buffer> RowSource::gather(std::span<const int64_t> rows) const {
-  auto buffer = runtime::Buffer::allocate(rowBytes_ * rows.size()).value_or_throw();
+  const size_t bytes = rowBytes_ * rows.size();
+  auto buffer =
+      (pinnedFor_ ? runtime::Buffer::allocate_pinned(bytes, *pinnedFor_) : runtime::Buffer::allocate(bytes))
+          .value_or_throw();
   const auto *source = static_cast<const std::byte *>(buffer_->data());
   auto *target = static_cast<std::byte *>(buffer->data());
   for (size_t i = 0; i < rows.size(); ++i)
@@ -63,6 +69,22 @@ struct LoaderState {
   }
 };
 
+/// The device for whose copies a loader pins its batches; null if it does not.
+static runtime::Device *pinnedFor(const LoaderOptions &options) {
+  if (!options.pin_memory)
+    return nullptr;
+  const Device wanted = options.device.is_cpu() ? Device(DeviceType::cuda) : options.device;
+  if (isThere(wanted))
+    return &backendOf(wanted, Loc::current());
+  static std::once_flag warned;
+  std::call_once(warned, [] {
+    std::fputs("weft: 'pin_memory' argument is set as true but no accelerator is found, then device pinned "
+               "memory won't be used (WEFT-B003)\n",
+               stderr);
+  });
+  return nullptr;
+}
+
 struct HostBatch {
   std::shared_ptr<runtime::Buffer> images, labels;
   int64_t rows = 0;
@@ -78,8 +100,9 @@ struct Pass {
   std::optional<Prefetcher<HostBatch>> ahead{}; // last: its threads read the others
 
   Pass(std::shared_ptr<LoaderState> state, io::BatchOrder own)
-      : loader(std::move(state)), epoch(loader->epoch), order(std::move(own)), images(loader->images),
-        labels(loader->labels) {
+      : loader(std::move(state)), epoch(loader->epoch), order(std::move(own)),
+        images(loader->images, pinnedFor(loader->options)),
+        labels(loader->labels, pinnedFor(loader->options)) {
     const LoaderOptions &options = loader->options;
     if (options.num_workers > 0)
       ahead.emplace(options.num_workers, loader->given, order.batches(),

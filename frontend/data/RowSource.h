@@ -17,7 +17,8 @@ namespace weft::frontend {
 class RowSource {
 public:
   /// Computes and waits for the value; the graph's lock must be held.
-  explicit RowSource(const Tensor &tensor);
+  /// `pinnedFor`: the device in whose pinned memory rows are gathered; null for ordinary memory.
+  explicit RowSource(const Tensor &tensor, runtime::Device *pinnedFor = nullptr);
   /// Copies these rows. Needs no lock. Throws Error if memory runs out.
   std::shared_ptr<runtime::Buffer> gather(std::span<const int64_t> rows) const;
   /// The gathered rows as a tensor.
@@ -30,6 +31,7 @@ private:
   Ref value_; ///< while it is held, nothing writes its storage
   std::shared_ptr<runtime::Buffer> buffer_;
   size_t rowBytes_ = 0;
+  runtime::Device *pinnedFor_ = nullptr;
 };
 
 } // namespace weft::frontend

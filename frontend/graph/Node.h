@@ -67,11 +67,12 @@ struct Node {
   std::vector<NodeResult> results;
   double number = 0;
   std::array<std::byte, 8> numberBytes{};
-  bool requiresGrad = false;  ///< a gradient flows back through it to its operands
-  bool lacksDevice = false;   ///< it, or a value that it is computed from, is on a device without a backend
-  bool fallible = false;      ///< it may fail, or it depends on an operation that may still fail
-  bool statesResults = false; ///< the types of its results do not follow from operands and attributes
-  bool failed = false;        ///< it failed, or a value that it is computed from did: it would fail again
+  bool requiresGrad = false;   ///< a gradient flows back through it to its operands
+  bool lacksDevice = false;    ///< it, or a value that it is computed from, is on a device without a backend
+  bool fallible = false;       ///< it may fail, or it depends on an operation that may still fail
+  bool statesResults = false;  ///< the types of its results do not follow from operands and attributes
+  bool resultIsPinned = false; ///< a transfer to the host, whose result is made in pinned memory
+  bool failed = false;         ///< it failed, or a value that it is computed from did: it would fail again
   mutable bool failureSeen = false; ///< the failure was reported to the program
   bool followsCall = false;         ///< it depends on a result that a queued call had not computed yet
   bool isComputedAlone = false; ///< a flush of several values failed for another reason than data: this one

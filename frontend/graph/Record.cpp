@@ -240,9 +240,13 @@ Ref convertTo(Ref value, DType dtype, Loc loc) {
   return value.spec().dtype == dtype ? value : record1("convert", {value}, {{"to", dtype}}, loc);
 }
 
-Ref transferTo(Ref value, Device device, Loc loc) {
+Ref transferTo(Ref value, Device device, Loc loc, MoveOptions options) {
   device = resolve(device);
-  return value.spec().device == device ? value : record1("transfer", {value}, {{"to", device}}, loc);
+  if (value.spec().device == device)
+    return value;
+  Ref moved = record1("transfer", {value}, {{"to", device}}, loc);
+  moved.node->resultIsPinned = options.non_blocking && device.is_cpu();
+  return moved;
 }
 
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc) {

@@ -40,7 +40,7 @@ bool mayFail(const Node &node);
 /// Nothing is recorded if the value has that form already.
 /// @{
 Ref convertTo(Ref value, DType dtype, Loc loc);
-Ref transferTo(Ref value, Device device, Loc loc);
+Ref transferTo(Ref value, Device device, Loc loc, MoveOptions options = {});
 /// These two throw Error if the value cannot have the shape.
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Region.h"
 
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/KeyWriter.h"
 #include "frontend/graph/Record.h"
 #include "runtime/memory/Layout.h"
@@ -258,6 +259,21 @@ std::string structuralKey(const Region &region) {
     writer.put(result.tiedTo);
   }
   return std::move(key);
+}
+
+std::vector<runtime::Device *> pinnedFor(const Region &region) {
+  std::vector<runtime::Device *> devices;
+  for (size_t i = 0; i < region.results.size(); ++i) {
+    const Node &node = *region.results[i].value.node;
+    if (!node.resultIsPinned || node.operands.empty())
+      continue;
+    const Device &from = node.operands[0].spec().device;
+    if (!isThere(from)) // the program is compiled for another machine
+      continue;
+    devices.resize(region.results.size());
+    devices[i] = &backendOf(from, node.loc);
+  }
+  return devices;
 }
 
 } // namespace weft::frontend

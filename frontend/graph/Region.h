@@ -58,6 +58,9 @@ struct Region {
       false; ///< lazy: later regions of the same structure, from other source lines, run the same program
 };
 
+/// For each result, the device whose pinned memory it is made in, or null. Empty if all are null.
+std::vector<runtime::Device *> pinnedFor(const Region &region);
+
 /// Collects the nodes that `results` depend on, down to values that are computed already. Nodes between a
 /// gradient and the values it is taken with respect to are computed again in any case, because the derivative
 /// is built from them. `leaves` gets every value that the region reads but does not compute, in order. In the

@@ -181,8 +181,10 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
       lines->push_back({node->loc.file_name(), node->loc.line(), node->loc.column()});
     origin.lines = std::move(lines);
   }
+  const std::vector<runtime::Device *> pinned = pinnedFor(region);
   Status status = program->executable->run(
-      arguments, computed, {.queue = nullptr, .mode = {}, .origin = origin, .host_sees = undoes});
+      arguments, computed,
+      {.queue = nullptr, .mode = {}, .origin = origin, .host_sees = undoes, .pinned_for = pinned});
   // Wait for operations that may fail: a value that failed has to stay pending, so that writes which depend
   // on it can be undone.
   if (status && program->mayFail)

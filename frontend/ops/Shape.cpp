@@ -70,10 +70,10 @@ Ref atLeast1(Ref value, Loc loc) {
 static Tensor sameOr(const Tensor &tensor, const Ref &before, Ref after, Loc loc) {
   return after == before ? tensor : wrap(std::move(after), loc);
 }
-Tensor Tensor::to(Device device, Loc loc) const {
+Tensor Tensor::to(Device device, MoveOptions options, Loc loc) const {
   GraphLock lock(graphMutex());
   Ref value = use(*this, loc);
-  return sameOr(*this, value, transferTo(value, device, loc), loc);
+  return sameOr(*this, value, transferTo(value, device, loc, options), loc);
 }
 Tensor Tensor::to(DType dtype, Loc loc) const {
   GraphLock lock(graphMutex());

@@ -298,10 +298,12 @@ static void write(const Tensor &target, Ref value, Loc loc) {
   flushIfLarge(loc);
 }
 
-Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
+Tensor &Tensor::copy_(const Tensor &source, MoveOptions options, Loc loc) {
   GraphLock lock(graphMutex());
   const Ref target = use(*this, loc), from = use(source, loc);
-  Ref value = transferTo(from, target.spec().device, loc);
+  // What is converted on the host cannot be made in pinned memory by the device.
+  Ref value = options.non_blocking ? convertTo(from, target.spec().dtype, loc) : from;
+  value = transferTo(value, target.spec().device, loc, options);
   value = convertTo(value, target.spec().dtype, loc);
   value = broadcastTo(value, target.spec().shape, loc);
   // The copy gets a node of its own if gradients are involved, so that the gradient with respect to it is not

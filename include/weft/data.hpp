@@ -96,6 +96,9 @@ struct LoaderOptions {
   /// order and the batches are the same for every number.
   int num_workers = 0;
   int prefetch_factor = 2; ///< batches that are kept ready per worker
+  /// Batches are gathered in pinned memory, from which CUDA devices copy without waiting for the host. Where
+  /// there is no such device, a warning (WEFT-B003) on standard error, once, and ordinary memory.
+  bool pin_memory = false;
 };
 
 namespace detail {

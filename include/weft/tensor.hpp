@@ -231,8 +231,12 @@ public:
   /// A copy on that device, or with that dtype; this tensor itself if it is there, or has it, already. Reals
   /// round to nearest even in a narrower type; to an integer they round toward zero, saturate, and NaN gives
   /// 0.
-  Tensor to(Device device, Loc loc = Loc::current()) const;
+  Tensor to(Device device, Loc loc = Loc::current()) const { return to(device, MoveOptions(), loc); }
+  Tensor to(Device device, MoveOptions options, Loc loc = Loc::current()) const;
   Tensor to(const char *device, Loc loc = Loc::current()) const { return to(Device(device, loc), loc); }
+  Tensor to(const char *device, MoveOptions options, Loc loc = Loc::current()) const {
+    return to(Device(device, loc), options, loc);
+  }
   /// To the CUDA device of this number.
   Tensor to(int index, Loc loc = Loc::current()) const { return to(Device(index, loc), loc); }
   Tensor to(DType dtype, Loc loc = Loc::current()) const;
@@ -250,6 +254,13 @@ public:
   Tensor cuda(std::optional<int> index = {}, Loc loc = Loc::current()) const {
     return to(Device(DeviceType::cuda, index, loc), loc);
   }
+  /// A copy of a tensor of the host in pinned memory, from which CUDA devices copy without waiting for the
+  /// host; this tensor itself if it is there already. Error for a tensor of another device, and WEFT-E001
+  /// where there is no CUDA device.
+  Tensor pin_memory(Loc loc = Loc::current()) const;
+  /// Whether the value is in pinned memory, after pin_memory() or as a result of a copy from a CUDA device
+  /// with `non_blocking`. Computes the value.
+  bool is_pinned(Loc loc = Loc::current()) const;
   /// @}
 
   /// \name New tensors, with the dtype and on the device of this one unless others are given
@@ -267,7 +278,8 @@ public:
   /// \name Writing the slot
   /// @{
   /// Overwrites the value with that of `source`, broadcast, converted and moved as needed.
-  Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
+  Tensor &copy_(const Tensor &source, Loc loc = Loc::current()) { return copy_(source, MoveOptions(), loc); }
+  Tensor &copy_(const Tensor &source, MoveOptions options, Loc loc = Loc::current());
   /// Sets all elements to 0.
   Tensor &zero_(Loc loc = Loc::current());
   /// Draws all elements anew: uniform in [from, to), normal, or 1 with probability `p` and else 0.

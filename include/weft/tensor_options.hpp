@@ -45,6 +45,14 @@ struct TensorOptions {
   bool requires_grad = false;
 };
 
+/// How a tensor is copied between devices.
+struct MoveOptions {
+  /// To the host: the copy is made in pinned memory, and does not wait for the work before it. Whoever reads
+  /// its value waits for it, as for every value. From the host, a copy out of pinned memory
+  /// (Tensor::pin_memory) never waits.
+  bool non_blocking = false;
+};
+
 /// An index with the source line where it was written, since an operator cannot have a default argument.
 struct Position {
   template <std::integral T>

@@ -113,6 +113,10 @@ struct RunOptions {
   /// Whether an error that an earlier call left in an argument counts as reported to the host when this call
   /// returns it. If not, the argument keeps the error.
   bool host_sees = true;
+  /// Empty, or for each result the device whose pinned memory it is made in, null for memory as usual. Only
+  /// for results on the host that the runtime allocates: a device copies to them without waiting for the work
+  /// before.
+  std::span<Device *const> pinned_for = {};
 };
 
 /// What a call of an executable needs, in bytes.

@@ -301,8 +301,12 @@ struct CallerCall {
         made[i] = options.outputs[i];
         continue;
       }
+      Device &on = *function.result_devices[i];
+      Device *const pinned_for =
+          options.pinned_for.empty() || !on.is_host() ? nullptr : options.pinned_for[i];
       const auto allocate = [&] {
-        return Buffer::allocate(info.type.bytes, function.result_labels[i], *function.result_devices[i]);
+        return pinned_for ? Buffer::allocate_pinned(info.type.bytes, *pinned_for)
+                          : Buffer::allocate(info.type.bytes, function.result_labels[i], on);
       };
       Expected<std::shared_ptr<Buffer>> buffer = allocate();
       if (!buffer && function.overlaps) {

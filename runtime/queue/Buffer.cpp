@@ -62,6 +62,11 @@ Buffer::~Buffer() {
   }
 }
 
+bool Buffer::is_pinned() const {
+  const CachingAllocator *const own = root().allocator_;
+  return own && device_.is_host() && own != &device_.allocator();
+}
+
 // Nobody else has the buffer any more.
 StreamPoints Buffer::take_points() {
   StreamPoints points;

@@ -52,6 +52,8 @@ public:
   Device &device() const { return device_; }
   /// Whether it is memory of someone else.
   bool is_wrapped() const { return !root().allocator_; }
+  /// Whether it is of allocate_pinned(), for a device other than the host.
+  bool is_pinned() const;
   /// Copies bytes from `offset` on to memory of the host, or from it. A range outside of the buffer is an
   /// error. Wait before, as for any other read or write.
   Status read(size_t offset, std::span<std::byte> to) const;

@@ -66,6 +66,21 @@ TEST(Loader, TheOrderDoesNotDependOnTheNumberOfWorkers) {
   EXPECT_EQ(found[0][0].back().size(), 7u);
 }
 
+// test/unit/cuda has the loader of a machine with a device.
+TEST(Loader, WithoutAnAcceleratorPinningIsAWarning) {
+  if (cuda::is_available())
+    GTEST_SKIP() << "there is a CUDA device";
+  ::testing::internal::CaptureStderr();
+  data::DataLoader loader(numbered(4), {.batch_size = 2, .pin_memory = true});
+  EXPECT_EQ(passOf(loader), (Labels{{0, 1}, {2, 3}}));
+  EXPECT_EQ(passOf(loader), (Labels{{0, 1}, {2, 3}}));
+  EXPECT_EQ(
+      ::testing::internal::GetCapturedStderr(),
+      "weft: 'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
+      "won't be used (WEFT-B003)\n");
+  EXPECT_ERROR((void)ones({2}).pin_memory(), "WEFT-E001");
+}
+
 TEST(Loader, BatchesThatWereKeptStayValid) {
   data::DataLoader loader(numbered(40), {.batch_size = 4, .num_workers = 2});
   std::vector<data::Batch> kept;
