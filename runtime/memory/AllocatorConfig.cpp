@@ -81,8 +81,9 @@ Status parse_divisions(std::string_view text, std::vector<std::pair<uint64_t, ui
   return {};
 }
 
-Status parse_switch(std::string_view name, std::string_view text) {
-  if (text == "True" || text == "False" || text == "true" || text == "false")
+Status parse_switch(std::string_view name, std::string_view text, bool &value) {
+  value = text == "True" || text == "true";
+  if (value || text == "False" || text == "false")
     return {};
   return bad("'" + std::string(name) + "' takes True or False, found '" + std::string(text) + "'");
 }
@@ -94,8 +95,9 @@ Status parse_count(std::string_view name, std::string_view text) {
   return bad("'" + std::string(name) + "' takes a whole number, found '" + std::string(text) + "'");
 }
 
-Status parse_backend(std::string_view text) {
-  if (text == "native" || text == "cudaMallocAsync")
+Status parse_backend(std::string_view text, bool &driver_pools) {
+  driver_pools = text == "cudaMallocAsync";
+  if (driver_pools || text == "native")
     return {};
   return bad("'backend' takes native or cudaMallocAsync, found '" + std::string(text) + "'");
 }
@@ -129,7 +131,8 @@ constexpr KnownOption knownOptions[] = {
     {"max_non_split_rounding_mb", Option::implemented},
     {"roundup_power2_divisions", Option::implemented},
     {"garbage_collection_threshold", Option::implemented},
-    // Every segment is mapped without reserving swap, so what is not touched costs nothing anyway.
+    // Every segment of the host is mapped without reserving swap, so what is not touched costs nothing
+    // anyway. CUDA devices refuse the option.
     {"expandable_segments", Option::switched},
     {"large_segment_size_mb", Option::implemented},
     {"per_process_memory_fraction", Option::implemented},
@@ -180,6 +183,7 @@ Expected<AllocatorConfig> parse_allocator_config(std::string_view text) {
     if (known == std::end(knownOptions))
       return unknown_option(name);
     Status status;
+    bool on = false;
     if (name == "max_split_size_mb")
       status = parse_megabytes(name, value, 20, config.max_split_bytes);
     else if (name == "max_non_split_rounding_mb")
@@ -195,11 +199,13 @@ Expected<AllocatorConfig> parse_allocator_config(std::string_view text) {
     else if (name == "roundup_power2_divisions")
       status = parse_divisions(value, config.roundup_power2_divisions);
     else if (known->kind == Option::switched)
-      status = parse_switch(name, value);
+      status = parse_switch(name, value, on);
     else if (known->kind == Option::counted)
       status = parse_count(name, value);
     else
-      status = parse_backend(value);
+      status = parse_backend(value, config.driver_pools);
+    if (name == "expandable_segments")
+      config.expandable_segments = on;
     if (known->kind != Option::implemented && !(name == "backend" && value == "native"))
       config.ignored.emplace_back(name);
     if (!status)

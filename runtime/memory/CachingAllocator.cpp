@@ -145,7 +145,10 @@ uint64_t CachingAllocator::empty_cache() {
   StreamPoints passed; // destroyed after the lock is released
   const std::lock_guard lock(impl_->mutex);
   impl_->settle(passed);
-  return impl_->release_cached(0, UINT64_MAX);
+  const uint64_t released = impl_->release_cached(0, UINT64_MAX);
+  if (impl_->raw.trim)
+    impl_->raw.trim(impl_->raw.user);
+  return released;
 }
 
 void CachingAllocator::set_limit(uint64_t bytes) {

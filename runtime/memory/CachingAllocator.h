@@ -42,6 +42,8 @@ struct AllocatorConfig {
   /// Rows of the largest size in bytes that they apply to, and the divisions of a power of two. The last row
   /// applies to all larger sizes.
   std::vector<std::pair<uint64_t, uint64_t>> roundup_power2_divisions;
+  bool driver_pools = false;        ///< backend:cudaMallocAsync: CUDA devices use the driver's own pools
+  bool expandable_segments = false; ///< asked for, which CUDA devices refuse
   std::vector<std::string> ignored; ///< known options that have no effect on memory of the host
 };
 
@@ -66,6 +68,8 @@ struct RawAllocator {
   MemoryAmount (*measure)(void *user) = nullptr;
   /// Why there is no memory any more, whatever is free: a device that has failed. Null: never.
   Status (*health)(void *user) = nullptr;
+  /// Gives the system what free() has kept, in CachingAllocator::empty_cache(). Null: it keeps nothing.
+  void (*trim)(void *user) = nullptr;
 };
 
 /// What a block of memory holds, for reports.

@@ -37,6 +37,7 @@ public:
 
   const DriverTable &table() const { return table_; }
   CUcontext handle() const { return context_; }
+  CUdevice device() const { return device_; }
   /// "cuda:0"
   const std::string &name() const { return name_; }
 

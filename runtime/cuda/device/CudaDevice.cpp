@@ -74,16 +74,8 @@ Status CudaDevice::prepare() {
                              std::to_string(capability_ % 10) +
                              ", and Weft needs 7.5 or more: use another GPU, or \"cpu\"",
                          "WEFT-E006");
-  const CachingAllocator &host = CachingAllocator::get();
-  allocator_ = std::make_unique<CachingAllocator>(host.config(), host.is_caching(), name(),
-                                                  RawAllocator{.user = this,
-                                                               .allocate = allocate_segment,
-                                                               .free = free_segment,
-                                                               .measure = measure,
-                                                               .health = health});
-  pinned_ = std::make_unique<CachingAllocator>(
-      AllocatorConfig(), host.is_caching(), "host memory pinned for " + name(),
-      RawAllocator{.user = this, .allocate = allocate_pinned, .free = free_pinned, .health = health});
+  if (Status status = prepare_memory(); !status)
+    return status;
   const DriverTable &table = context_->table();
   if (Status status = context_->check(table.cuStreamCreateWithPriority(&copies_, CU_STREAM_NON_BLOCKING, 0),
                                       "making a stream");
@@ -100,6 +92,32 @@ Status CudaDevice::prepare() {
   products_ = std::make_unique<CublasLtProducts>(*context_, never_failed_);
   const uint64_t key = FailureRecord::noKey;
   return copy_now(word->data, &key, sizeof key, CopyDirection::host_to_device);
+}
+
+Status CudaDevice::prepare_memory() {
+  const CachingAllocator &host = CachingAllocator::get();
+  const AllocatorConfig &config = host.config();
+  if (config.expandable_segments)
+    return Status::error("WEFT_ALLOC_CONF: '" + name() +
+                             "' has no 'expandable_segments': leave the option out, or take "
+                             "backend:cudaMallocAsync, whose pool grows",
+                         "WEFT-M002");
+  RawAllocator raw{
+      .user = this, .allocate = allocate_segment, .free = free_segment, .measure = measure, .health = health};
+  if (config.driver_pools) {
+    Expected<std::unique_ptr<DriverPool>> pool = DriverPool::open(*context_);
+    if (!pool)
+      return pool.status();
+    pool_ = *std::move(pool);
+    raw = pool_->raw();
+  }
+  // The driver's pool keeps what is freed.
+  allocator_ =
+      std::make_unique<CachingAllocator>(config, host.is_caching() && !config.driver_pools, name(), raw);
+  pinned_ = std::make_unique<CachingAllocator>(
+      AllocatorConfig(), host.is_caching(), "host memory pinned for " + name(),
+      RawAllocator{.user = this, .allocate = allocate_pinned, .free = free_pinned, .health = health});
+  return {};
 }
 
 int CudaDevice::suits(std::string_view target) const {

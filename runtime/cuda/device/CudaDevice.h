@@ -16,6 +16,7 @@
 #include "runtime/cuda/device/Code.h"
 #include "runtime/cuda/device/Context.h"
 #include "runtime/cuda/device/CublasLtProducts.h"
+#include "runtime/cuda/device/DriverPool.h"
 #include "runtime/device/Device.h"
 
 #include <map>
@@ -64,6 +65,7 @@ private:
   /// Of one that could not be prepared.
   ~CudaDevice() override;
   Status prepare();
+  Status prepare_memory();
 
   static void *allocate_segment(void *device, size_t bytes, size_t alignment);
   static void free_segment(void *device, void *data, size_t bytes);
@@ -76,6 +78,7 @@ private:
   const int capability_;   ///< 90 for compute capability 9.0
   const std::string code_; ///< "cuda:sm_90"
   const bool blocking_, graphs_;
+  std::unique_ptr<DriverPool> pool_; ///< with backend:cudaMallocAsync
   std::unique_ptr<CachingAllocator> allocator_, pinned_;
   std::unique_ptr<const CallCode> call_code_;
   CUdeviceptr never_failed_ = 0;

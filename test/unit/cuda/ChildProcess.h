@@ -62,6 +62,7 @@ inline std::map<std::string, int> callsIn(const std::filesystem::path &log) {
 int trainForFaults();         // CudaFaultsTest.cpp, --train
 int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
 int passBetweenDevices();     // CudaMutantsTest.cpp, --pass
+int useDriverPools();         // CudaMemoryTest.cpp, --pools
 int orderStreams();           // CudaStreamsTest.cpp, --streams
 int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
 

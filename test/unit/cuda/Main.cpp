@@ -43,6 +43,8 @@ int main(int count, char **arguments) {
     return weft::testing::passBetweenDevices();
   if (option == "--streams")
     return weft::testing::orderStreams();
+  if (option == "--pools")
+    return weft::testing::useDriverPools();
   if (option == "--priorities")
     return weft::testing::useStreamsOfPriorities();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();

@@ -552,6 +552,10 @@ TEST(AllocatorConfig, KnowsEveryOption) {
   EXPECT_EQ(config.large_segment_bytes, 40 * mebibyte);
   EXPECT_EQ(config.memory_limit_bytes, 100 * mebibyte);
   EXPECT_EQ(config.ignored.size(), 10u);
+  EXPECT_TRUE(config.driver_pools && config.expandable_segments);
+  const AllocatorConfig off =
+      parse_allocator_config("backend:native,expandable_segments:False").value_or_throw();
+  EXPECT_FALSE(off.driver_pools || off.expandable_segments);
   CachingAllocator allocator(config);
   EXPECT_LE(allocator.limit(), 100 * mebibyte);
   EXPECT_NE(allocator.summary().find("mean nothing for host memory: backend, expandable_segments"),
