@@ -37,6 +37,7 @@
 #include "weft/module.hpp"
 #include "weft/nn.hpp"
 #include "weft/normalization.hpp"
+#include "weft/nvtx.hpp"
 #include "weft/operators.hpp"
 #include "weft/optim.hpp"
 #include "weft/pooling.hpp"

@@ -8,6 +8,7 @@
 #include "runtime/execution/LaunchRun.h"
 
 #include "runtime/queue/Profiler.h"
+#include "runtime/support/Nvtx.h"
 #include "runtime/support/TensorText.h"
 #include "runtime/threads/Executor.h"
 
@@ -176,6 +177,7 @@ Status run_launches(const LaunchRun &run) {
       continue;
     }
     void **const at = run.pointers.data() + launch.first_operand;
+    const NvtxRange range([&] { return "'" + launch.name + "' (" + launch.origin.text + ")"; });
     const int64_t begin_ns = profiled ? Profiler::now() : 0;
     switch (launch.kind) {
     case LaunchKind::kernel:

@@ -9,6 +9,7 @@
 #include "runtime/cuda/device/CallKernels.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/queue/Buffer.h"
+#include "runtime/support/Nvtx.h"
 
 #include <algorithm>
 #include <cstring>
@@ -465,6 +466,7 @@ Status CudaStream::launch_each() {
       return "running " + (launch ? named(*launch) : "a kernel of the runtime") +
              (wrote ? ", donated arguments are no longer valid" : "");
     };
+    const NvtxRange range([&] { return launch ? named(*launch) : std::string("record of failures"); });
     if (timed)
       if (Status status = times_->begin(); !status)
         return status;
@@ -558,6 +560,7 @@ Status CudaStream::issue(const LaunchRun &run) {
   const ContextScope scope(device_.context());
   if (!scope.status().ok())
     return scope.status();
+  const NvtxRange range([&] { return "'" + run.function->signature.function + "' on " + device_.name(); });
   Repeated &kept = repeated(run);
   if (Status status = send_table(run, kept); !status)
     return status;

@@ -63,6 +63,7 @@ int trainForFaults();         // CudaFaultsTest.cpp, --train
 int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
 int passBetweenDevices();     // CudaMutantsTest.cpp, --pass
 int useDriverPools();         // CudaMemoryTest.cpp, --pools
+int nameRanges();             // NvtxTest.cpp, --nvtx
 int orderStreams();           // CudaStreamsTest.cpp, --streams
 int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
 

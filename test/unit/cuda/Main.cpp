@@ -43,6 +43,8 @@ int main(int count, char **arguments) {
     return weft::testing::passBetweenDevices();
   if (option == "--streams")
     return weft::testing::orderStreams();
+  if (option == "--nvtx")
+    return weft::testing::nameRanges();
   if (option == "--pools")
     return weft::testing::useDriverPools();
   if (option == "--priorities")
