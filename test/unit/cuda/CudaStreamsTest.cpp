@@ -111,9 +111,10 @@ TEST(CudaStreams, WaitForEachOtherWithoutTheHost) {
   for (const char *graphs : {"0", "1"}) {
     SCOPED_TRACE(graphs);
     const std::string log = folder / (std::string("log") + graphs);
-    const Child child = runChild("--streams", std::string("CUSIM_RACE=1 CUSIM_ORDER=7 CUSIM_EAGER=0 "
-                                                          "WEFT_LAUNCH_BLOCKING=0 WEFT_CUDA_GRAPHS=") +
-                                                  graphs + " CUSIM_LOG=" + log);
+    const Child child =
+        runChild("--streams", std::string("CUSIM_RACE=1 CUSIM_ORDER=7 CUSIM_EAGER=0 "
+                                          "WEFT_LAUNCH_BLOCKING=0 WEFT_CPU_QUEUE=auto WEFT_CUDA_GRAPHS=") +
+                                  graphs + " CUSIM_LOG=" + log);
     ASSERT_TRUE(mentions(child.output, "right")) << child.output;
     ASSERT_FALSE(isRace(child)) << child.output;
     auto parts = callsBetweenMarks(log);
@@ -133,7 +134,8 @@ TEST(CudaStreams, WaitForEachOtherWithoutTheHost) {
 
 TEST(CudaStreams, EveryWaitOfACallIsNeeded) {
   TemporaryFolder folder;
-  const std::string settings = "CUSIM_RACE=1 CUSIM_EAGER=0 WEFT_LAUNCH_BLOCKING=0 WEFT_CUDA_GRAPHS=1 ";
+  const std::string settings =
+      "CUSIM_RACE=1 CUSIM_EAGER=0 WEFT_LAUNCH_BLOCKING=0 WEFT_CPU_QUEUE=auto WEFT_CUDA_GRAPHS=1 ";
   const Child whole = runChild("--streams", settings + "CUSIM_LOG=" + (folder / "log"));
   ASSERT_TRUE(mentions(whole.output, "right")) << whole.output;
   auto parts = callsBetweenMarks(folder / "log");
