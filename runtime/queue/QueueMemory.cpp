@@ -28,6 +28,9 @@ Expected<DeviceStream *> Queue::stream(Device &device) {
 StreamPoints Queue::record(bool timed) {
   StreamPoints points;
   DeviceLane *first = nullptr;
+  // What the queue waits for is before its own work, which may be none.
+  if (std::ranges::none_of(state_->lanes, [](const auto &lane) { return lane->stream != nullptr; }))
+    return state_->awaited;
   for (const std::unique_ptr<DeviceLane> &lane : state_->lanes) {
     if (!lane->stream)
       continue;

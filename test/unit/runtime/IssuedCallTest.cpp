@@ -293,10 +293,21 @@ TEST(IssuedCall, WaitsForEventsThatCameBeforeItsStream) {
   device.delayUs = 20000;
   ASSERT_TRUE(call(executable, first, x, state).ok());
   second.wait_for(first);
+  // So does an event of a queue that only waits.
+  Queue waits;
+  Event before, after;
+  before.record(first);
+  before.wait(waits);
+  after.record(waits);
+  after.synchronize();
+  EXPECT_TRUE(before.query());
+  device.delayUs = 20000;
+  ASSERT_TRUE(call(executable, first, x, state).ok());
+  second.wait_for(first);
   ASSERT_TRUE(call(executable, second, on(device, 2), other).ok());
   device.delayUs = 0;
   EXPECT_TRUE(other->wait().ok());
-  EXPECT_EQ(read(*state), std::vector<float>(elements, 1)) << "without a wait for it";
+  EXPECT_EQ(read(*state), std::vector<float>(elements, 2)) << "without a wait for it";
   EXPECT_TRUE(first.synchronize().ok() && second.synchronize().ok());
 }
 
