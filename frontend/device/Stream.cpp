@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <future>
 #include <string>
 #include <utility>
 
@@ -119,6 +120,33 @@ void Stream::wait_stream(const Stream &other) const {
 
 void Stream::wait_event(const Event &event) const { event.wait(*this); }
 
+namespace {
+
+/// Finds the stream of a queue on a device when the queue's earlier work was issued, and not when it has
+/// ended.
+class FindStream final : public runtime::IssuedWork {
+public:
+  FindStream(Queue &queue, runtime::Device &device) : queue_(queue), device_(device) {}
+  void issue() noexcept override {
+    try {
+      found_.set_value(queue_.stream(device_));
+    } catch (...) {
+      found_.set_exception(std::current_exception());
+    }
+  }
+  bool passed() const override { return true; }
+  void finish() noexcept override {}
+  bool add_ends(runtime::StreamPoints &) const override { return true; }
+  Expected<runtime::DeviceStream *> get() { return found_.get_future().get(); }
+
+private:
+  Queue &queue_;
+  runtime::Device &device_;
+  std::promise<Expected<runtime::DeviceStream *>> found_;
+};
+
+} // namespace
+
 void *Stream::native_handle(Loc loc) const {
   if (state_->device.is_cpu())
     return state_->queue;
@@ -126,9 +154,9 @@ void *Stream::native_handle(Loc loc) const {
   Queue &queue = *state_->queue;
   if (queue.is_external())
     frontend::fail("the stream runs on an executor of the program, which has no stream of the driver", loc);
-  queue.enter();
-  const Expected<runtime::DeviceStream *> stream = queue.stream(device);
-  queue.leave();
+  const auto finds = std::make_shared<FindStream>(queue.of_work(), device);
+  queue.issue(finds, /*ready=*/true);
+  const Expected<runtime::DeviceStream *> stream = finds->get();
   frontend::throwAt(stream.status(), loc);
   return (*stream)->native();
 }
