@@ -322,6 +322,7 @@ private:
     for (const BufferAccess &access : accesses_of(source)) {
       const fb::Buffer &buffer = *plan_.buffers()->Get(access.buffer);
       function_.operands.push_back(operand_of(buffer));
+      function_.uses.push_back({buffer.bytes(), access.written});
       touched += buffer.bytes();
       if (access.written && buffer.storage() == fb::Storage::result)
         made_by_[buffer.index()] = &source;
@@ -337,6 +338,9 @@ private:
     case fb::Storage::argument:
       return {buffer.index(), buffer.offset()};
     case fb::Storage::result:
+      // A tied result is the argument's buffer. Operands share bytes only if they have the same base.
+      if (const int tied = function_.signature.results[buffer.index()].tied_to; tied >= 0)
+        return {static_cast<uint32_t>(tied), buffer.offset()};
       return {arguments + buffer.index(), buffer.offset()};
     case fb::Storage::constant:
       return {of_device + constantsBase, buffer.offset()};

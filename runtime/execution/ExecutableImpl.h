@@ -48,6 +48,12 @@ struct Operand {
 };
 inline constexpr uint32_t arenaBase = 0, constantsBase = 1, scalarsBase = 2, basesOfDevice = 3;
 
+/// What a launch does with an operand.
+struct OperandUse {
+  uint64_t bytes;
+  bool written;
+};
+
 /// The source lines of a launch or a check.
 struct Origin {
   std::string text; // "train.cpp:12:3", several lines with ", " between
@@ -161,6 +167,7 @@ struct Executable::Impl {
   Signature signature;
   std::vector<Launch> launches;
   std::vector<Operand> operands;
+  std::vector<OperandUse> uses; // of the operands
   std::vector<FunctionDevice> devices;
   std::vector<Segment> segments; // none where the host carries out everything
   std::vector<Check> checks;
@@ -187,6 +194,12 @@ struct Executable::Impl {
   std::list<std::pair<std::vector<int64_t>, std::shared_ptr<Executable>>> instances;
   // Of one of these: the plan of numbers.
   std::vector<uint64_t> own_plan;
+  /// Tells functions of the process apart, also those that are gone.
+  const uint64_t number = next_number();
+  static uint64_t next_number() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
 
   Status build(const fb::Plan &plan);
   /// Finds the plan's devices on this machine.

@@ -76,7 +76,7 @@ Status Executable::Impl::bind_call(const std::shared_ptr<Buffer> *arguments,
     const CallMemory layout = memory_on(device, width);
     std::byte *memory = nullptr;
     if (layout.total) {
-      Expected<std::byte *> found = queue.arena(*device.device, layout.total);
+      Expected<std::byte *> found = queue.arena(*device.device, layout.total, number);
       if (!found)
         return found.status();
       memory = *found;

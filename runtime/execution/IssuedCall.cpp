@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -226,11 +227,16 @@ Status IssuedCall::prepare() {
     static_cast<FailureRecord *>(part.record->data())->key = FailureRecord::unwrittenKey;
     if (!own.reads_scalars)
       continue;
+    std::vector<std::byte> &block = pointers_.scalars;
+    block.resize(function->scalar_bytes);
+    function->write_scalars(arguments.data(), block.data());
+    if (queue->has_scalars(*own.device, runs_[i].scalars, block))
+      continue;
     Expected<std::shared_ptr<Buffer>> scalars = Buffer::allocate_pinned(function->scalar_bytes, *own.device);
     if (!scalars)
       return scalars.status();
     part.scalars = *std::move(scalars);
-    function->write_scalars(arguments.data(), static_cast<std::byte *>(part.scalars->data()));
+    std::memcpy(part.scalars->data(), block.data(), block.size());
   }
   return collect_flags();
 }
@@ -345,6 +351,7 @@ Status IssuedCall::issue_run(size_t device, std::span<const Launch> launches, ui
   run.begins = begins;
   run.ends = ends;
   run.flags = &parts_[device].flags;
+  run.report = static_cast<FailureRecord *>(parts_[device].record->data());
   return parts_[device].stream->issue(run);
 }
 
@@ -378,11 +385,13 @@ Status IssuedCall::issue_segments() {
   const bool several = streams_ > 1;
   for (size_t i = 0; i < parts_.size(); ++i) {
     Part &part = parts_[i];
-    if (part.scalars)
+    if (part.scalars) {
       if (Status status = part.stream->copy(runs_[i].scalars, part.scalars->data(), part.scalars->bytes(),
                                             CopyDirection::host_to_device);
           !status)
         return status;
+      queue->note_scalars(*function->devices[i].device, runs_[i].scalars, pointers_.scalars);
+    }
     // A device may need the record of another one before that one has a launch, if it has any.
     if (!several || !part.stream)
       continue;
@@ -408,12 +417,6 @@ Status IssuedCall::issue_segments() {
     if (Status status = issue_run(i, {}, foreign, /*begins=*/false, /*ends=*/true); !status)
       return status;
   }
-  for (size_t i = 0; i < parts_.size(); ++i)
-    if (Part &part = parts_[i]; part.stream)
-      if (Status status = part.stream->copy(part.record->data(), runs_[i].failure, sizeof(FailureRecord),
-                                            CopyDirection::device_to_host);
-          !status)
-        return status;
   return {};
 }
 

@@ -67,7 +67,7 @@ private:
     StreamId stream_id = StreamId::none;
     CallFlags flags;
     std::shared_ptr<Buffer> record;  ///< the host's copy of the record, in pinned memory
-    std::shared_ptr<Buffer> scalars; ///< the same of the block of scalars
+    std::shared_ptr<Buffer> scalars; ///< the same of the block of scalars; null if it is there already
     Point end;                       ///< after all of the call, on every device
     /// How often its key may have changed: where its flags are read, and in segments that may fail.
     uint32_t changes = 0;

@@ -220,6 +220,8 @@ Status run_launches(const LaunchRun &run) {
   if (run.ends && run.flags && run.failure->failed())
     for (uint64_t *flag : run.flags->flagged)
       *flag = 1;
+  if (run.ends && run.report)
+    *run.report = *run.failure;
   return {};
 }
 

@@ -51,6 +51,7 @@ struct LaunchRun {
   bool stops = true;
   const CallFlags *flags = nullptr;   ///< null if the call waits for those before it
   bool ends = false;                  ///< whether this is the last run of the call on the device
+  FailureRecord *report = nullptr;    ///< memory of the host that the last run copies the record to; or null
   uint32_t foreign_keys = 0;          ///< devices whose keys were copied to FailureRecord::foreign, as bits
   int width = 1;                      ///< threads
   bool serial = true;                 ///< whether all launches run on the calling thread alone

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -230,8 +231,13 @@ public:
   /// work, or between enter() and leave(). To grow, it releases the old memory first, so contents are lost.
   Expected<std::byte *> arena(size_t bytes);
   size_t arena_bytes() const;
-  /// The same on a device, in its memory.
-  Expected<std::byte *> arena(Device &device, size_t bytes);
+  /// The same on a device, in its memory, for a call of the function with this number.
+  Expected<std::byte *> arena(Device &device, size_t bytes, uint64_t function);
+  /// Whether that memory has this block of scalars at `at`: the function's last call has sent it there, and
+  /// no other function has had the memory since. Under the same rule.
+  bool has_scalars(Device &device, const std::byte *at, std::span<const std::byte> block) const;
+  /// Takes note that it will, in the order of the device's stream.
+  void note_scalars(Device &device, const std::byte *at, std::span<const std::byte> block);
   /// The stream that this queue's calls use on a device, under the same rule.
   Expected<DeviceStream *> stream(Device &device);
   /// Those that there are, under the same rule.

@@ -71,10 +71,12 @@ std::vector<DeviceStream *> Queue::streams() {
 
 void Queue::end_stream(Device &device) { state_->lane(device).stream = nullptr; }
 
-Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
+Expected<std::byte *> Queue::arena(Device &device, size_t bytes, uint64_t function) {
   if (device.is_host())
     return arena(bytes);
   DeviceLane &lane = state_->lane(device);
+  if (std::exchange(lane.arena_user, function) != function)
+    lane.scalars_at = nullptr;
   if (bytes > lane.arena.bytes) {
     CachingAllocator &allocator = device.allocator();
     lane.release_arena();
@@ -87,6 +89,17 @@ Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
     state_->has_arenas.store(true, std::memory_order_relaxed);
   }
   return static_cast<std::byte *>(lane.arena.data);
+}
+
+bool Queue::has_scalars(Device &device, const std::byte *at, std::span<const std::byte> block) const {
+  const DeviceLane &lane = state_->lane(device);
+  return lane.scalars_at == at && std::ranges::equal(lane.scalars, block);
+}
+
+void Queue::note_scalars(Device &device, const std::byte *at, std::span<const std::byte> block) {
+  DeviceLane &lane = state_->lane(device);
+  lane.scalars.assign(block.begin(), block.end());
+  lane.scalars_at = at;
 }
 
 Expected<std::byte *> Queue::arena(size_t bytes) {

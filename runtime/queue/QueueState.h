@@ -39,6 +39,10 @@ struct DeviceLane {
   Device &device;
   std::unique_ptr<DeviceStream> stream;
   MemoryBlock arena;
+  uint64_t arena_user = 0; // the function whose call had it last
+  // The block of scalars that its last call has sent, and where to; null if none is known to be there.
+  const std::byte *scalars_at = nullptr;
+  std::vector<std::byte> scalars;
 
   explicit DeviceLane(Device &of) : device(of) {}
   /// The moment until which issued work may use the arena.
@@ -58,6 +62,7 @@ struct DeviceLane {
     device.allocator().free(arena, uses());
     device.allocator().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
     arena = {};
+    scalars_at = nullptr;
   }
 };
 

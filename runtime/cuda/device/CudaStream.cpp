@@ -87,6 +87,17 @@ size_t table_words(const LaunchRun &run, const Launch &launch) {
   return takes_table && launch.tasks ? operand_count(run, launch) + launch.table.size() : 0;
 }
 
+/// What an item does with an operand of its launch.
+RangeAccess access_of(const LaunchRun &run, const Launch &launch, size_t operand) {
+  const Operand &place = run.function->operands[launch.first_operand + operand];
+  const OperandUse &use = run.function->uses[launch.first_operand + operand];
+  return {place.base, place.offset, place.offset + use.bytes,
+          use.written ? AccessKind::written : AccessKind::read};
+}
+
+/// All of the call's record, and the flags that only those look at or set that also look at the record.
+RangeAccess access_of_record(AccessKind kind) { return {spaces::record, 0, sizeof(FailureRecord), kind}; }
+
 /// weft_checks of a kernel's text.
 struct ChecksParameter {
   CUdeviceptr record;
@@ -230,6 +241,8 @@ void CudaStream::write_down_beginning(const LaunchRun &run) {
     const size_t count = std::min(words_.size() - at, call_kernels::mostFlags);
     std::copy_n(words_.begin() + static_cast<ptrdiff_t>(at), count, part.addresses);
     list_.add_kernel(device_.call_code().begin_call, {1}, {call_kernels::threads}, 0, nullptr);
+    if (list_.keeps_accesses())
+      list_.add_access(access_of_record(AccessKind::written));
     list_.add_parameter(address_of(run.failure));
     list_.add_parameter(static_cast<uint32_t>(count));
     list_.add_parameter(uint32_t(at == 0));
@@ -246,10 +259,27 @@ void CudaStream::write_down_end(const LaunchRun &run) {
     std::transform(flags.begin() + static_cast<ptrdiff_t>(at),
                    flags.begin() + static_cast<ptrdiff_t>(at + count), part.addresses, address_of);
     list_.add_kernel(device_.call_code().end_call, {1}, {call_kernels::threads}, 0, nullptr);
+    if (list_.keeps_accesses())
+      list_.add_access(access_of_record(AccessKind::read));
     list_.add_parameter(address_of(run.failure));
     list_.add_parameter(static_cast<uint32_t>(count));
     list_.add_parameter(part);
   }
+}
+
+/// What a kernel reads and writes, for the edges of a graph.
+void CudaStream::add_accesses(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own) {
+  const fb::DeviceKernel &kernel = *own.kernel;
+  for (const uint32_t pointer : own.pointers)
+    list_.add_access(access_of(run, launch, pointer));
+  if (kernel.takes_table())
+    for (size_t i = 0; i < operand_count(run, launch); ++i)
+      list_.add_access(access_of(run, launch, i));
+  // Of two checks that fail, the record has the first in the order of the program, whichever ran first.
+  if (kernel.takes_checks())
+    list_.add_access(access_of_record(AccessKind::atomic));
+  if (kernel.takes_predicate() && run.failure && launch.predicated)
+    list_.add_access(access_of_record(AccessKind::read));
 }
 
 void CudaStream::write_down(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own,
@@ -258,8 +288,10 @@ void CudaStream::write_down(const LaunchRun &run, const Launch &launch, const De
   const auto &code = static_cast<const CudaCode &>(*run.function->devices[launch.device].code);
   void **const at = run.pointers.data() + launch.first_operand;
   if (own.raw)
-    return write_down_raw(*own.raw, code.function(&kernel), launch, at);
+    return write_down_raw(run, *own.raw, code.function(&kernel), launch, at);
   list_.add_kernel(code.function(&kernel), {own.blocks}, {kernel.threads()}, kernel.shared_bytes(), &launch);
+  if (list_.keeps_accesses())
+    add_accesses(run, launch, own);
   for (const uint32_t pointer : own.pointers)
     list_.add_parameter(address_of(at[pointer]));
   for (const int64_t size : own.sizes)
@@ -290,20 +322,34 @@ void CudaStream::write_down_product(const LaunchRun &run, const Launch &launch) 
     if (run.function->operands[launch.first_operand + i].base < of_caller)
       foreign |= static_cast<uint8_t>(1U << i);
   list_.add_product(*launch.contraction, foreign, &launch);
+  const size_t workspace = launch.contraction->workspace_bytes();
+  if (list_.keeps_accesses()) {
+    for (size_t i = 0; i < operands; ++i)
+      list_.add_access(access_of(run, launch, i));
+    // All have the same one, which orders those that need it.
+    list_.add_access({spaces::workspace, 0, workspace, AccessKind::written});
+  }
   for (size_t i = 0; i + 1 < productOperands; ++i)
     list_.add_parameter(i < operands ? address_of(at[i]) : CUdeviceptr(0));
-  list_.add_parameter(launch.contraction->workspace_bytes() ? address_of(run.library_scratch)
-                                                            : CUdeviceptr(0));
+  list_.add_parameter(workspace ? address_of(run.library_scratch) : CUdeviceptr(0));
 }
 
 /// A kernel of the user, after copies of the tensors that it changes and that something else needs. What it
 /// writes is no argument, so it does not matter that it runs after a failure, too.
-void CudaStream::write_down_raw(const RawForm &raw, CUfunction function, const Launch &launch,
-                                void *const *at) {
+void CudaStream::write_down_raw(const LaunchRun &run, const RawForm &raw, CUfunction function,
+                                const Launch &launch, void *const *at) {
   for (const RawForm::Copy &copy : raw.copies)
-    if (copy.bytes)
+    if (copy.bytes) {
       list_.add_copy(address_of(at[copy.to]), address_of(at[copy.from]), copy.bytes, &launch);
+      if (list_.keeps_accesses())
+        for (const uint32_t operand : {copy.from, copy.to})
+          list_.add_access(access_of(run, launch, operand));
+    }
   list_.add_kernel(function, raw.grid, raw.block, raw.shared_bytes, &launch);
+  if (list_.keeps_accesses())
+    for (const RawParameter &parameter : raw.parameters)
+      if (parameter.operand >= 0)
+        list_.add_access(access_of(run, launch, static_cast<size_t>(parameter.operand)));
   for (const RawParameter &parameter : raw.parameters)
     if (parameter.operand >= 0)
       list_.add_parameter(address_of(at[parameter.operand]));
@@ -317,13 +363,22 @@ void CudaStream::write_down_copy(const LaunchRun &run, const Launch &launch) {
   const auto bytes = static_cast<uint64_t>(launch.copy_bytes);
   if (bytes == 0)
     return;
-  if (!launch.predicated || !run.failure)
-    return list_.add_copy(address_of(at[1]), address_of(at[0]), bytes, &launch);
+  const auto add_accesses = [&] {
+    for (size_t i = 0; i < 2 && list_.keeps_accesses(); ++i)
+      list_.add_access(access_of(run, launch, i));
+  };
+  if (!launch.predicated || !run.failure) {
+    list_.add_copy(address_of(at[1]), address_of(at[0]), bytes, &launch);
+    return add_accesses();
+  }
   constexpr uint64_t bytesOfBlock = 16 * call_kernels::threads;
   constexpr uint64_t mostBlocks = 4096;
   const uint64_t blocks = std::min((bytes + bytesOfBlock - 1) / bytesOfBlock, mostBlocks);
   list_.add_kernel(device_.call_code().copy, {static_cast<uint32_t>(blocks)}, {call_kernels::threads}, 0,
                    &launch);
+  add_accesses();
+  if (list_.keeps_accesses())
+    list_.add_access(access_of_record(AccessKind::read));
   list_.add_parameter(address_of(at[1]));
   list_.add_parameter(address_of(at[0]));
   list_.add_parameter(bytes);
@@ -346,6 +401,8 @@ void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
     write_down_beginning(run);
   if (run.failure && run.foreign_keys) {
     list_.add_kernel(device_.call_code().merge_keys, {1}, {1}, 0, nullptr);
+    if (list_.keeps_accesses())
+      list_.add_access(access_of_record(AccessKind::written));
     list_.add_parameter(address_of(run.failure));
     list_.add_parameter(run.foreign_keys);
   }
@@ -354,6 +411,13 @@ void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
     write_down(run, launch, table);
   if (run.ends && run.flags)
     write_down_end(run);
+  if (run.ends && run.report) {
+    list_.add_copy_to_host(run.report, address_of(run.failure), sizeof(FailureRecord));
+    if (list_.keeps_accesses()) {
+      list_.add_access(access_of_record(AccessKind::read));
+      list_.add_access({spaces::hostRecord, 0, sizeof(FailureRecord), AccessKind::written});
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -451,7 +515,9 @@ CUresult CudaStream::launch_kernel(const WorkItem &item) {
   config.hStream = stream_;
   const CUresult code =
       item.function ? table.cuLaunchKernelEx(&config, item.function, list_.parameters_of(item), nullptr)
-                    : table.cuMemcpyDtoDAsync(item.to, item.from, item.bytes, stream_);
+      : item.to_host
+          ? table.cuMemcpyDtoHAsync(reinterpret_cast<void *>(item.to), item.from, item.bytes, stream_)
+          : table.cuMemcpyDtoDAsync(item.to, item.from, item.bytes, stream_);
   return code == CUDA_SUCCESS && device_.is_blocking() ? table.cuStreamSynchronize(stream_) : code;
 }
 
@@ -495,6 +561,10 @@ void CudaStream::forget_graph(Repeated &kept) noexcept {
 
 Expected<std::unique_ptr<CudaGraph>> CudaStream::make_graph(const LaunchRun &run, Repeated &kept) {
   const CudaContext &context = device_.context();
+  // Once more, with what is read and written.
+  list_.keep_accesses(true);
+  write_down(run, kept);
+  list_.keep_accesses(false);
   GraphParts parts;
   parts.code = run.function->devices[run.launches.front().device].code;
   parts.places = kept.products.layout(list_);

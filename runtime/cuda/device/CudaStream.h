@@ -64,8 +64,10 @@ private:
   void write_down_end(const LaunchRun &run);
   void write_down(const LaunchRun &run, const Launch &launch, uint64_t &table);
   void write_down(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own, uint64_t &table);
+  void add_accesses(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own);
   void write_down_product(const LaunchRun &run, const Launch &launch);
-  void write_down_raw(const RawForm &raw, CUfunction function, const Launch &launch, void *const *at);
+  void write_down_raw(const LaunchRun &run, const RawForm &raw, CUfunction function, const Launch &launch,
+                      void *const *at);
   void write_down_copy(const LaunchRun &run, const Launch &launch);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);

@@ -19,11 +19,15 @@ CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item) {
   return node;
 }
 
-CUDA_MEMCPY3D copy_node(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+CUDA_MEMCPY3D copy_node(CUdeviceptr to, CUdeviceptr from, size_t bytes, bool to_host = false) {
   CUDA_MEMCPY3D node = {};
-  node.srcMemoryType = node.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  node.srcMemoryType = CU_MEMORYTYPE_DEVICE;
   node.srcDevice = from;
-  node.dstDevice = to;
+  node.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  if (to_host)
+    node.dstHost = reinterpret_cast<void *>(to);
+  else
+    node.dstDevice = to;
   node.WidthInBytes = bytes;
   node.Height = node.Depth = 1;
   return node;
@@ -74,39 +78,58 @@ Status CudaGraph::build(CUstream stream, CUstream captures) {
   CUresult code = table.cuGraphInstantiate(&executable_, graph_, 0);
   if (code == CUDA_SUCCESS)
     code = table.cuGraphUpload(executable_, stream);
-  return context_.check(code, "making a graph of " + std::to_string(count_) + " nodes");
+  return context_.check(code, "making a graph of " + std::to_string(all_.size()) + " nodes");
+}
+
+void CudaGraph::find_earlier(std::span<const RangeAccess> accesses) {
+  earlier_.clear();
+  for (const uint32_t node : dependencies_.add(accesses))
+    earlier_.push_back(all_[node]);
+}
+
+Status CudaGraph::added(CUgraphNode node, CUresult code, const char *what) {
+  all_.push_back(node);
+  return context_.check(code, what);
 }
 
 Status CudaGraph::add(const WorkItem &item, CUstream captures) {
   if (item.product)
     return add_product(item, captures);
+  if (item.function)
+    return add_kernel(item);
   CUgraphNode node = nullptr;
-  if (!item.function) {
-    Status status = add_copy(item.to, item.from, item.bytes, node);
-    nodes_.push_back(node);
-    return status;
-  }
-  const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list_, item);
-  const CUresult code =
-      context_.table().cuGraphAddKernelNode(&node, graph_, last_ ? &last_ : nullptr, last_ ? 1 : 0, &kernel);
+  Status status =
+      add_copy(copy_node(item.to, item.from, item.bytes, item.to_host), list_.accesses_of(item), node);
   nodes_.push_back(node);
-  last_ = node;
-  ++count_;
-  return context_.check(code, "adding a kernel to a graph");
+  return status;
 }
 
-Status CudaGraph::add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUgraphNode &node) {
-  const CUDA_MEMCPY3D copy = copy_node(to, from, bytes);
-  const CUresult code = context_.table().cuGraphAddMemcpyNode(&node, graph_, last_ ? &last_ : nullptr,
-                                                              last_ ? 1 : 0, &copy, context_.handle());
-  last_ = node;
-  ++count_;
-  return context_.check(code, "adding a copy to a graph");
+Status CudaGraph::add_kernel(const WorkItem &item) {
+  const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list_, item);
+  CUgraphNode node = nullptr;
+  find_earlier(list_.accesses_of(item));
+  const CUresult code =
+      context_.table().cuGraphAddKernelNode(&node, graph_, earlier_.data(), earlier_.size(), &kernel);
+  nodes_.push_back(node);
+  return added(node, code, "adding a kernel to a graph");
+}
+
+Status CudaGraph::add_copy(const CUDA_MEMCPY3D &copy, std::span<const RangeAccess> accesses,
+                           CUgraphNode &node) {
+  find_earlier(accesses);
+  const CUresult code = context_.table().cuGraphAddMemcpyNode(&node, graph_, earlier_.data(), earlier_.size(),
+                                                              &copy, context_.handle());
+  return added(node, code, "adding a copy to a graph");
 }
 
 CUdeviceptr CudaGraph::place_of(size_t product, size_t operand, CUdeviceptr address) const {
   const std::optional<size_t> offset = parts_.places.offsets[product][operand];
   return offset ? parts_.memory + *offset : address;
+}
+
+RangeAccess CudaGraph::access_of_place(size_t product, size_t operand, size_t bytes, AccessKind kind) const {
+  const size_t begin = *parts_.places.offsets[product][operand];
+  return {spaces::places, begin, begin + bytes, kind};
 }
 
 Status CudaGraph::add_product(const WorkItem &item, CUstream captures) {
@@ -115,12 +138,19 @@ Status CudaGraph::add_product(const WorkItem &item, CUstream captures) {
   Copies &copies = copies_.emplace_back();
   const std::array<size_t, productOperands> bytes = product_bytes(*item.product);
   const std::array<CUdeviceptr, productOperands> addresses = list_.operands_of(item);
+  const std::span<const RangeAccess> of_list = list_.accesses_of(item);
+  std::vector<RangeAccess> accesses(of_list.begin(), of_list.end());
   std::array<CUdeviceptr, productOperands> places = {};
   for (size_t i = 0; i < addresses.size(); ++i) {
     places[i] = place_of(product, i, addresses[i]);
-    if (places[i] == addresses[i] || i == resultOperand)
+    if (!parts_.places.offsets[product][i])
       continue;
-    if (Status status = add_copy(places[i], addresses[i], bytes[i], copies[i]); !status)
+    const bool result = i == resultOperand;
+    accesses[i] = access_of_place(product, i, bytes[i], result ? AccessKind::written : AccessKind::read);
+    if (result)
+      continue;
+    const std::array copied = {of_list[i], access_of_place(product, i, bytes[i], AccessKind::written)};
+    if (Status status = add_copy(copy_node(places[i], addresses[i], bytes[i]), copied, copies[i]); !status)
       return status;
   }
   // Relaxed, because what other threads and libraries do meanwhile is no business of this capture.
@@ -134,20 +164,23 @@ Status CudaGraph::add_product(const WorkItem &item, CUstream captures) {
   if (status.ok())
     status = context_.check(ended, "ending a capture");
   CUgraphNode node = nullptr;
-  if (status.ok())
-    status = context_.check(
-        table.cuGraphAddChildGraphNode(&node, graph_, last_ ? &last_ : nullptr, last_ ? 1 : 0, captured),
-        "adding a product to a graph");
+  if (status.ok()) {
+    find_earlier(accesses);
+    const CUresult code =
+        table.cuGraphAddChildGraphNode(&node, graph_, earlier_.data(), earlier_.size(), captured);
+    status = added(node, code, "adding a product to a graph");
+  }
   if (captured)
     (void)table.cuGraphDestroy(captured); // the node has a copy
   if (!status)
     return status;
   nodes_.push_back(node);
-  last_ = node;
-  ++count_;
-  if (places[resultOperand] == addresses[resultOperand])
+  if (!parts_.places.offsets[product][resultOperand])
     return {};
-  return add_copy(addresses[resultOperand], places[resultOperand], bytes[resultOperand],
+  const size_t result = bytes[resultOperand];
+  const std::array copied = {access_of_place(product, resultOperand, result, AccessKind::read),
+                             of_list[resultOperand]};
+  return add_copy(copy_node(addresses[resultOperand], places[resultOperand], result), copied,
                   copies[resultOperand]);
 }
 
@@ -185,7 +218,7 @@ Status CudaGraph::set(WorkList &list) {
       const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list, item);
       code = table.cuGraphExecKernelNodeSetParams(executable_, nodes_[i], &kernel);
     } else {
-      const CUDA_MEMCPY3D copy = copy_node(item.to, item.from, item.bytes);
+      const CUDA_MEMCPY3D copy = copy_node(item.to, item.from, item.bytes, item.to_host);
       code = table.cuGraphExecMemcpyNodeSetParams(executable_, nodes_[i], &copy, context_.handle());
     }
     if (code != CUDA_SUCCESS)
@@ -197,7 +230,7 @@ Status CudaGraph::set(WorkList &list) {
 
 Status CudaGraph::launch(CUstream stream) {
   return context_.check(context_.table().cuGraphLaunch(executable_, stream),
-                        "launching a graph of " + std::to_string(count_) + " nodes");
+                        "launching a graph of " + std::to_string(all_.size()) + " nodes");
 }
 
 } // namespace weft::runtime

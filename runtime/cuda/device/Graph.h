@@ -27,12 +27,13 @@ struct GraphParts {
   CUdeviceptr memory = 0;
 };
 
-/// A graph of CUDA that does the items of a list, one after the other, ready to be launched. The parameters
-/// of kernels and copies are changed where those of a later list differ.
+/// A graph of CUDA that does the items of a list, ready to be launched. An item waits for those before it
+/// whose bytes it needs (Dependencies), and may run beside others. The parameters of kernels and copies are
+/// changed where those of a later list differ.
 class CudaGraph {
 public:
-  /// The graph is uploaded by way of `stream`; products are captured on `captures`, on which nothing runs.
-  /// The context is current, as for all that follows.
+  /// The list has accesses. The graph is uploaded by way of `stream`; products are captured on `captures`, on
+  /// which nothing runs. The context is current, as for all that follows.
   static Expected<std::unique_ptr<CudaGraph>> make(const CudaContext &context, WorkList list,
                                                    GraphParts parts, CUstream stream, CUstream captures);
   ~CudaGraph();
@@ -54,21 +55,27 @@ private:
       : context_(context), list_(std::move(list)), parts_(std::move(parts)) {}
   Status build(CUstream stream, CUstream captures);
   Status add(const WorkItem &item, CUstream captures);
-  Status add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUgraphNode &node);
+  Status add_kernel(const WorkItem &item);
+  Status add_copy(const CUDA_MEMCPY3D &copy, std::span<const RangeAccess> accesses, CUgraphNode &node);
+  /// Lists the nodes that a node with these accesses comes after.
+  void find_earlier(std::span<const RangeAccess> accesses);
+  Status added(CUgraphNode node, CUresult code, const char *what);
   Status add_product(const WorkItem &item, CUstream captures);
   Status set_product(const WorkList &list, const WorkItem &item, size_t product);
   /// Where a product's operand is while the graph runs.
   CUdeviceptr place_of(size_t product, size_t operand, CUdeviceptr address) const;
+  RangeAccess access_of_place(size_t product, size_t operand, size_t bytes, AccessKind kind) const;
 
   const CudaContext &context_;
   WorkList list_; ///< what the nodes are set to
   const GraphParts parts_;
   CUgraph graph_ = nullptr;
   CUgraphExec executable_ = nullptr;
-  std::vector<CUgraphNode> nodes_; ///< of each item
-  std::vector<Copies> copies_;     ///< of each product
-  CUgraphNode last_ = nullptr;     ///< that was added
-  size_t count_ = 0;
+  std::vector<CUgraphNode> nodes_;   ///< of each item
+  std::vector<Copies> copies_;       ///< of each product
+  std::vector<CUgraphNode> all_;     ///< in the order in which they were added
+  Dependencies dependencies_;        ///< of these, by their numbers
+  std::vector<CUgraphNode> earlier_; ///< of the one that is being added
 };
 
 /// The operands of a product's call.

@@ -17,37 +17,47 @@ void WorkList::clear() {
   items_.clear();
   parameters_.clear();
   bytes_.clear();
+  accesses_.clear();
+}
+
+WorkItem &WorkList::add_item(const Launch *launch) {
+  WorkItem &item = items_.emplace_back();
+  item.first = static_cast<uint32_t>(parameters_.size());
+  item.first_access = static_cast<uint32_t>(accesses_.size());
+  item.launch = launch;
+  return item;
 }
 
 void WorkList::add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, const Launch *launch) {
-  WorkItem item;
-  item.first = static_cast<uint32_t>(parameters_.size());
+  WorkItem &item = add_item(launch);
   item.to = to;
   item.from = from;
   item.bytes = bytes;
-  item.launch = launch;
-  items_.push_back(item);
+}
+
+void WorkList::add_copy_to_host(void *to, CUdeviceptr from, size_t bytes) {
+  add_copy(address_of(to), from, bytes, nullptr);
+  items_.back().to_host = true;
 }
 
 void WorkList::add_kernel(CUfunction function, const LaunchExtents &grid, const LaunchExtents &block,
                           uint32_t shared_bytes, const Launch *launch) {
-  WorkItem item;
+  WorkItem &item = add_item(launch);
   item.function = function;
   item.grid = grid;
   item.block = block;
   item.shared_bytes = shared_bytes;
-  item.first = static_cast<uint32_t>(parameters_.size());
-  item.launch = launch;
-  items_.push_back(item);
 }
 
 void WorkList::add_product(const Contraction &product, uint8_t foreign, const Launch *launch) {
-  WorkItem item;
+  WorkItem &item = add_item(launch);
   item.product = &product;
   item.foreign = foreign;
-  item.first = static_cast<uint32_t>(parameters_.size());
-  item.launch = launch;
-  items_.push_back(item);
+}
+
+void WorkList::add_access(const RangeAccess &access) {
+  accesses_.push_back(access);
+  ++items_.back().accesses;
 }
 
 void WorkList::add_bytes(const std::byte *value, size_t bytes) {
@@ -75,7 +85,8 @@ std::array<CUdeviceptr, productOperands> WorkList::operands_of(const WorkItem &p
 bool WorkList::has_form_of(const WorkList &other) const {
   return std::ranges::equal(items_, other.items_,
                             [](const WorkItem &a, const WorkItem &b) {
-                              return a.function == b.function && a.product == b.product && a.count == b.count;
+                              return a.function == b.function && a.product == b.product &&
+                                     a.count == b.count && a.to_host == b.to_host;
                             }) &&
          std::ranges::equal(parameters_, other.parameters_, {}, &Parameter::bytes, &Parameter::bytes);
 }

@@ -13,6 +13,7 @@
 #define WEFT_RUNTIME_CUDA_DEVICE_WORKLIST_H
 
 #include "runtime/cuda/device/Context.h"
+#include "runtime/cuda/device/Dependencies.h"
 #include "runtime/plan/DeviceImage.h"
 
 #include <array>
@@ -29,7 +30,17 @@ struct Launch;     // runtime/execution/ExecutableImpl.h
 /// The addresses that a product of a library has as parameters: a, b, c, bias and workspace.
 inline constexpr size_t productOperands = 5;
 
-/// A kernel, a product of a library, or a copy within the device, which has neither function nor product.
+/// The spaces of ranges (RangeAccess) beside those of a function's operands, which have the numbers of their
+/// bases (Operand).
+namespace spaces {
+inline constexpr uint32_t record = UINT32_MAX;         ///< the call's record of failures, and its flags
+inline constexpr uint32_t workspace = UINT32_MAX - 1;  ///< of products of a library, which begins at 0
+inline constexpr uint32_t places = UINT32_MAX - 2;     ///< fixed places of operands (ProductPlaces)
+inline constexpr uint32_t hostRecord = UINT32_MAX - 3; ///< the host's copy of the record
+} // namespace spaces
+
+/// A kernel, a product of a library, or a copy within the device or to the host, which has neither function
+/// nor product.
 struct WorkItem {
   CUfunction function = nullptr;
   LaunchExtents grid, block;
@@ -37,6 +48,8 @@ struct WorkItem {
   uint32_t first = 0, count = 0; ///< its parameters in the list
   CUdeviceptr to = 0, from = 0;  ///< of a copy
   size_t bytes = 0;
+  bool to_host = false;
+  uint32_t first_access = 0, accesses = 0; ///< what it reads and writes, if that is written down
   const Contraction *product = nullptr;
   uint8_t foreign = 0;            ///< operands of a product in memory of the caller, as bits
   const Launch *launch = nullptr; ///< what an error names; null for the runtime's own kernels
@@ -57,6 +70,7 @@ class WorkList {
 public:
   void clear();
   void add_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, const Launch *launch);
+  void add_copy_to_host(void *to, CUdeviceptr from, size_t bytes);
   /// Begins a kernel, whose parameters follow.
   void add_kernel(CUfunction function, const LaunchExtents &grid, const LaunchExtents &block,
                   uint32_t shared_bytes, const Launch *launch);
@@ -68,6 +82,15 @@ public:
   void add_product(const Contraction &product, uint8_t foreign, const Launch *launch);
   template <typename T> void add_parameter(const T &value) {
     add_bytes(reinterpret_cast<const std::byte *>(&value), sizeof value);
+  }
+
+  /// Whether accesses are written down from now on. A list that is launched or compared needs none.
+  void keep_accesses(bool keep) { keeps_accesses_ = keep; }
+  bool keeps_accesses() const { return keeps_accesses_; }
+  /// What the last item reads or writes; for a product those of its operands, in order, and of its workspace.
+  void add_access(const RangeAccess &access);
+  std::span<const RangeAccess> accesses_of(const WorkItem &item) const {
+    return std::span(accesses_).subspan(item.first_access, item.accesses);
   }
 
   const std::vector<WorkItem> &items() const { return items_; }
@@ -85,6 +108,7 @@ private:
   struct Parameter {
     uint32_t offset, bytes;
   };
+  WorkItem &add_item(const Launch *launch);
   void add_bytes(const std::byte *value, size_t bytes);
   std::span<const std::byte> bytes_of(const WorkItem &item) const;
 
@@ -92,6 +116,8 @@ private:
   std::vector<Parameter> parameters_;
   std::vector<std::byte> bytes_; ///< of parameters, each from a multiple of 8 on
   std::vector<void *> addresses_;
+  bool keeps_accesses_ = false;
+  std::vector<RangeAccess> accesses_;
 };
 
 } // namespace weft::runtime

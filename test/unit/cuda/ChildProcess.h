@@ -19,6 +19,7 @@
 #include <map>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace weft::testing {
 
@@ -58,6 +59,30 @@ inline std::map<std::string, int> callsIn(const std::filesystem::path &log) {
   return calls;
 }
 
+/// The functions that were called, in order, but those that look at contexts, by the driver's log.
+inline std::vector<std::string> namesIn(const std::filesystem::path &log) {
+  std::vector<std::string> names;
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("cu") && !line.starts_with("cuCtx"))
+      names.push_back(line.substr(0, line.find('(')));
+  return names;
+}
+
+/// How many nodes each node of graphs that a program adds comes after, by the driver's log.
+inline std::vector<int> edgesIn(const std::filesystem::path &log) {
+  std::vector<int> edges;
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);)
+    if (line.find("cuGraphAdd") != std::string::npos) { // (-> node, graph, nodes, how many, ...
+      size_t at = line.find('(');
+      for (int comma = 0; comma < 3; ++comma)
+        at = line.find(", ", at) + 2;
+      edges.push_back(std::stoi(line.substr(at)));
+    }
+  return edges;
+}
+
 // What children do; each returns the exit code.
 int trainForFaults();         // CudaFaultsTest.cpp, --train
 int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
@@ -66,6 +91,8 @@ int useDriverPools();         // CudaMemoryTest.cpp, --pools
 int nameRanges();             // NvtxTest.cpp, --nvtx
 int orderStreams();           // CudaStreamsTest.cpp, --streams
 int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
+int branchForEdges();         // CudaGraphsTest.cpp, --branch
+int scaleForCalls();          // CudaGraphsTest.cpp, --scale
 
 } // namespace weft::testing
 

@@ -39,8 +39,8 @@ bool hasCode(const std::string &output) {
 
 } // namespace
 
-/// Steps, WEFT_TEST_STEPS of them, each of which may fail, and two more of which one has to work. Writes a
-/// line for each failure, and the end.
+/// Steps, WEFT_TEST_STEPS of them, each of which may fail, and two more of which one has to work. Step
+/// WEFT_TEST_BAD_LABEL, from 0 on, has a label that is no class. Writes a line for each failure, and the end.
 int weft::testing::trainForFaults() {
   const auto attempt = [](const char *what, auto body) {
     try {
@@ -68,11 +68,12 @@ int weft::testing::trainForFaults() {
     adam->zero_grad();
     return loss;
   });
-  const char *const steps = std::getenv("WEFT_TEST_STEPS");
+  const char *const steps = std::getenv("WEFT_TEST_STEPS"), *const bad = std::getenv("WEFT_TEST_BAD_LABEL");
+  const int badStep = bad ? std::atoi(bad) : -1;
   for (int i = 0; i < std::atoi(steps ? steps : "5"); ++i)
     attempt("step", [&] {
       prepare();
-      step(x, classes).item<float>();
+      step(x, i == badStep ? classes + 2 : classes).item<float>();
     });
   float loss = NAN;
   bool works = false;
@@ -116,14 +117,10 @@ TEST(CudaGraphs, AWarmStepIsOneLaunch) {
   TemporaryFolder folder;
   const Child graphs = train("WEFT_TEST_STEPS=6 WEFT_CUDA_GRAPHS=1 CUSIM_LOG=" + (folder / "log"));
   EXPECT_TRUE(mentions(graphs.output, "works finite")) << graphs.output;
-  std::vector<std::string> calls;
-  std::ifstream file(folder / "log");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("cu") && !line.starts_with("cuCtx"))
-      calls.push_back(line.substr(0, line.find('(')));
-  // The last step: the graph, the record of failures with its event, and the loss, which the program reads.
-  const std::vector<std::string> step = {"cuGraphLaunch",      "cuMemcpyDtoHAsync", "cuEventRecord",
-                                         "cuEventSynchronize", "cuMemcpyDtoHAsync", "cuStreamSynchronize"};
+  const std::vector<std::string> calls = weft::testing::namesIn(folder / "log");
+  // The last step: the graph, its event, and the loss, which the program reads.
+  const std::vector<std::string> step = {"cuGraphLaunch", "cuEventRecord", "cuEventSynchronize",
+                                         "cuMemcpyDtoHAsync", "cuStreamSynchronize"};
   ASSERT_GT(calls.size(), 2 * step.size());
   for (size_t i = 0; i < 2 * step.size(); ++i)
     EXPECT_EQ(calls[calls.size() - 2 * step.size() + i], step[i % step.size()]) << i;

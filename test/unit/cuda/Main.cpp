@@ -49,5 +49,9 @@ int main(int count, char **arguments) {
     return weft::testing::useDriverPools();
   if (option == "--priorities")
     return weft::testing::useStreamsOfPriorities();
+  if (option == "--branch")
+    return weft::testing::branchForEdges();
+  if (option == "--scale")
+    return weft::testing::scaleForCalls();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
 }

@@ -1,0 +1,171 @@
+//===- CudaGraphsTest.cpp - What waits for what in a graph ----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/device/Dependencies.h"
+#include "test/unit/TemporaryFolder.h"
+#include "test/unit/cuda/ChildProcess.h"
+#include "test/unit/frontend/DeviceTraining.h"
+
+#include <cmath>
+#include <random>
+
+using namespace weft;
+
+namespace {
+using runtime::AccessKind;
+using runtime::Dependencies;
+using runtime::RangeAccess;
+using weft::test::TemporaryFolder;
+using weft::testing::Child;
+using weft::testing::edgesIn;
+using weft::testing::numbers;
+using weft::testing::runChild;
+
+std::vector<uint32_t> after(Dependencies &graph, std::vector<RangeAccess> accesses) {
+  const std::span<const uint32_t> nodes = graph.add(accesses);
+  return {nodes.begin(), nodes.end()};
+}
+
+using Nodes = std::vector<uint32_t>;
+
+/// Whether one node has to come after another, as the definition says it.
+bool needsOrder(const std::vector<RangeAccess> &earlier, const std::vector<RangeAccess> &later) {
+  for (const RangeAccess &a : earlier)
+    for (const RangeAccess &b : later) {
+      const bool shared = a.space == b.space && std::max(a.begin, b.begin) < std::min(a.end, b.end);
+      const bool reads = a.kind == AccessKind::read && b.kind == AccessKind::read;
+      const bool atomics = a.kind == AccessKind::atomic && b.kind == AccessKind::atomic;
+      if (shared && !reads && !atomics)
+        return true;
+    }
+  return false;
+}
+
+} // namespace
+
+TEST(CudaDependencies, ComeFromReadsAndWritesOfTheSameBytes) {
+  constexpr AccessKind read = AccessKind::read, written = AccessKind::written, atomic = AccessKind::atomic;
+  Dependencies graph;
+  EXPECT_EQ(after(graph, {{0, 0, 64, written}}), Nodes());
+  EXPECT_EQ(after(graph, {{0, 64, 128, written}}), Nodes()); // beside it
+  EXPECT_EQ(after(graph, {{1, 0, 64, written}}), Nodes());   // other memory
+  EXPECT_EQ(after(graph, {{0, 0, 64, read}}), Nodes({0}));
+  EXPECT_EQ(after(graph, {{0, 32, 96, read}}), Nodes({1, 0}));   // beside the other reader
+  EXPECT_EQ(after(graph, {{0, 0, 64, written}}), Nodes({4, 3})); // after reads; not again after 0
+  EXPECT_EQ(after(graph, {{0, 0, 64, read}}), Nodes({5}));
+  EXPECT_EQ(after(graph, {{2, 0, 8, atomic}}), Nodes());
+  EXPECT_EQ(after(graph, {{2, 0, 8, atomic}}), Nodes());
+  EXPECT_EQ(after(graph, {{2, 0, 8, read}}), Nodes({8, 7}));
+  EXPECT_EQ(after(graph, {{2, 0, 8, atomic}}), Nodes({9}));
+  EXPECT_EQ(after(graph, {{0, 0, 0, written}}), Nodes()); // nothing
+}
+
+TEST(CudaDependencies, OrderWhatNeedsItAndNothingTwice) {
+  std::mt19937 random(7);
+  const auto below = [&](uint32_t most) { return static_cast<uint32_t>(random() % most); };
+  for (int program = 0; program < 200; ++program) {
+    Dependencies graph;
+    std::vector<std::vector<RangeAccess>> nodes;
+    std::vector<std::vector<bool>> comesAfter; // by node: those that it waits for, directly or not
+    std::vector<Nodes> edges;
+    for (uint32_t node = 0; node < 40; ++node) {
+      std::vector<RangeAccess> &accesses = nodes.emplace_back();
+      for (uint32_t i = below(4); i-- > 0;) {
+        const uint64_t begin = below(8);
+        accesses.push_back({below(3), begin, begin + below(5), static_cast<AccessKind>(below(3))});
+      }
+      edges.push_back(after(graph, accesses));
+      std::vector<bool> &own = comesAfter.emplace_back(node);
+      for (const uint32_t earlier : edges.back()) {
+        ASSERT_TRUE(needsOrder(nodes[earlier], accesses)) << earlier << " and " << node;
+        ASSERT_FALSE(own[earlier]) << earlier << " is waited for by another one of " << node;
+        own[earlier] = true;
+        for (uint32_t i = 0; i < earlier; ++i)
+          if (comesAfter[earlier][i])
+            own[i] = true;
+      }
+      for (uint32_t earlier = 0; earlier < node; ++earlier)
+        if (needsOrder(nodes[earlier], accesses))
+          ASSERT_TRUE(own[earlier]) << earlier << " and " << node;
+    }
+  }
+}
+
+/// Two products that share nothing, and a kernel that needs both. Writes whether it is that of the host.
+int weft::testing::branchForEdges() {
+  const auto parts = [](const char *device) {
+    return std::array{numbers(16 * 24).reshape({16, 24}).to(device) * 1,
+                      numbers(24 * 16).reshape({24, 16}).to(device) * 0.5,
+                      cos(arange(16 * 8).to(f32)).reshape({16, 8}).to(device) * 1,
+                      cos(arange(8 * 16).to(f32)).reshape({8, 16}).to(device) * 0.25};
+  };
+  auto [a, b, c, d] = parts("cuda:0");
+  auto sum =
+      compile([](Tensor w, Tensor x, Tensor y, Tensor z) { return tanh(matmul(w, x)) * tanh(matmul(y, z)); });
+  Tensor found;
+  for (int i = 0; i < 4; ++i)
+    found = sum(a, b, c, d);
+  const auto [e, f, g, h] = parts("cpu");
+  const Floats values = floats(found.cpu()), expected = floats(tanh(matmul(e, f)) * tanh(matmul(g, h)));
+  double most = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    most = std::max<double>(most, std::abs(values[i] - expected[i]));
+  std::printf("%s %a\n", most < 1e-5 ? "right" : "wrong", values[5]);
+  return 0;
+}
+
+TEST(CudaGraphs, LaunchesThatShareNothingAreBranches) {
+  TemporaryFolder folder;
+  const std::string common = "WEFT_TEST_CUBLASLT=0 CUSIM_RACE=1 ";
+  const Child child = runChild("--branch", common + "CUSIM_LOG=" + (folder / "log"));
+  EXPECT_TRUE(child.output.starts_with("right")) << child.output;
+  // The beginning of the call, the two products, what needs both, the end of the call, the copy of the
+  // record.
+  EXPECT_EQ(edgesIn(folder / "log"), (std::vector<int>{0, 0, 0, 2, 1, 1}));
+  for (const char *order : {"reverse", "5", "6"})
+    EXPECT_EQ(runChild("--branch", common + "CUSIM_ORDER=" + order).output, child.output) << order;
+  EXPECT_EQ(runChild("--branch", common + "WEFT_CUDA_GRAPHS=0").output, child.output);
+}
+
+/// Calls of a function that reads two numbers of the host, of which some are new. Writes whether the results
+/// are right.
+int weft::testing::scaleForCalls() {
+  Tensor x = ones({64}, {.device = "cuda:0"}) * 1, a = full({}, 2.0F), b = full({}, 3.0F);
+  auto scale = compile([&] { return (x * a + b).mean(); });
+  auto other = compile([&] { return (x * b).sum(); });
+  bool right = true;
+  const auto call = [&] { right &= scale().item<float>() == 2 + b.item<float>(); };
+  for (int i = 0; i < 4; ++i)
+    call();
+  right &= other().item<float>() == 3 * 64; // has the same memory
+  call();
+  call();
+  b.copy_(full({}, 5.0F));
+  call();
+  call();
+  std::printf("%s\n", right ? "right" : "wrong");
+  return 0;
+}
+
+TEST(CudaGraphs, ScalarsAreSentIfOneHasChanged) {
+  TemporaryFolder folder;
+  const Child child = runChild("--scale", "CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_TRUE(mentions(child.output, "right")) << child.output;
+  std::vector<std::string> calls = weft::testing::namesIn(folder / "log");
+  std::erase(calls, "cuLibraryUnload"); // at the end of the program
+  // The last four calls: after another function had the memory, unchanged, changed, unchanged.
+  std::vector<std::string> expected;
+  for (const bool sends : {true, false, true, false}) {
+    if (sends)
+      expected.emplace_back("cuMemcpyHtoDAsync");
+    for (const char *each :
+         {"cuGraphLaunch", "cuEventRecord", "cuEventSynchronize", "cuMemcpyDtoHAsync", "cuStreamSynchronize"})
+      expected.emplace_back(each);
+  }
+  ASSERT_GT(calls.size(), expected.size());
+  EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
+            expected);
+}
