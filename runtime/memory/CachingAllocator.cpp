@@ -75,7 +75,8 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, M
   const auto take = [&] { return bytes <= maxRequest ? impl_->take(bytes, label, place, passed) : nullptr; };
   Block *block = take();
   while (!block) {
-    const uint64_t live = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
+    const uint64_t live =
+        impl_->with_graphs(static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current));
     std::optional<Point> point;
     if (live <= impl_->limit && bytes <= impl_->limit - live) // otherwise it does not fit, whatever passes
       point = impl_->next_point();
@@ -117,7 +118,8 @@ MemoryPool CachingAllocator::new_pool() {
 
 bool CachingAllocator::fits(uint64_t bytes) const {
   const std::lock_guard lock(impl_->mutex);
-  const uint64_t allocated = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
+  const uint64_t allocated =
+      impl_->with_graphs(static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current));
   return bytes == 0 || (allocated <= impl_->limit && bytes <= impl_->limit - allocated);
 }
 
@@ -191,7 +193,8 @@ void CachingAllocator::reset_peak_stats() {
   for (auto &row : impl_->stats)
     for (Stat &stat : row)
       stat.peak = stat.current;
-  for (Stat *stat : {&impl_->oversize_allocations, &impl_->oversize_segments, &impl_->arena_bytes})
+  for (Stat *stat :
+       {&impl_->oversize_allocations, &impl_->oversize_segments, &impl_->arena_bytes, &impl_->graph_bytes})
     stat->peak = stat->current;
 }
 
@@ -205,7 +208,8 @@ void CachingAllocator::reset_accumulated_stats() {
   for (auto &row : impl_->stats)
     for (Stat &stat : row)
       reset(stat);
-  for (Stat *stat : {&impl_->oversize_allocations, &impl_->oversize_segments, &impl_->arena_bytes})
+  for (Stat *stat :
+       {&impl_->oversize_allocations, &impl_->oversize_segments, &impl_->arena_bytes, &impl_->graph_bytes})
     reset(*stat);
   impl_->alloc_retries = impl_->ooms = impl_->device_allocs = impl_->device_frees = impl_->waits = 0;
 }
@@ -226,6 +230,7 @@ std::map<std::string, int64_t> CachingAllocator::stats() const {
   put("oversize_allocations", impl_->oversize_allocations);
   put("oversize_segments", impl_->oversize_segments);
   put("weft.arena_bytes", impl_->arena_bytes);
+  put("weft.graph_bytes", impl_->graph_bytes);
   result["num_alloc_retries"] = impl_->alloc_retries;
   result["num_ooms"] = impl_->ooms;
   result["num_sync_all_streams"] = impl_->waits;
@@ -325,6 +330,14 @@ void CachingAllocator::note_arena_bytes(int64_t change) {
     impl_->arena_bytes.add(change);
   else
     impl_->arena_bytes.remove(-change);
+}
+
+void CachingAllocator::note_graph_bytes(int64_t change) {
+  const std::lock_guard lock(impl_->mutex);
+  if (change >= 0)
+    impl_->graph_bytes.add(change);
+  else
+    impl_->graph_bytes.remove(-change);
 }
 
 Status CachingAllocator::check() const {

@@ -167,6 +167,9 @@ public:
   Status check() const;
   /// Adds to the bytes of arenas, the statistic weft.arena_bytes.
   void note_arena_bytes(int64_t change);
+  /// Adds to the bytes that the driver took for graphs, the statistic weft.graph_bytes. They count against
+  /// the limit.
+  void note_graph_bytes(int64_t change);
 
 private:
   std::unique_ptr<CachingAllocatorImpl> impl_;

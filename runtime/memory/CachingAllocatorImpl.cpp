@@ -200,7 +200,7 @@ Block *CachingAllocatorImpl::new_segment(uint64_t bytes, Pool pool, Cache &commo
                                                 : round_up(bytes, smallSegment);
   if (!caching)
     segment_bytes = round_up(bytes, 4096);
-  const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
+  const uint64_t reserved = with_graphs(static_cast<uint64_t>(stats[reservedBytes][allPools].current));
   if (segment_bytes > limit || reserved > limit - segment_bytes)
     return nullptr;
   Block *block = new_record(pool);
@@ -420,9 +420,12 @@ std::string CachingAllocatorImpl::out_of_memory_message(uint64_t requested,
   const MemoryAmount whole = memory();
   text += (raw.measure ? ". The device" : ". The machine") + std::string(" has a total capacity of ") +
           readable(whole.total) + " of which " + readable(whole.free) + " is free. The limit is " +
-          readable(limit) + ", of which " + readable(limit > reserved ? limit - reserved : 0) + " is free; " +
+          readable(limit) + ", of which " +
+          readable(limit > with_graphs(reserved) ? limit - with_graphs(reserved) : 0) + " is free; " +
           readable(allocated) + " is allocated (" + readable(static_cast<uint64_t>(arena_bytes.current)) +
           " of it in arenas) and " + readable(reserved - allocated) + " is reserved but unallocated";
+  if (graph_bytes.current)
+    text += ", and the driver has taken " + readable(with_graphs(0)) + " for graphs";
   const uint64_t in_use = static_cast<uint64_t>(stats[activeBytes][allPools].current) - allocated;
   text += in_use ? ", of which streams still use " + readable(in_use) + "." : ".";
   std::vector<const Block *> live;

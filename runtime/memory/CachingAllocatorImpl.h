@@ -126,6 +126,9 @@ public:
   Block *spare = nullptr; // unused records of blocks, linked by bin_after
   std::array<std::array<Stat, allocator_blocks::poolCount>, allocator_blocks::statCount> stats = {};
   Stat oversize_allocations, oversize_segments, arena_bytes;
+  Stat graph_bytes; // of the device, which the driver took for graphs
+  /// What the limit counts of segments, or of live blocks, with the graphs beside them.
+  uint64_t with_graphs(uint64_t bytes) const { return bytes + static_cast<uint64_t>(graph_bytes.current); }
   int64_t alloc_retries = 0, ooms = 0, device_allocs = 0, device_frees = 0, waits = 0;
   uint64_t clock = 0;
   std::vector<Label> labels;

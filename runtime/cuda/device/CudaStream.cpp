@@ -568,6 +568,7 @@ Expected<std::unique_ptr<CudaGraph>> CudaStream::make_graph(const LaunchRun &run
   GraphParts parts;
   parts.code = run.function->devices[run.launches.front().device].code;
   parts.places = kept.products.layout(list_);
+  parts.allocator = &device_.allocator();
   for (const Launch &launch : run.launches)
     if (launch.contraction)
       parts.products.push_back(launch.contraction);

@@ -8,6 +8,8 @@
 
 #include "runtime/cuda/device/CublasLtProducts.h"
 
+#include <algorithm>
+
 namespace weft::runtime {
 namespace {
 
@@ -66,6 +68,7 @@ CudaGraph::~CudaGraph() {
   if (executable_)
     (void)context_.table().cuGraphExecDestroy(executable_);
   (void)context_.table().cuGraphDestroy(graph_);
+  parts_.allocator->note_graph_bytes(-bytes_);
 }
 
 Status CudaGraph::build(CUstream stream, CUstream captures) {
@@ -75,10 +78,33 @@ Status CudaGraph::build(CUstream stream, CUstream captures) {
   for (const WorkItem &item : list_.items())
     if (Status status = add(item, captures); !status)
       return status;
+  return instantiate(stream);
+}
+
+/// Bytes of the device that are in use, but not by the allocator, which other threads use meanwhile.
+Status CudaGraph::measure(int64_t &used) const {
+  size_t free = 0, total = 0;
+  Status status = context_.check(context_.table().cuMemGetInfo(&free, &total), "asking for its memory");
+  used = static_cast<int64_t>(total - free) - static_cast<int64_t>(parts_.allocator->memory_reserved());
+  return status;
+}
+
+Status CudaGraph::instantiate(CUstream stream) {
+  const DriverTable &table = context_.table();
+  int64_t before = 0, after = 0;
+  if (Status status = measure(before); !status)
+    return status;
   CUresult code = table.cuGraphInstantiate(&executable_, graph_, 0);
   if (code == CUDA_SUCCESS)
     code = table.cuGraphUpload(executable_, stream);
-  return context_.check(code, "making a graph of " + std::to_string(all_.size()) + " nodes");
+  if (code != CUDA_SUCCESS)
+    return context_.check(code, "making a graph of " + std::to_string(all_.size()) + " nodes");
+  Status status = measure(after);
+  if (status.ok()) {
+    bytes_ = std::max<int64_t>(after - before, 0);
+    parts_.allocator->note_graph_bytes(bytes_);
+  }
+  return status;
 }
 
 void CudaGraph::find_earlier(std::span<const RangeAccess> accesses) {

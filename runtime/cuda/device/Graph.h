@@ -25,6 +25,8 @@ struct GraphParts {
   /// Where operands of products that move are, and the memory for these places.
   ProductPlaces::Layout places;
   CUdeviceptr memory = 0;
+  /// The allocator of the device, which is told what the driver takes for the graph.
+  CachingAllocator *allocator = nullptr;
 };
 
 /// A graph of CUDA that does the items of a list, ready to be launched. An item waits for those before it
@@ -54,6 +56,8 @@ private:
   CudaGraph(const CudaContext &context, WorkList list, GraphParts parts)
       : context_(context), list_(std::move(list)), parts_(std::move(parts)) {}
   Status build(CUstream stream, CUstream captures);
+  Status instantiate(CUstream stream);
+  Status measure(int64_t &used) const;
   Status add(const WorkItem &item, CUstream captures);
   Status add_kernel(const WorkItem &item);
   Status add_copy(const CUDA_MEMCPY3D &copy, std::span<const RangeAccess> accesses, CUgraphNode &node);
@@ -71,6 +75,7 @@ private:
   const GraphParts parts_;
   CUgraph graph_ = nullptr;
   CUgraphExec executable_ = nullptr;
+  int64_t bytes_ = 0;                ///< that the driver took for it
   std::vector<CUgraphNode> nodes_;   ///< of each item
   std::vector<Copies> copies_;       ///< of each product
   std::vector<CUgraphNode> all_;     ///< in the order in which they were added

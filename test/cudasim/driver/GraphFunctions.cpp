@@ -34,6 +34,8 @@ struct Executable : Object {
   std::map<const Node *, size_t> stepOf;
   std::vector<uint32_t> chains; ///< one for each row, used by all launches
   ItemPointer last;             ///< the end of the launch before
+  Device *device = nullptr;     ///< whose memory it has until it is destroyed
+  uint64_t bytes = 0;
 };
 
 const Node *nodeOf(CUgraphNode handle) {
@@ -332,6 +334,14 @@ CUresult cuGraphInstantiate(CUgraphExec *handle, CUgraph graphHandle, unsigned l
   Executable *executable = state().make<Executable>();
   append(*graph, {}, *executable);
   makeRows(*executable);
+  constexpr uint64_t bytesOfStep = 4096;
+  executable->device = &currentContext()->device;
+  executable->bytes = bytesOfStep * executable->steps.size();
+  if (executable->bytes > settings().memory - std::min(settings().memory, executable->device->usedBytes())) {
+    state().destroy(executable);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  executable->device->graphBytes += executable->bytes;
   *handle = handleOf<CUgraphExec>(executable);
   return CUDA_SUCCESS;
 }
@@ -386,6 +396,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle) {
   const Executable *executable = executableOf(handle);
   if (!executable)
     return CUDA_ERROR_INVALID_HANDLE;
+  executable->device->graphBytes -= executable->bytes;
   state().destroy(executable); // its items have what they need
   return CUDA_SUCCESS;
 }

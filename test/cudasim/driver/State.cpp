@@ -89,7 +89,7 @@ Device::Device(int ordinal, int physical)
       memory(capacityOfDevice, firstAddress(ordinal)) {}
 
 uint64_t Device::usedBytes() const {
-  uint64_t bytes = memory.liveBytes();
+  uint64_t bytes = memory.liveBytes() + graphBytes;
   for (const Pool *pool : pools)
     bytes += pool->reserved - pool->used;
   return bytes;

@@ -75,6 +75,7 @@ struct Device {
   Device(int ordinal, int physical);
   /// Bytes that are not available: of allocations, of modules, and reserved by pools.
   uint64_t usedBytes() const;
+  uint64_t graphBytes = 0; ///< of instantiated graphs
   /// The allocation that has the address; the end of the list if there is none.
   Allocations::iterator find(uint64_t address);
   /// Allocates; 0 if the device has not that many bytes left.

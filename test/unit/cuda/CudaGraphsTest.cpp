@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/device/Dependencies.h"
+#include "runtime/cuda/device/Devices.h"
+#include "runtime/device/Device.h"
 #include "test/unit/TemporaryFolder.h"
 #include "test/unit/cuda/ChildProcess.h"
 #include "test/unit/frontend/DeviceTraining.h"
@@ -94,7 +96,26 @@ TEST(CudaDependencies, OrderWhatNeedsItAndNothingTwice) {
   }
 }
 
-/// Two products that share nothing, and a kernel that needs both. Writes whether it is that of the host.
+namespace {
+
+/// Allocates with limits which have room for the graphs, or a byte too little. Writes what happens.
+void allocateBesideGraphs() {
+  runtime::CachingAllocator &allocator = (*runtime::cuda_device(0))->allocator();
+  const auto graphs = static_cast<uint64_t>(memory_stats("cuda:0").at("weft.graph_bytes.current"));
+  std::printf("graphs have %llu bytes\n", static_cast<unsigned long long>(graphs));
+  allocator.empty_cache();
+  constexpr uint64_t bytes = 24 << 20;
+  for (const uint64_t missing : {1, 0}) {
+    allocator.set_limit(allocator.memory_reserved() + graphs + bytes - missing);
+    const auto block = allocator.allocate(bytes);
+    std::printf("%s\n", block ? "fits" : block.status().message().c_str());
+  }
+}
+
+} // namespace
+
+/// Two products that share nothing, and a kernel that needs both. Writes whether it is that of the host, and
+/// what the graph takes.
 int weft::testing::branchForEdges() {
   const auto parts = [](const char *device) {
     return std::array{numbers(16 * 24).reshape({16, 24}).to(device) * 1,
@@ -114,6 +135,7 @@ int weft::testing::branchForEdges() {
   for (size_t i = 0; i < values.size(); ++i)
     most = std::max<double>(most, std::abs(values[i] - expected[i]));
   std::printf("%s %a\n", most < 1e-5 ? "right" : "wrong", values[5]);
+  allocateBesideGraphs();
   return 0;
 }
 
@@ -127,7 +149,18 @@ TEST(CudaGraphs, LaunchesThatShareNothingAreBranches) {
   EXPECT_EQ(edgesIn(folder / "log"), (std::vector<int>{0, 0, 0, 2, 1, 1}));
   for (const char *order : {"reverse", "5", "6"})
     EXPECT_EQ(runChild("--branch", common + "CUSIM_ORDER=" + order).output, child.output) << order;
-  EXPECT_EQ(runChild("--branch", common + "WEFT_CUDA_GRAPHS=0").output, child.output);
+  const std::string launches = runChild("--branch", common + "WEFT_CUDA_GRAPHS=0").output;
+  const std::string line = child.output.substr(0, child.output.find('\n') + 1);
+  EXPECT_TRUE(launches.starts_with(line + "graphs have 0 bytes\ncuda:0 out of memory")) << launches;
+}
+
+// The software driver takes 4 KiB for each of the six nodes.
+TEST(CudaGraphs, MemoryOfGraphsCounts) {
+  const Child child = runChild("--branch", "WEFT_TEST_CUBLASLT=0");
+  EXPECT_TRUE(mentions(child.output, "graphs have 24576 bytes\n")) << child.output;
+  EXPECT_TRUE(mentions(child.output, "and the driver has taken 24.00 KiB for graphs")) << child.output;
+  EXPECT_TRUE(child.output.ends_with("fits\n")) << child.output;
+  EXPECT_EQ(child.output.find("fits"), child.output.rfind("fits")) << child.output;
 }
 
 /// Calls of a function that reads two numbers of the host, of which some are new. Writes whether the results

@@ -79,7 +79,8 @@ TEST_F(MemoryStatistics, HaveTheKeysAndIdentitiesOfPyTorch) {
     for (const char *metric : {"current", "allocated", "freed"})
       EXPECT_EQ(at("small_pool", metric) + at("large_pool", metric), at("all", metric)) << stat << metric;
   }
-  for (const char *stat : {"oversize_allocations", "oversize_segments", "weft.arena_bytes"})
+  for (const char *stat :
+       {"oversize_allocations", "oversize_segments", "weft.arena_bytes", "weft.graph_bytes"})
     for (const char *metric : {".current", ".peak", ".allocated", ".freed"})
       expected.insert(std::string(stat) + metric);
   expected.insert({"num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc",
