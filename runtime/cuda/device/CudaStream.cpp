@@ -10,9 +10,11 @@
 #include "runtime/plan/plan_generated.h"
 #include "runtime/queue/Buffer.h"
 #include "runtime/support/Nvtx.h"
+#include "runtime/support/TensorText.h"
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace weft::runtime {
 namespace {
@@ -105,6 +107,32 @@ struct ChecksParameter {
   int64_t first;
   uint32_t check_bits, unused;
 };
+
+/// What an error says if launches up to `reached` of a call were issued and others are not: the arguments
+/// that they write.
+std::string written_arguments(const Executable::Impl &function, const Launch *reached) {
+  constexpr size_t mostNamed = 16;
+  std::set<uint32_t> written;
+  for (const Launch *launch = function.launches.data(); launch < reached; ++launch) {
+    const size_t end = launch + 1 == function.launches.data() + function.launches.size()
+                           ? function.operands.size()
+                           : launch[1].first_operand;
+    for (size_t i = launch->first_operand; i < end; ++i)
+      if (function.uses[i].written && function.operands[i].base < function.signature.arguments.size())
+        written.insert(function.operands[i].base);
+  }
+  if (written.empty())
+    return "";
+  std::string text = ", these donated arguments are no longer valid: ";
+  size_t count = 0;
+  for (const uint32_t argument : written) {
+    if (count == mostNamed)
+      return text + " and " + std::to_string(written.size() - count) + " more";
+    text +=
+        (count++ ? ", " : "") + value_name("argument", argument, function.signature.arguments[argument].name);
+  }
+  return text;
+}
 
 std::string named(const Launch &launch) {
   return "'" + launch.name + "'" + (launch.origin.text.empty() ? "" : " (" + launch.origin.text + ")");
@@ -521,8 +549,11 @@ CUresult CudaStream::launch_kernel(const WorkItem &item) {
   return code == CUDA_SUCCESS && device_.is_blocking() ? table.cuStreamSynchronize(stream_) : code;
 }
 
-Status CudaStream::launch_each() {
-  bool wrote = false; // an argument
+Status CudaStream::launch_each(const LaunchRun &run) {
+  // Behind the last launch of the call that was issued.
+  const std::vector<Launch> &all = run.function->launches;
+  const Launch *reached =
+      !run.launches.empty() ? run.launches.data() : all.data() + (run.begins ? 0 : all.size());
   const bool timed = Profiler::enabled();
   if (timed && !times_)
     times_ = std::make_unique<LaunchTimes>(device_.context(), stream_);
@@ -530,7 +561,7 @@ Status CudaStream::launch_each() {
     const Launch *const launch = item.launch;
     const auto what = [&] {
       return "running " + (launch ? named(*launch) : "a kernel of the runtime") +
-             (wrote ? ", donated arguments are no longer valid" : "");
+             written_arguments(*run.function, reached);
     };
     const NvtxRange range([&] { return launch ? named(*launch) : std::string("record of failures"); });
     if (timed)
@@ -542,7 +573,7 @@ Status CudaStream::launch_each() {
     } else if (const CUresult code = launch_kernel(item); code != CUDA_SUCCESS) {
       return device_.context().check(code, what());
     }
-    wrote |= launch && launch->predicated;
+    reached = launch ? launch + 1 : reached;
     if (timed)
       if (Status status = launch
                               ? times_->end(launch->name, launch->origin.text, launch->bytes, launch->flops)
@@ -638,7 +669,7 @@ Status CudaStream::issue(const LaunchRun &run) {
   write_down(run, kept);
   bool launched = false;
   Status status = launch_as_graph(run, kept, launched);
-  return status.ok() && !launched ? launch_each() : status;
+  return status.ok() && !launched ? launch_each(run) : status;
 }
 
 } // namespace weft::runtime

@@ -71,7 +71,7 @@ private:
   void write_down_copy(const LaunchRun &run, const Launch &launch);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);
-  Status launch_each();
+  Status launch_each(const LaunchRun &run);
   Status launch_product(const WorkItem &item);
   CUresult launch_kernel(const WorkItem &item);
   /// Frees what the graph uses with it.

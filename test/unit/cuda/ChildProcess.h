@@ -93,6 +93,7 @@ int orderStreams();           // CudaStreamsTest.cpp, --streams
 int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
 int branchForEdges();         // CudaGraphsTest.cpp, --branch
 int scaleForCalls();          // CudaGraphsTest.cpp, --scale
+int addToTwo();               // CudaFaultsTest.cpp, --add-to-two
 
 } // namespace weft::testing
 

@@ -171,3 +171,47 @@ TEST(CudaFaults, LittleMemoryIsAnErrorOrEnough) {
   EXPECT_GT(errors, 0);
   EXPECT_GT(successes, 0);
 }
+
+/// Calls of a function that adds to two tensors, in two launches. Writes the errors, and what the tensors
+/// are.
+int weft::testing::addToTwo() {
+  Tensor first = zeros({64}, {.device = "cuda:0"}) * 1, second = zeros({3, 5}, {.device = "cuda:0"}) * 1;
+  first.to_vector<float>();
+  second.to_vector<float>();
+  auto add = compile([&](Tensor x) {
+    first += x;
+    second += sin(x);
+  });
+  Tensor x = full({}, 2.0F, {.device = "cuda:0"}) * 1;
+  x.item<float>();
+  try {
+    add(x);
+    first.to_vector<float>();
+  } catch (const Error &error) {
+    std::printf("%s: %s\n", error.code().c_str(), error.what());
+  }
+  std::printf("%g %g\n", double(first.to_vector<float>()[0]), double(second.to_vector<float>()[0]));
+  return 0;
+}
+
+// Of a call whose launches are not one graph yet, the driver may take one and refuse the next.
+TEST(CudaFaults, ACallThatIsRefusedInTheMiddleNamesWhatItWrote) {
+  TemporaryFolder folder;
+  const Child good = runChild("--add-to-two", "CUSIM_LOG=" + (folder / "log"));
+  ASSERT_TRUE(good.output.starts_with("2 0.9")) << good.output;
+  // The last launches are those of the two kernels, and of the end of the call.
+  const int launches = callsIn(folder / "log")["cuLaunchKernelEx"];
+  const auto refused = [&](int fromEnd) {
+    return runChild("--add-to-two",
+                    "CUSIM_FAIL=cuLaunchKernelEx:" + std::to_string(launches - fromEnd) + ":999")
+        .output;
+  };
+  const std::string none = refused(2), one = refused(1), both = refused(0);
+  EXPECT_FALSE(mentions(none, "no longer valid")) << none;
+  EXPECT_TRUE(mentions(none, "WEFT-E006") && none.ends_with("\n0 0\n")) << none;
+  EXPECT_TRUE(mentions(one, "running 'main.loop.1'")) << one;
+  EXPECT_TRUE(mentions(one, ", these donated arguments are no longer valid: argument 1 'state0': CUDA"))
+      << one;
+  EXPECT_TRUE(one.ends_with("\n2 0\n")) << one;
+  EXPECT_TRUE(mentions(both, "no longer valid: argument 1 'state0', argument 2 'state1': CUDA")) << both;
+}

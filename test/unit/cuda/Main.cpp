@@ -51,6 +51,8 @@ int main(int count, char **arguments) {
     return weft::testing::useStreamsOfPriorities();
   if (option == "--branch")
     return weft::testing::branchForEdges();
+  if (option == "--add-to-two")
+    return weft::testing::addToTwo();
   if (option == "--scale")
     return weft::testing::scaleForCalls();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
