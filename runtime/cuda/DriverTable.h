@@ -39,6 +39,7 @@
 #define WEFT_DRIVER_ORDER_FUNCTIONS(X)                                                                       \
   X(cuStreamCreateWithPriority) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery)                   \
   X(cuStreamWaitEvent) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuLaunchHostFunc)                     \
+  X(cuThreadExchangeStreamCaptureMode)                                                                       \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)                  \
   X(cuEventElapsedTime)
 // Code and its launches.

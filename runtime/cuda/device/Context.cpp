@@ -114,10 +114,18 @@ ContextScope::ContextScope(const CudaContext &context) : context_(context) {
     code = table.cuCtxSetCurrent(context.handle());
     changed_ = code == CUDA_SUCCESS && before_;
   }
+  // While another thread captures, this one may not allocate or wait, and would end that capture if it did,
+  // unless it says that what it does is no part of it.
+  if (code == CUDA_SUCCESS) {
+    code = table.cuThreadExchangeStreamCaptureMode(&capture_mode_);
+    relaxed_ = code == CUDA_SUCCESS;
+  }
   status_ = context.check(code, "making its context current");
 }
 
 ContextScope::~ContextScope() {
+  if (relaxed_)
+    (void)context_.table().cuThreadExchangeStreamCaptureMode(&capture_mode_);
   // The thread's own context may be gone by now, which is not for us to report.
   if (changed_)
     (void)context_.table().cuCtxSetCurrent(before_);

@@ -68,7 +68,8 @@ private:
 };
 
 /// Makes a context current on the thread, and gives the thread back the one that it had. A thread that had
-/// none keeps this one, so that a steady loop does not change it all the time.
+/// none keeps this one, so that a steady loop does not change it all the time. In between, captures of other
+/// parts of the program forbid the thread nothing.
 class ContextScope {
 public:
   explicit ContextScope(const CudaContext &context);
@@ -83,6 +84,8 @@ private:
   const CudaContext &context_;
   CUcontext before_ = nullptr;
   bool changed_ = false;
+  CUstreamCaptureMode capture_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED; ///< then that of the thread before
+  bool relaxed_ = false;
   Status status_;
 };
 

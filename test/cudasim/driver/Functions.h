@@ -21,7 +21,6 @@
 /// is there.
 #define CUSIM_MORE_FUNCTIONS(X)                                                                              \
   X(cuGetExportTable) X(cuGetProcAddress) X(cuStreamIsCapturing) X(cuStreamGetCaptureInfo)                   \
-  X(cuThreadExchangeStreamCaptureMode)                                                                       \
   X(cuEventRecordWithFlags) X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphNodeGetDependencies)
 #define CUSIM_FUNCTIONS(X) WEFT_DRIVER_FUNCTIONS(X) CUSIM_MORE_FUNCTIONS(X)
 // clang-format on

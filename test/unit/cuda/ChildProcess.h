@@ -59,12 +59,12 @@ inline std::map<std::string, int> callsIn(const std::filesystem::path &log) {
   return calls;
 }
 
-/// The functions that were called, in order, but those that look at contexts, by the driver's log.
+/// The functions that were called, in order, but those that look at contexts or at the thread, by the driver's log.
 inline std::vector<std::string> namesIn(const std::filesystem::path &log) {
   std::vector<std::string> names;
   std::ifstream file(log);
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("cu") && !line.starts_with("cuCtx"))
+    if (line.starts_with("cu") && !line.starts_with("cuCtx") && !line.starts_with("cuThread"))
       names.push_back(line.substr(0, line.find('(')));
   return names;
 }
