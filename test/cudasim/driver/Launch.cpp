@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace weft::cusim {
 namespace {
@@ -80,6 +81,51 @@ void spoil(const Launch &launch, const std::vector<cudasim::Range> &writes) {
   *launch.device->memory.host(address, 1) ^= std::byte(1);
   complain(name + "has another bit in the byte at " + hex(address));
 }
+
+/// Lets one launch run whose call has failed. The record of a call's failures, at which Weft's kernels look
+/// where they must not run then, is what `weft_begin_call` has as its first parameter, and they as their
+/// last; it begins with ones as long as nothing has failed. For CUSIM_UNBLOCK.
+class Unblocked {
+public:
+  explicit Unblocked(const Launch &launch) {
+    static std::set<uint64_t> records;
+    static uint64_t blocked = 0;
+    const size_t bytes = launch.parameters.size();
+    if (!settings().unblockedLaunch || bytes < sizeof(uint64_t))
+      return;
+    if (launch.kernel->entry == "weft_begin_call") {
+      records.insert(wordAt(launch, 0));
+      return;
+    }
+    const uint64_t record = wordAt(launch, bytes - sizeof(uint64_t));
+    if (!records.contains(record))
+      return;
+    key = reinterpret_cast<uint64_t *>(launch.device->memory.host(record, sizeof(uint64_t)));
+    if (!key || *key == none || ++blocked != settings().unblockedLaunch) {
+      key = nullptr;
+      return;
+    }
+    kept = *key;
+    *key = none;
+    complain("CUSIM_UNBLOCK: launch " + std::to_string(blocked) + " of failed calls, of '" +
+             launch.kernel->entry + "', ran");
+  }
+  ~Unblocked() {
+    if (key && *key == none) // it has not failed itself
+      *key = kept;
+  }
+  Unblocked(const Unblocked &) = delete;
+
+private:
+  static constexpr uint64_t none = UINT64_MAX;
+  static uint64_t wordAt(const Launch &launch, size_t offset) {
+    uint64_t word = 0;
+    std::memcpy(&word, launch.parameters.data() + offset, sizeof word);
+    return word;
+  }
+  uint64_t *key = nullptr; ///< in the device's memory
+  uint64_t kept = none;
+};
 
 } // namespace
 
@@ -184,6 +230,7 @@ Outcome runLaunch(const Launch &launch) {
   options.seed = settings().seed + number++; // another order for each launch
   const bool isSpoilt = number == settings().spoiltLaunch;
   options.race = settings().race || isSpoilt; // which says what was written
+  const Unblocked unblocked(launch);
   cudasim::LaunchResult result =
       cudasim::launch(module, launch.kernel->entry, launch.device->memory, options, launch.parameters);
   Outcome outcome;

@@ -95,6 +95,7 @@ Settings read() {
   reader.flag("CUSIM_EAGER", made.eager);
   reader.flag("CUSIM_LEAKS", made.leaks);
   reader.number("CUSIM_SPOIL", 1, UINT64_MAX, made.spoiltLaunch);
+  reader.number("CUSIM_UNBLOCK", 1, UINT64_MAX, made.unblockedLaunch);
   reader.order();
   reader.failures();
   made.log = reader.text("CUSIM_LOG").value_or("");

@@ -35,6 +35,7 @@ struct Settings {
   bool eager = false;                        ///< CUSIM_EAGER
   bool leaks = false;                        ///< CUSIM_LEAKS
   uint64_t spoiltLaunch = 0;                 ///< CUSIM_SPOIL, from 1; 0 for none
+  uint64_t unblockedLaunch = 0;              ///< CUSIM_UNBLOCK, from 1; 0 for none
   cudasim::Order order = {};                 ///< CUSIM_ORDER, of warps, blocks and streams
   uint64_t seed = 0;                         ///< of the shuffled order
   std::string log;                           ///< CUSIM_LOG

@@ -94,6 +94,7 @@ int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
 int branchForEdges();         // CudaGraphsTest.cpp, --branch
 int scaleForCalls();          // CudaGraphsTest.cpp, --scale
 int addToTwo();               // CudaFaultsTest.cpp, --add-to-two
+int failOnce();               // CudaMutantsTest.cpp, --fail
 
 } // namespace weft::testing
 

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The driver leaves out one edge of a graph, or one wait of a stream, at a time (docs/cudasim.md). Each has
-// to be missed: the driver reports two accesses of the same bytes that nothing orders. What it does not
-// report, it has looked at in vain, so no bytes needed that order; the tests say how many these are.
+// The driver leaves out one edge of a graph, one wait of a stream, or one predicate, at a time
+// (docs/cudasim.md). Each edge and wait has to be missed: the driver reports two accesses of the same bytes
+// that nothing orders. What it does not report, it has looked at in vain, so no bytes needed that order; the
+// tests say how many these are. Without a predicate, a step with a bad label changes the state.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/TemporaryFolder.h"
@@ -100,4 +101,98 @@ TEST(CudaMutants, EveryWaitBetweenDevicesIsNeeded) {
   }
   std::printf("%d of %d waits order bytes that nothing else does\n", found, waits);
   EXPECT_GE(found, 8); // two in each of four calls
+}
+
+namespace {
+
+/// A transformer of one block, of which every kind of layer has state that a failed step would change.
+struct SmallGpt : nn::Module {
+  static constexpr int64_t words = 11, width = 8, length = 6, heads = 2;
+  nn::Embedding word = register_module("word", nn::Embedding(words, width));
+  nn::Embedding place = register_module("place", nn::Embedding(length, width));
+  nn::LayerNorm before = register_module("before", nn::LayerNorm(width));
+  nn::Linear all = register_module("all", nn::Linear(width, 3 * width));
+  nn::Linear out = register_module("out", nn::Linear(width, width));
+  nn::LayerNorm after = register_module("after", nn::LayerNorm(width));
+  nn::Linear up = register_module("up", nn::Linear(width, 2 * width));
+  nn::Linear down = register_module("down", nn::Linear(2 * width, width));
+  nn::Linear head = register_module("head", nn::Linear(width, words));
+  nn::Dropout drop = register_module("drop", nn::Dropout(0.1));
+
+  Tensor operator()(Tensor ids) {
+    const int64_t batch = ids.size(0);
+    Tensor x = word(ids) + place(ones_like(ids).cumsum(1) - 1);
+    Tensor all_heads =
+        all(before(x)).reshape({batch, length, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
+    const auto part = [&](int64_t i) { return all_heads.narrow(0, i, 1).squeeze(0); };
+    Tensor seen = scaled_dot_product_attention(part(0), part(1), part(2), {.causal = true});
+    x = x + drop(out(seen.transpose(1, 2).reshape({batch, length, width})));
+    return head(x + drop(down(gelu(up(after(x)))))).reshape({batch * length, words});
+  }
+};
+
+/// Four steps, of which the last has a bad label, and one more. Writes whether that one changed parameters,
+/// moments or the generator.
+template <typename Model> void failLastStep(Model model, Tensor inputs, Tensor labels) {
+  model.to("cuda:0");
+  optim::Adam adam(model.parameters(), {.lr = 0.01});
+  Tensor x = inputs.to("cuda:0"), classes = labels.to("cuda:0"),
+         wrong = (labels + (arange(labels.size(0)) == 5).to(i64) * 100).to("cuda:0");
+  auto step = compile([&](Tensor given, Tensor expected) {
+    Tensor loss = nn::cross_entropy(model(given), expected);
+    loss.backward();
+    adam.step();
+    adam.zero_grad();
+    return loss;
+  });
+  const auto state = [&] {
+    std::vector<Tensor> all = model.parameters();
+    for (const auto &[name, value] : adam.state_dict())
+      all.push_back(value);
+    return bitsOf(all);
+  };
+  for (int i = 0; i < 4; ++i)
+    step(x, classes).template item<float>();
+  const auto before = state();
+  try {
+    step(x, wrong).template item<float>();
+    std::printf("no error\n");
+  } catch (const Error &error) {
+    std::printf("%s\n", mentions(error.what(), "out of bounds") ? "refused" : error.what());
+  }
+  std::printf("%s\n", state() == before ? "kept" : "changed");
+  const float loss = step(x, classes).template item<float>();
+  std::printf("then %a\n", loss);
+}
+
+} // namespace
+
+int weft::testing::failOnce() {
+  manual_seed(3);
+  if (std::getenv("WEFT_TEST_GPT"))
+    failLastStep(SmallGpt(), arange(12).reshape({2, 6}) % 11, arange(12) % 11);
+  else
+    failLastStep(DeviceNet(), numbers(96).reshape({16, 6}), arange(16) % 3);
+  return 0;
+}
+
+TEST(CudaMutants, EveryPredicateOfAStepIsNeeded) {
+  for (const char *model : {"", "WEFT_TEST_GPT=1 "})
+    for (const char *graphs : {"WEFT_CUDA_GRAPHS=0 ", "WEFT_CUDA_GRAPHS=1 "}) {
+      SCOPED_TRACE(std::string(model) + graphs);
+      const std::string how = std::string(model) + graphs;
+      const Child whole = runChild("--fail", how);
+      ASSERT_TRUE(mentions(whole.output, "refused\nkept\nthen 0x")) << whole.output;
+      int launches = 0;
+      for (bool ran = true; ran && launches < 100; ++launches) {
+        const std::string number = std::to_string(launches + 1);
+        const Child child = runChild("--fail", how + "CUSIM_UNBLOCK=" + number);
+        ran = mentions(child.output, "CUSIM_UNBLOCK: launch " + number);
+        // The launch after the last one is no mutant, and a control.
+        EXPECT_EQ(mentions(child.output, "changed"), ran) << number << ": " << child.output;
+        EXPECT_TRUE(mentions(child.output, "refused")) << child.output;
+      }
+      std::printf("%s%d launches with a predicate\n", how.c_str(), launches - 1);
+      EXPECT_GE(launches - 1, 2);
+    }
 }

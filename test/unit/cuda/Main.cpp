@@ -55,5 +55,7 @@ int main(int count, char **arguments) {
     return weft::testing::addToTwo();
   if (option == "--scale")
     return weft::testing::scaleForCalls();
+  if (option == "--fail")
+    return weft::testing::failOnce();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
 }
