@@ -7,6 +7,7 @@
 #include "frontend/data/Prefetcher.h"
 #include "frontend/data/RowSource.h"
 #include "frontend/graph/Devices.h"
+#include "frontend/graph/Trace.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/io/BatchOrder.h"
 #include "frontend/lazy/Lazy.h"

@@ -7,6 +7,7 @@
 #include "weft/profile.hpp"
 
 #include "frontend/graph/Message.h"
+#include "frontend/graph/Trace.h"
 #include "runtime/queue/Profiler.h"
 #include "weft/tensor.hpp"
 
@@ -17,6 +18,7 @@
 namespace weft {
 
 Profile profile(const std::function<void()> &work) {
+  frontend::refuseInTrace("a profile", {});
   synchronize();
   runtime::Profiler &profiler = runtime::Profiler::get();
   profiler.clear();

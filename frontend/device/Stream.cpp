@@ -7,6 +7,7 @@
 #include "weft/stream.hpp"
 
 #include "frontend/graph/Devices.h"
+#include "frontend/graph/Trace.h"
 #include "frontend/lazy/Lazy.h"
 #include "runtime/queue/Queue.h"
 #include "weft/tensor.hpp"
@@ -114,6 +115,7 @@ bool Stream::query() const {
 }
 
 void Stream::wait_stream(const Stream &other) const {
+  frontend::refuseInTrace("waiting for a stream", {});
   frontend::flushAll();
   state_->queue->wait_for(*other.state_->queue);
 }
@@ -164,6 +166,7 @@ void *Stream::native_handle(Loc loc) const {
 bool operator==(const Stream &a, const Stream &b) { return a.state_->queue == b.state_->queue; }
 
 StreamGuard::StreamGuard(Stream stream) : stream_(std::move(stream)) {
+  frontend::refuseInTrace("a StreamGuard", {});
   frontend::flushAll();
   before_ = Queue::set_current(stream_.state_->queue);
   before_state_ = std::exchange(currentState(), stream_.state_);
@@ -188,11 +191,13 @@ StreamGuard::~StreamGuard() {
 Event::Event(bool enable_timing) : state_(std::make_shared<detail::EventState>(enable_timing)) {}
 
 void Event::record(const Stream &stream) {
+  frontend::refuseInTrace("recording an event", {});
   frontend::flushAll();
   state_->event.record(*stream.state_->queue);
 }
 
 void Event::wait(const Stream &stream) const {
+  frontend::refuseInTrace("waiting for an event", {});
   frontend::flushAll();
   state_->event.wait(*stream.state_->queue);
 }

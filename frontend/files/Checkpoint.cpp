@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/checkpoint.hpp"
 
+#include "frontend/graph/Trace.h"
 #include "frontend/io/Message.h"
 #include "frontend/ops/State.h"
 

@@ -7,6 +7,7 @@
 #include "frontend/graph/Trace.h"
 
 #include "frontend/graph/Devices.h"
+#include "frontend/graph/Message.h"
 #include "frontend/graph/View.h"
 
 #include <algorithm>
@@ -304,6 +305,13 @@ std::vector<Trace::Change> Trace::finish() {
   }
   restore();
   return changes;
+}
+
+void refuseInTrace(const std::string &what, Loc loc) {
+  if (Trace::current())
+    fail(what +
+             " inside a compiled function would happen once, while it is compiled: call it between the calls",
+         loc, {}, "WEFT-C001");
 }
 
 } // namespace weft::frontend

@@ -177,6 +177,9 @@ private:
   bool isDraftOutdated_ = false;
 };
 
+/// Throws Error inside a traced function, where `what` would happen only once, when the function is compiled.
+void refuseInTrace(const std::string &what, Loc loc);
+
 } // namespace weft::frontend
 
 #endif // WEFT_FRONTEND_GRAPH_TRACE_H

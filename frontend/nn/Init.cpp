@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/init.hpp"
 
+#include "frontend/graph/Trace.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/State.h"
 #include "weft/random.hpp"

@@ -15,13 +15,6 @@
 
 namespace weft::frontend {
 
-void refuseInTrace(const std::string &what, Loc loc) {
-  if (Trace::current())
-    fail(what +
-             " inside a compiled function would happen once, while it is compiled: call it between the calls",
-         loc, {}, "WEFT-C001");
-}
-
 /// A copy of a value on `device`, in `dtype`, for which nothing is compiled.
 static Ref copyTo(const Ref &value, Device device, DType dtype, Loc loc) {
   flush({value});

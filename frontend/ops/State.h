@@ -28,9 +28,6 @@ Tensor copyOf(const Tensor &original);
 /// Sets the gradients of these parameters to none, or those that exist to zeros.
 void clearGradients(const std::vector<Tensor> &parameters, bool toNone);
 
-/// Throws Error inside a traced function, where `what` would happen only once, when the function is compiled.
-void refuseInTrace(const std::string &what, Loc loc);
-
 /// Finds entries of a state dict, which must outlive it, by name.
 class StateIndex {
 public:

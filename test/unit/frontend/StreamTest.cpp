@@ -14,6 +14,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -21,6 +22,27 @@
 using namespace weft;
 
 namespace {
+
+// Which of a function's launches run beside each other is decided when it is compiled.
+TEST(Streams, AreOrderedBetweenTheCallsOfACompiledFunction) {
+  Stream other;
+  Event event(true);
+  event.record(other);
+  const std::pair<const char *, std::function<void()>> cases[] = {
+      {"recording an event", [&] { event.record(other); }},
+      {"waiting for an event", [&] { event.wait(other); }},
+      {"waiting for an event", [&] { other.wait_event(event); }},
+      {"waiting for a stream", [&] { other.wait_stream(Stream::default_stream()); }},
+      {"a StreamGuard", [&] { const StreamGuard guard(other); }},
+      {"a profile", [] { profile([] {}); }}};
+  for (const auto &[what, work] : cases) {
+    auto step = compile([&](Tensor x) {
+      work();
+      return x + 1;
+    });
+    EXPECT_ERROR(step(ones({2})), std::string(what) + " inside a compiled function would happen once");
+  }
+}
 
 TEST(Streams, AGuardWithoutMemorySaysSoAndLosesNothing) {
   SKIP_WITHOUT_FAULTS();
