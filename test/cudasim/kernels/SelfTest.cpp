@@ -12,7 +12,9 @@
 //===----------------------------------------------------------------------===//
 #include "CheckKernels.h"
 #include "EngineDevice.h"
+#include "MachineCode.h"
 
+#include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/Nvrtc.h"
 #include "ir/Parse.h"
 #include "test/random/Generator.h"
@@ -67,6 +69,44 @@ TEST_P(Kernels, AgreeWithTheCpu) {
     EXPECT_EQ(checker.counts().calls, 1u);
     EXPECT_EQ(checker.counts().failing, 0u);
   }
+}
+
+// The numbers of instructions are documented nowhere.
+TEST(KernelReports, LocalMemoryIsWhatNvdisasmShows) {
+  auto nvrtc = codegen::Nvrtc::get();
+  if (!nvrtc)
+    GTEST_SKIP() << nvrtc.status().message();
+  // Arrays at places that are data are in local memory, of every width.
+  const std::string local = R"(extern "C" __global__ void k(float *x, int n) {
+  float a[37]; char c[50]; double d[9];
+  for (int i = 0; i < n; ++i) a[i * 7 % 37] = x[i], c[i * 3 % 50] = (char)i, d[i % 9] = x[i] * 2;
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += a[i * n % 37] + c[i * n % 50] + (float)d[i * n % 9];
+  x[0] = sum;
+})";
+  const std::string none = R"(extern "C" __global__ void k(float *x, int n) {
+  __shared__ float a[64];
+  a[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = a[n & 63] + atomicAdd(x + 64, a[1]);
+})";
+  for (const char *target : {"sm_80", "sm_90", "sm_100"})
+    for (const std::string &text : {local, none}) {
+      if (text == none && target != std::string("sm_90"))
+        continue;
+      SCOPED_TRACE(target);
+      auto binary = (*nvrtc)->compile(text, "k", {std::string("--gpu-architecture=") + target});
+      ASSERT_TRUE(binary) << binary.status().message();
+      auto shown = codegen::disassemble(binary->cubin);
+      ASSERT_TRUE(shown) << shown.status().message();
+      const StringRef sass = *shown;
+      const size_t expected = sass.count(" LDL") + sass.count(" STL");
+      EXPECT_EQ(expected > 10, text == local) << *shown;
+      auto found = countLocalAccesses(binary->cubin);
+      ASSERT_TRUE(found) << found.status().message();
+      EXPECT_EQ(*found, expected);
+    }
+  EXPECT_FALSE(countLocalAccesses("no CUBIN"));
 }
 
 TEST(KernelReports, SpilledRegistersAreAnError) {

@@ -8,6 +8,7 @@
 
 #include "CheckKernels.h"
 #include "EngineDevice.h"
+#include "MachineCode.h"
 
 #include "ir/FunctionAttributes.h"
 #include "ir/Target.h"
@@ -16,7 +17,6 @@
 #include "test/random/Generator.h"
 #include "test/random/Inputs.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
@@ -41,13 +41,12 @@ Status checkLocalMemory(const DeviceKernel &kernel) {
   const codegen::CudaResources &used = kernel.resources;
   if (used.stackBytes || used.spillStoreBytes || used.spillLoadBytes) // which the table shows
     return {};
-  Expected<std::string> sass = codegen::disassemble(kernel.cubin);
-  if (!sass)
-    return sass.status();
-  for (StringRef line : llvm::split(*sass, '\n'))
-    if (line.contains(" LDL") || line.contains(" STL"))
-      return Status::error("kernel '" + kernel.symbol + "' uses local memory: " + line.trim().str());
-  return {};
+  Expected<unsigned> accesses = countLocalAccesses(kernel.cubin);
+  if (!accesses)
+    return accesses.status();
+  return *accesses ? Status::error("kernel '" + kernel.symbol + "' has " + std::to_string(*accesses) +
+                                   " instructions for local memory, which ptxas does not report")
+                   : Status();
 }
 
 /// An error if a kernel divides whole numbers by others that are not known when it is compiled: the compiler

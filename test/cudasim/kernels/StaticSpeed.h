@@ -24,7 +24,7 @@ struct SpeedOptions {
 
 /// A table with a line for each kernel of the program, whose entry is `main`, and which it changes. Arguments
 /// that are indices have random ones of all that are allowed. An access to local memory in the machine code
-/// that ptxas does not report is an error; nvdisasm shows it.
+/// that ptxas does not report is an error.
 Expected<std::string> staticSpeed(mlir::ModuleOp module, const SpeedOptions &options);
 
 } // namespace weft::cudasim
