@@ -223,12 +223,15 @@ TEST_P(AttentionKernels, WhatIsNoNumberStaysInItsRows) {
   EXPECT_TRUE(std::isnan(tensors.at("lse").real(5)));
 }
 
-/// Small and large tiles; the same text for f16 and bf16 but for conversions.
+/// Small and large tiles; the same text for f16 and bf16 but for conversions, so that f16 has sm_90 alone
+/// below `full`.
 TEST_P(AttentionKernels, NoSpillsForThreeTargets) {
   if (GetParam() == f16 && testLevel() == "quick")
     GTEST_SKIP() << "as bf16";
   const int modes = GetParam() != f32 && testLevel() != "quick" ? 4 : 2;
-  for (const char *target : {"sm_80", "sm_90", "sm_100"})
+  for (const char *target : {"sm_80", "sm_90", "sm_100"}) {
+    if (GetParam() == f16 && testLevel() != "full" && target != std::string("sm_90"))
+      continue;
     for (int mode = 0; mode < modes; ++mode)
       for (auto [columns, rows] :
            {std::pair(32, 4096), std::pair(64, 4096), std::pair(128, 40), std::pair(256, 4096)}) {
@@ -251,6 +254,7 @@ TEST_P(AttentionKernels, NoSpillsForThreeTargets) {
                                      made->schedule.sharedBytes(a)),
                   made->schedule.resident);
       }
+  }
 }
 
 /// Sums have an infinity where the exact sum has one, whatever the probability that multiplies it.

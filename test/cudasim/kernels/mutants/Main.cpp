@@ -124,8 +124,8 @@ private:
 /// PTX alone: ptxas has no part in what the engine runs.
 Expected<std::string> Run::compile(const SubjectCase &each, const std::string &text) const {
   const std::string architecture = "compute_" + std::string(each.target).substr(3);
-  auto binary =
-      nvrtc.compile(text, "mutant", {"--gpu-architecture=" + architecture, "--std=c++17", "-fmad=false"});
+  auto binary = nvrtc.compile(
+      text, "mutant", {"--gpu-architecture=" + architecture, "--std=c++17", "-fmad=false", "--minimal"});
   if (!binary)
     return binary.status();
   return std::move(binary->ptx);
