@@ -6,6 +6,7 @@ counted, and a failing fresh random program is shown and not counted. Also tests
 import contextlib
 import io
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from common import ROOT, Checks
 sys.path.insert(0, os.path.join(ROOT, "test"))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import paired  # noqa: E402
-from suites import base, device, generated, programs, sanitizers  # noqa: E402  the folder of the tests is no package
+from suites import base, builds, device, generated, programs, sanitizers  # noqa: E402  the folder of the tests is no package
 
 # A GoogleTest program of two tests, of which a shard runs its own; the second fails where FAILS is set.
 GTEST = """
@@ -90,6 +91,29 @@ def main():
             expect(checks, text, quietly(base.closing_line, "program", [program]), passed, failed)
         program = build.add("program", "sleep 60; echo 3 passed, 0 failed")
         expect(checks, "a hang", quietly(base.closing_line, "program", [program], timeout=0.2), 0, 1, "took too long")
+
+        # A part has the processor's time of all programs that it ran, those beside each other too.
+        part, program = base.Part(), build.add("program", "for ((i = 0; i < 100000; ++i)); do :; done; echo 1 passed, 0 failed")
+        with base.working_for(part):
+            _, text = quietly(base.side_by_side, [lambda: base.closing_line("program", [program])] * 2)
+        found = sum(float(seconds) for seconds in re.findall(r", ([0-9.]+) s of a processor", text))
+        checks.check(found > 0 and abs(found - part.processor_seconds) <= 0.1,
+                     f"a part's time is {part.processor_seconds}, that of its programs {found}:\n{text}")
+
+        # Builds that begin before the parts that need them: each part waits for its own, and has its time.
+        root, base.ROOT = base.ROOT, os.path.join(folder, "root")
+        os.makedirs(os.path.join(base.ROOT, "scripts"))
+        os.symlink(Folder(os.path.join(folder, "builds")).add(
+            "build", 'sleep 0.2; for ((i = 0; i < 100000; ++i)); do :; done; echo "building $1"; [[ $1 == good ]]'),
+            os.path.join(base.ROOT, "scripts", "build"))
+        builds.build_meanwhile("good", "bad")
+        for name, works in (("bad", False), ("good", True)):
+            part = base.Part()
+            with base.working_for(part):
+                built, text = quietly(builds.build, name, name)
+            checks.check(built == works and (works or "building bad" in text) and part.processor_seconds > 0,
+                         f"a build meanwhile, {name}: {built}, {part.processor_seconds} s:\n{text}")
+        base.ROOT = root
 
         program = build.add("weft-random-tests", 'echo "$*"; echo "the program, shrunk"; echo "199 passed, 1 failed"; exit 1')
         result, text = quietly(generated.fresh, program, "--save-failures=there")

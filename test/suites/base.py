@@ -3,7 +3,9 @@
 A program that crashes, hangs, or has no tests has failed.
 """
 
+import atexit
 import concurrent.futures
+import contextlib
 import os
 import re
 import signal
@@ -18,8 +20,47 @@ LOGS = os.path.join(BUILD, "logs")
 CLOSING_LINE = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.MULTILINE)
 # A hang must not hold up CI until someone looks.
 HOUR = 3600
-# What say() keeps for a thread of side_by_side().
+# The programs that run, each of them a group of processes. None is left when the suite is interrupted.
+RUNNING = set()
+
+
+@atexit.register
+def stop_all():
+    for each in RUNNING:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(each, signal.SIGKILL)
+
+
+# What say() keeps for a thread of side_by_side(), and the part of the suite that a thread works for.
 BESIDE = threading.local()
+
+
+class Part:
+    """A part of the suite, and the processor's time of the programs that it ran, in seconds."""
+
+    def __init__(self):
+        self.processor_seconds = 0.0
+        self.adding = threading.Lock()
+
+    def add(self, seconds):
+        with self.adding:
+            self.processor_seconds += seconds
+
+
+@contextlib.contextmanager
+def working_for(part):
+    """What this thread runs, and what side_by_side() runs for it, is added to a part. None: to no part."""
+    before, BESIDE.part = getattr(BESIDE, "part", None), part
+    try:
+        yield
+    finally:
+        BESIDE.part = before
+
+
+def count_time(processor_seconds):
+    """Adds to the part that this thread works for."""
+    if getattr(BESIDE, "part", None):
+        BESIDE.part.add(processor_seconds)
 
 
 def say(text=""):
@@ -33,10 +74,13 @@ def say(text=""):
 
 def side_by_side(tasks):
     """Runs functions beside each other, one a processor, and adds up their counts. What one says stays together."""
+    part_of_all = getattr(BESIDE, "part", None)
+
     def one(task):
         BESIDE.lines = []
         try:
-            return task()
+            with working_for(part_of_all):
+                return task()
         finally:
             print("\n".join(BESIDE.lines), flush=True)
             BESIDE.lines = None
@@ -71,8 +115,12 @@ def failure(text):
 
 
 class Outcome:
-    def __init__(self, code, output, seconds, log):
+    def __init__(self, code, output, seconds, processor_seconds, log):
         self.code, self.output, self.seconds, self.log = code, output, seconds, log
+        self.processor_seconds = processor_seconds
+
+    def took(self):
+        return f"{self.seconds:.1f} s, {self.processor_seconds:.1f} s of a processor"
 
     def why(self):
         """How the process ended, in words."""
@@ -84,6 +132,28 @@ class Outcome:
 
     def tail(self, lines=40):
         return "\n".join("    | " + line for line in self.output.rstrip().splitlines()[-lines:])
+
+
+def wait(process, timeout):
+    """The exit code of a process, or None if it took too long and was killed with its children, and the processor's time, in
+    seconds, of it and of those children that it waited for."""
+    late = threading.Event()
+
+    def kill():
+        late.set()
+        os.killpg(process.pid, signal.SIGKILL)
+
+    killer = threading.Timer(timeout, kill)
+    killer.daemon = True
+    killer.start()
+    # The process keeps its number until the timer cannot fire any more.
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    killer.cancel()
+    killer.join()
+    _, status, usage = os.wait4(process.pid, 0)
+    RUNNING.discard(process.pid)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return None if late.is_set() else process.returncode, usage.ru_utime + usage.ru_stime
 
 
 def run(name, command, timeout=HOUR, environment=None, cwd=ROOT, quiet=False):
@@ -105,17 +175,14 @@ def run(name, command, timeout=HOUR, environment=None, cwd=ROOT, quiet=False):
             process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=file,
                                        stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})},
                                        start_new_session=True)
-            try:
-                code = process.wait(timeout)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                code = None
+            RUNNING.add(process.pid)
+            code, processor_seconds = wait(process, timeout)
     finally:
         done.set()
+    count_time(processor_seconds)
     with open(log, encoding="utf-8", errors="replace") as file:
         output = file.read()
-    return Outcome(code, output, time.monotonic() - started, log)
+    return Outcome(code, output, time.monotonic() - started, processor_seconds, log)
 
 
 def closing_line(name, command, **options):
@@ -133,5 +200,5 @@ def closing_line(name, command, **options):
         counts += failure(f"{name} {outcome.why()} ({outcome.log})")
     elif counts.passed == 0:
         counts += failure(f"{name} ran no tests ({outcome.log})")
-    say(f"    {name}: {counts} ({outcome.seconds:.1f} s)")
+    say(f"    {name}: {counts} ({outcome.took()})")
     return counts

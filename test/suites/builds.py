@@ -1,24 +1,49 @@
 """Further builds and systems, with what is tested of them alone, and clang-tidy."""
 
+import concurrent.futures
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 
 from suites import base
 from suites.base import closing_line, Counts, failure, run, say
 from suites.programs import unit, ctest
 
 
+# What build_meanwhile() has begun: the folder of each, with a future of its outcome.
+BEGUN = {}
+
+
+def build_meanwhile(*presets):
+    """Begins to build presets, one after the other, while other parts run. Such a build takes only what they leave idle."""
+    def one(preset):
+        try:
+            command = ["nice", "-n", "19", os.path.join(base.ROOT, "scripts", "build"), preset, preset]
+            BEGUN[preset].set_result(run("build-" + preset, command, timeout=3 * base.HOUR, quiet=True))
+        except Exception as error:  # for the part that waits
+            BEGUN[preset].set_exception(error)
+
+    for preset in presets:
+        BEGUN[preset] = concurrent.futures.Future()
+    # Of a run that is interrupted nobody waits for it.
+    threading.Thread(target=lambda: [one(preset) for preset in presets], daemon=True).start()
+
+
 def build(preset, folder, *arguments):
-    """Builds a further preset. True if it worked; what went wrong is printed."""
-    outcome = run("build-" + folder, [os.path.join(base.ROOT, "scripts", "build"), preset, folder, *arguments],
-                  timeout=3 * base.HOUR)
+    """Builds a further preset, unless that has begun. True if it worked; what went wrong is printed."""
+    if folder in BEGUN:
+        outcome = BEGUN[folder].result()
+        base.count_time(outcome.processor_seconds)
+    else:
+        outcome = run("build-" + folder, [os.path.join(base.ROOT, "scripts", "build"), preset, folder, *arguments],
+                      timeout=3 * base.HOUR)
     if outcome.code != 0:
         say(outcome.tail())
         return False
-    say(f"    build/{folder} built ({outcome.seconds:.1f} s)")
+    say(f"    build/{folder} built ({outcome.took()})")
     return True
 
 

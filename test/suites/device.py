@@ -46,7 +46,7 @@ def example(name, environment):
     if outcome.code != 0:
         say(outcome.tail())
         return failure(f"the example {name} on {DEVICE} {outcome.why()} ({outcome.log})")
-    say(f"    device-example-{name}: as it should be ({outcome.seconds:.1f} s)")
+    say(f"    device-example-{name}: as it should be ({outcome.took()})")
     return Counts(passed=1)
 
 

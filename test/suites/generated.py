@@ -67,4 +67,4 @@ def fresh(program, save):
         say(outcome.tail(200))
         say(f"    NOT COUNTED: a fresh random program failed (the run {outcome.why()}); again: {' '.join(command)}")
     else:
-        say(f"    random-fresh: 200 programs from seed {seed} agree ({outcome.seconds:.1f} s)")
+        say(f"    random-fresh: 200 programs from seed {seed} agree ({outcome.took()})")

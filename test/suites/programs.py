@@ -51,7 +51,7 @@ def gtest(binary, label="", environment=None, shard=None, **options):
         say(outcome.tail())
         where = f" in {started[-1]}" if started else ""
         counts += failure(f"{name} {outcome.why()}{where}, and left no report ({error}; {outcome.log})")
-    say(f"    {name}: {counts} ({outcome.seconds:.1f} s)")
+    say(f"    {name}: {counts} ({outcome.took()})")
     return counts
 
 
@@ -138,7 +138,7 @@ def lit(level, build=base.RELEASE, label="", environment=None, folders=("",)):
     elif outcome.code != 0 and not counts.failed:
         say(outcome.tail())
         counts += failure(f"lit {outcome.why()} ({outcome.log})")
-    say(f"    {label}lit: {counts} ({outcome.seconds:.1f} s)")
+    say(f"    {label}lit: {counts} ({outcome.took()})")
     return counts
 
 
@@ -174,5 +174,5 @@ def ctest(label, build=base.RELEASE, environment=None, selection=()):
         counts += failure(f"ctest {outcome.why()} ({outcome.log})")
     elif not counts.passed:
         counts += failure(f"ctest found no tests under {' '.join(selection)} ({outcome.log})")
-    say(f"    {label}: {counts} ({outcome.seconds:.1f} s)")
+    say(f"    {label}: {counts} ({outcome.took()})")
     return counts

@@ -1,6 +1,6 @@
 """Builds under sanitizers, and fuzzers."""
 
-import concurrent.futures
+import functools
 import glob
 import os
 import re
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from suites import base
-from suites.base import Counts, failure, run, say
+from suites.base import Counts, failure, run, say, side_by_side
 from suites.programs import unit, lit
 from suites.builds import build
 
@@ -101,19 +101,15 @@ def fuzz(folders, seconds):
         seeds = os.path.join(base.ROOT, "test", "fuzz", "corpus", name.removeprefix("weft-fuzz-"))
         command = [program, f"-max_total_time={seconds}", "-max_len=10000", "-timeout=20", "-rss_limit_mb=2048",
                    f"-artifact_prefix={found}/", found] + ([seeds] if os.path.isdir(seeds) else [])
-        return name, found, run(name, command, timeout=seconds + 300, environment=SANITIZER_ENVIRONMENT, quiet=True)
+        outcome = run(name, command, timeout=seconds + 300, environment=SANITIZER_ENVIRONMENT, quiet=True)
+        if outcome.code != 0:
+            say(outcome.tail(60))
+            return failure(f"{name} {outcome.why()}; the input that did it is in {found}")
+        inputs = re.findall(r"^Done (\d+) runs", outcome.output, re.MULTILINE)
+        say(f"    {name}: {inputs[-1] if inputs else 'no'} inputs in {outcome.seconds:.0f} s, nothing found")
+        return Counts(passed=1) if inputs else failure(f"{name} ran no inputs ({outcome.log})")
 
-    counts = Counts()
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        for name, found, outcome in pool.map(one, programs):
-            if outcome.code != 0:
-                say(outcome.tail(60))
-                counts += failure(f"{name} {outcome.why()}; the input that did it is in {found}")
-            else:
-                inputs = re.findall(r"^Done (\d+) runs", outcome.output, re.MULTILINE)
-                say(f"    {name}: {inputs[-1] if inputs else 'no'} inputs in {outcome.seconds:.0f} s, nothing found")
-                counts += Counts(passed=1) if inputs else failure(f"{name} ran no inputs ({outcome.log})")
-    return counts
+    return side_by_side([functools.partial(one, program) for program in programs])
 
 
 def sanitizers(level):
