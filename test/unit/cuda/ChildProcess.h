@@ -59,7 +59,8 @@ inline std::map<std::string, int> callsIn(const std::filesystem::path &log) {
   return calls;
 }
 
-/// The functions that were called, in order, but those that look at contexts or at the thread, by the driver's log.
+/// The functions that were called, in order, but those that look at contexts or at the thread, by the
+/// driver's log.
 inline std::vector<std::string> namesIn(const std::filesystem::path &log) {
   std::vector<std::string> names;
   std::ifstream file(log);
