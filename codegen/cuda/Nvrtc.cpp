@@ -34,9 +34,13 @@ namespace weft::codegen {
 Expected<std::vector<std::string>> findCudaTools(const std::string &name) {
   std::vector<std::string> folders = runtime::cuda_folders(), found;
   for (const std::string &folder : llvm::reverse(folders))
-    for (const char *part : {"/bin/", "/"})
-      if (llvm::sys::fs::can_execute(folder + part + name))
-        found.push_back(folder + part + name);
+    for (const char *part : {"/bin/", "/"}) {
+      std::string file = folder;
+      file += part;
+      file += name;
+      if (llvm::sys::fs::can_execute(file))
+        found.push_back(std::move(file));
+    }
   if (runtime::only_cuda_folder().empty())
     if (auto inPath = llvm::sys::findProgramByName(name); inPath && !llvm::is_contained(found, *inPath))
       found.push_back(*inPath);
@@ -102,7 +106,7 @@ private:
 /// The build identifier of a shared object, from its note in memory; empty if it has none.
 std::string buildIdOf(void *library) {
   link_map *map = nullptr;
-  if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+  if (::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void *>(&map)) != 0)
     return "";
   struct Search {
     ElfW(Addr) base;
