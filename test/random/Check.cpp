@@ -71,10 +71,13 @@ std::string outOfRange(StringRef text) {
   return {};
 }
 
-/// Whether the pass may change the interpreter's results, which are rounded in the order of the ops.
+/// Whether the pass may change the interpreter's results, which are rounded in the order of the ops. The
+/// interpreter rounds a sum of products once; kernels round each of its products, as bounds of the backend
+/// expect.
 bool mayRound(StringRef pass) {
   return llvm::is_contained({"weft-decompose-composites", "weft-split-reductions",
-                             "weft-canonicalize-contractions", "weft-attach-epilogues"},
+                             "weft-canonicalize-contractions", "weft-attach-epilogues",
+                             "weft-merge-sums-of-contractions"},
                             pass);
 }
 
