@@ -66,6 +66,8 @@ def main():
     # Tests look at these to decide how much to do.
     os.environ["WEFT_TEST_LEVEL"] = level
     os.environ.setdefault("CTEST_PARALLEL_LEVEL", "1")
+    # One run compiles more kernels than the cache keeps: those of one part would be gone when the next one needs them.
+    os.environ.setdefault("WEFT_CACHE_MAX_MB", "4096")
     # Threads that wait for each other let the programs beside them run.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
