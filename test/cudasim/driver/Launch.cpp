@@ -210,7 +210,7 @@ CUresult readLaunch(Launch &launch, void **parameters, void **extra) {
     else
       return refuse(CUDA_ERROR_INVALID_VALUE, "'extra' has an entry that is not known");
   }
-  if (bytes != info.parameterBytes)
+  if (bytes != info.parameterBytes || (bytes && !buffer))
     return refuse(CUDA_ERROR_INVALID_VALUE,
                   "kernel '" + launch.kernel->entry + "' has " + std::to_string(info.parameterBytes) +
                       " bytes of parameters, and the launch gives " + std::to_string(bytes));
