@@ -9,10 +9,11 @@ last line is "N passed, N failed". The functions are in test/suites.
 import argparse
 import functools
 import os
+import signal
 import sys
 import time
 
-from suites.base import Counts, Part, say, side_by_side, working_for
+from suites.base import Counts, Part, say, side_by_side, stop_all, working_for
 from suites.builds import build_meanwhile, debian, lint, static, without_cuda
 from suites.device import device
 from suites.generated import mutated, random
@@ -49,7 +50,14 @@ SUITES = [
 ONE_PROCESS_EACH = ("parity", "random", "install", "mutated", "docs", "examples")
 
 
+def interrupted(number, _):
+    stop_all()
+    os._exit(128 + number)  # other threads would go on with what comes next
+
+
 def main():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--level", choices=["quick", "default", "ci", "full", "parity"], default="default")
     parser.add_argument("--only", help="parts to run, separated by commas, whatever the level")

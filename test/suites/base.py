@@ -3,7 +3,6 @@
 A program that crashes, hangs, or has no tests has failed.
 """
 
-import atexit
 import concurrent.futures
 import contextlib
 import os
@@ -24,9 +23,8 @@ HOUR = 3600
 RUNNING = set()
 
 
-@atexit.register
 def stop_all():
-    for each in RUNNING:
+    for each in list(RUNNING):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(each, signal.SIGKILL)
 
