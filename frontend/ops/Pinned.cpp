@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Devices.h"
+#include "frontend/graph/Trace.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/ops/Ops.h"
