@@ -10,7 +10,8 @@
 // PyTorch's device allocator. Sizes are multiples of 512 bytes. Requests up to 1 MiB are served from segments
 // of 2 MiB, those below 10 MiB from segments of 20 MiB, and larger ones have a segment of their own, rounded
 // up to 2 MiB. The smallest block that fits is taken. A freed block is joined with its free neighbours.
-// Segments begin on a multiple of 2 MiB and ask for huge pages. Blocks begin on a multiple of 512 bytes.
+// Segments of the system's memory begin on a multiple of 2 MiB and ask for huge pages; blocks in them begin
+// on a multiple of 512 bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_MEMORY_CACHINGALLOCATOR_H
@@ -59,7 +60,7 @@ struct MemoryAmount {
 };
 
 /// Allocates and frees segments in place of the system. Both functions must be set, or none. Segments begin
-/// on a multiple of 512 bytes; `alignment` is that of the system's.
+/// on a multiple of 256 bytes, and so do blocks; `alignment` is that of the system's.
 struct RawAllocator {
   void *user = nullptr;
   void *(*allocate)(void *user, size_t bytes, size_t alignment) = nullptr;

@@ -52,8 +52,10 @@ std::string allocator_blocks::readable(uint64_t bytes) {
 
 void *CachingAllocatorImpl::map_segment(uint64_t bytes) {
   if (raw.allocate) {
+    // What CUDA's driver promises; other memory of a device may be there already.
+    constexpr uint64_t least = 256;
     void *data = raw.allocate(raw.user, bytes, smallSegment);
-    if (data && reinterpret_cast<uintptr_t>(data) % granule != 0) {
+    if (data && reinterpret_cast<uintptr_t>(data) % least != 0) {
       raw.free(raw.user, data, bytes);
       return nullptr;
     }

@@ -174,7 +174,7 @@ TEST_F(RandomPrograms, AWrongViewOfAViewIsFoundSoon) {
     });
   });
   unsigned found = 0;
-  for (uint64_t seed = 1; seed <= 200; ++seed)
+  for (uint64_t seed = 1; seed <= 500; ++seed)
     found += checkProgram(*generateProgram(*context, catalog, seed), seed, options).has_value();
   EXPECT_GE(found, 3u);
 }

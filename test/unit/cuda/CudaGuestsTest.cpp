@@ -28,7 +28,7 @@ struct Guest {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUdeviceptr memory = 0;
-  static constexpr size_t count = 64;
+  static constexpr size_t count = 128;
 
   explicit Guest(int ordinal) : ordinal(ordinal) {
     EXPECT_EQ(driver.cuDevicePrimaryCtxRetain(&context, ordinal), CUDA_SUCCESS);
