@@ -30,6 +30,8 @@ const Reason *findReason(llvm::StringRef code) {
 
 llvm::StringRef familyName(char family) {
   switch (family) {
+  case 'B':
+    return "loading of batches";
   case 'C':
     return "not captured";
   case 'D':
