@@ -11,7 +11,7 @@ set_source_files_properties(common/digits.cpp PROPERTIES COMPILE_OPTIONS -ffp-co
 target_include_directories(example_common PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(example_common PUBLIC Weft::weft)
 
-foreach(example graph lazy_tensors linear_regression lstm mnist raw_kernel resume save_step streams train_mlp)
+foreach(example cnn graph lazy_tensors linear_regression lstm mnist raw_kernel resume save_step streams train_mlp)
   add_executable(${example} ${example}.cpp)
   target_link_libraries(${example} PRIVATE Weft::weft)
 endforeach()

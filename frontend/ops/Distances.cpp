@@ -43,11 +43,11 @@ Tensor cosine_similarity(const Tensor &ta, const Tensor &tb, int64_t dim, double
   return product.sum({dim}, false, loc).to(dtype, loc);
 }
 
-Tensor pairwise_distance(const Tensor &ta, const Tensor &tb, double p, double eps, bool keepdim, Loc loc) {
-  auto real = [&](const Tensor &x) { return is_floating_point(x.dtype(loc)) ? x : x.to(DType::f32, loc); };
-  auto [a, b] = reals("pairwise_distance()", real(ta), real(tb), loc);
-  Tensor difference = add({sub({a, loc}, {b, loc}), loc}, {eps, loc});
-  return difference.norm(p, {-1}, keepdim, loc);
+Tensor pairwise_distance(const Tensor &a, const Tensor &b, double p, double eps, bool keepdim, Loc loc) {
+  Tensor difference = sub({a, loc}, {b, loc}); // of integers in their dtype, as in PyTorch
+  if (!is_floating_point(difference.dtype(loc)))
+    difference = difference.to(DType::f32, loc);
+  return add({difference, loc}, {eps, loc}).norm(p, {-1}, keepdim, loc);
 }
 
 Tensor cdist(const Tensor &ta, const Tensor &tb, double p, Loc loc) {

@@ -21,7 +21,8 @@ WEFT_API Tensor normalize(const Tensor &a, double p = 2, IntList dims = {1}, dou
 /// The cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`. Shapes broadcast.
 WEFT_API Tensor cosine_similarity(const Tensor &a, const Tensor &b, int64_t dim = 1, double eps = 1e-8,
                                   Loc loc = Loc::current());
-/// The p-norm of a - b + eps over the last dimension. Shapes broadcast; integers count as f32.
+/// The p-norm of a - b + eps over the last dimension. Shapes broadcast; differences of integers
+/// count as f32.
 WEFT_API Tensor pairwise_distance(const Tensor &a, const Tensor &b, double p = 2, double eps = 1e-6,
                                   bool keepdim = false, Loc loc = Loc::current());
 /// [.., n, k] and [.., m, k]: the p-norm of the difference of every two rows, [.., n, m]. Batches broadcast.
