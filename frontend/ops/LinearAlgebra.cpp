@@ -243,9 +243,9 @@ Tensor tensordot(const Tensor &ta, const Tensor &tb, IntList dims_a, IntList dim
       continue;
     // A dimension of size 1 stretches: the sum of products is the one times the sum of the other.
     if (inA == 1)
-      b = b.sum({overB[i]}, true, loc);
+      b = b.sum({overB[i]}, true, loc).to(b.dtype(loc), loc);
     else if (inB == 1)
-      a = a.sum({overA[i]}, true, loc);
+      a = a.sum({overA[i]}, true, loc).to(a.dtype(loc), loc);
     else
       fail("contracted dimensions need to match, but first has size " + sizeText(inA) + " in dim " +
                std::to_string(overA[i]) + " and second has size " + sizeText(inB) + " in dim " +
