@@ -23,7 +23,7 @@ import tempfile
 # A run keeps at most 200 compilations, so the tests run in shards. A few tests compile more by themselves: the same operations
 # for other shapes, or at random. Of those the first 200 are taken.
 SHARDS = 96
-OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["lstm"], ["lazy_tensors"], ["linear_regression"], ["save_step"], ["resume", "--steps", "2"],
+OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["cnn", "--steps", "2", "--batch", "8"], ["lstm"], ["lazy_tensors"], ["linear_regression"], ["save_step"], ["resume", "--steps", "2"],
           *(["weft-bench", "--first-step", step] for step in ("mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300"))]
 COMPILED_FOR = ["cuda:sm_80", "cuda:sm_90", "cuda:sm_100"]
 # What the tests compile today is more; less means that they were not traced.
