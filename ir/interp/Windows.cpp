@@ -61,19 +61,25 @@ LogicalResult ConvolutionOp::interpret(ArrayRef<const Literal *> operands, Mutab
   auto aStrides = a.strides(), wStrides = w.strides();
   size_t extents = getStride().size();
   int64_t ofGroup = out.shape[1] / static_cast<int64_t>(getGroups());
+  // Zeros of the padding are elements, whose product with an infinity is NaN. Zeros between elements are not
+  // multiplied, and neither is the padding around them: there weights meet the elements alone.
+  bool multipliesPadding = llvm::all_of(getBaseDilation(), [](int64_t each) { return each == 1; });
   SmallVector<int64_t> terms(ArrayRef(w.shape).drop_front(1)); // channel of the group, place in the window
   forEachIndex(out.shape, [&](ArrayRef<int64_t> place, int64_t linear) {
     double real = 0;
     int64_t whole = 0, firstChannel = place[1] / ofGroup * w.shape[1];
     forEachIndex(terms, [&](ArrayRef<int64_t> term, int64_t weight) {
       int64_t from = place[0] * aStrides[0] + (firstChannel + term[0]) * aStrides[1];
+      int64_t by = place[1] * wStrides[0] + weight;
       for (size_t i = 0; i < extents; ++i) {
         int64_t at = place[2 + i] * getStride()[i] + term[1 + i] * getWindowDilation()[i] - (*low)[i];
-        if (at < 0 || at % getBaseDilation()[i] != 0 || at / getBaseDilation()[i] >= a.shape[2 + i])
+        if (at < 0 || at % getBaseDilation()[i] != 0 || at / getBaseDilation()[i] >= a.shape[2 + i]) {
+          if (out.isReal() && multipliesPadding)
+            real += 0 * w.real[by];
           return;
+        }
         from += at / getBaseDilation()[i] * aStrides[2 + i];
       }
-      int64_t by = place[1] * wStrides[0] + weight;
       if (out.isReal())
         real += a.real[from] * w.real[by];
       else

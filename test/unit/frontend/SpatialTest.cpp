@@ -86,6 +86,15 @@ TEST(Convolution, BatchGroupsAndDepthwise) {
     EXPECT_TRUE(allclose(depthwise.narrow(0, c, 1), conv2d(x.narrow(0, c, 1), each.narrow(0, c, 1))));
 }
 
+// The zeros of a padding are elements, as in PyTorch: times an infinite weight they are no numbers.
+TEST(Convolution, PaddingMeetsInfiniteWeights) {
+  Tensor w = tensor({INFINITY, 1.0F, 1.0F}).reshape({1, 1, 3});
+  std::vector<float> y = conv1d(ones({1, 1, 3}), w, {}, {.padding = 1}).to_vector<float>();
+  EXPECT_TRUE(std::isnan(y[0])) << y[0];
+  EXPECT_EQ(y[1], INFINITY);
+  EXPECT_EQ(y[2], INFINITY);
+}
+
 TEST(Convolution, TheTransposedOneIsTheDerivative) {
   Tensor x = waves({2, 4, 5, 6}), w = waves({3, 4, 3, 2}, 1), g = waves({2, 3, 3, 3}, 2);
   Tensor a = x.clone();

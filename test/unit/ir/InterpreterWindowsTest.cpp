@@ -66,6 +66,14 @@ TEST(Convolution, PaddingStrideDilation) {
               {20, 2, 30, 3, 40, 4, 50});
 }
 
+TEST(Convolution, PaddingMeetsInfiniteWeights) {
+  auto a = reals(DType::f32, {1, 1, 2}, {1, 1}), w = reals(DType::f32, {1, 1, 2}, {INFINITY, 1});
+  expectReals(evaluate("weft.convolution %a, %b, stride = [1], low = [1], high = [0], base_dilation = [1], "
+                       "window_dilation = [1], groups = 1 : T<1x1x2xf32>, T<1x1x2xf32>",
+                       "T<1x1x2xf32>", {a, w}),
+              {NAN, INFINITY});
+}
+
 TEST(Convolution, GroupsSeeTheirChannels) {
   auto a = wholes(DType::i32, {1, 4, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8}),
        w = wholes(DType::i32, {2, 2, 1, 1}, {1, 10, 100, 1000});
