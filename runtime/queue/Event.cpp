@@ -96,9 +96,24 @@ struct Event::State {
   }
 };
 
-struct Event::RecordWork final : IssuedWork {
+/// Work of a queue that ends when a recording has passed.
+struct Event::RecordingWork : IssuedWork {
+  RecordingWork(Queue &of, std::shared_ptr<Recording> awaited) : queue(of), recording(std::move(awaited)) {}
+  bool passed() const override { return recording->query(); }
+  void finish() noexcept override { recording->wait(); }
+  bool add_ends(StreamPoints &points) const override {
+    for (const StreamPoint &point : recording->points())
+      note_point(points, point);
+    return true;
+  }
+
+  Queue &queue;
+  const std::shared_ptr<Recording> recording;
+};
+
+struct Event::RecordWork final : RecordingWork {
   RecordWork(Queue &of, std::shared_ptr<Recording> made, bool is_timed)
-      : queue(of), recording(std::move(made)), timed(is_timed) {}
+      : RecordingWork(of, std::move(made)), timed(is_timed) {}
   void issue() noexcept override {
     StreamPoints points;
     try {
@@ -109,21 +124,11 @@ struct Event::RecordWork final : IssuedWork {
     }
     recording->issue(std::move(points));
   }
-  bool passed() const override { return recording->query(); }
-  void finish() noexcept override { recording->wait(); }
-  bool add_ends(StreamPoints &points) const override {
-    for (const StreamPoint &point : recording->points())
-      note_point(points, point);
-    return true;
-  }
-
-  Queue &queue;
-  const std::shared_ptr<Recording> recording;
   const bool timed;
 };
 
-struct Event::WaitWork final : IssuedWork {
-  WaitWork(Queue &of, std::shared_ptr<Recording> awaited) : queue(of), recording(std::move(awaited)) {}
+struct Event::WaitWork final : RecordingWork {
+  using RecordingWork::RecordingWork;
   void issue() noexcept override {
     try {
       queue.order_after(recording->points());
@@ -131,16 +136,6 @@ struct Event::WaitWork final : IssuedWork {
       recording->wait();
     }
   }
-  bool passed() const override { return recording->query(); }
-  void finish() noexcept override { recording->wait(); }
-  bool add_ends(StreamPoints &points) const override {
-    for (const StreamPoint &point : recording->points())
-      note_point(points, point);
-    return true;
-  }
-
-  Queue &queue;
-  const std::shared_ptr<Recording> recording;
 };
 
 Event::Event(bool timed) : state_(std::make_shared<State>(timed)) {}

@@ -320,6 +320,7 @@ public:
 private:
   struct State;
   struct Recording;
+  struct RecordingWork;
   struct RecordWork;
   struct WaitWork;
   std::shared_ptr<State> state_;
