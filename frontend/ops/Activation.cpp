@@ -140,11 +140,6 @@ Tensor hardshrink(const Tensor &a, double lambda, Loc loc) {
   });
 }
 
-/// Integers and bools as f32, for the activations that take them.
-static Tensor asReal(const Tensor &a, Loc loc) {
-  return is_floating_point(a.dtype(loc)) ? a : a.to(DType::f32, loc);
-}
-
 Tensor tanhshrink(const Tensor &a, Loc loc) {
   return activate("tanhshrink", asReal(a, loc), loc, [](const Expr &x) { return x - apply("tanh", x); });
 }

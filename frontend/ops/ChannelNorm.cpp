@@ -9,6 +9,7 @@
 #include "frontend/graph/Symbols.h"
 #include "frontend/ops/Ops.h"
 #include "weft/math.hpp"
+#include "weft/reduce.hpp"
 
 namespace weft {
 
@@ -73,18 +74,8 @@ struct Channels {
 
 /// (a - mean) / sqrt(variance + eps) over the dimensions from `axis` on.
 Tensor normalized(const Tensor &a, int64_t axis, double eps, Loc loc) {
-  auto node =
-      record("layer_norm", {use(a, loc)},
-             {{"axis", axis}, {"eps", eps}, {"operandSegmentSizes", std::vector<int64_t>{1, 0, 0}}}, loc);
-  return wrap({node, 0}, loc);
-}
-
-/// A number of elements, which may be symbolic, as a number of this dtype.
-Tensor numberOf(int64_t count, DType dtype, Device device, Loc loc) {
-  if (!isSymbolic(count))
-    return scalar(static_cast<double>(count), {.dtype = dtype, .device = device}, loc);
-  return wrap(convertTo(recordTyped("dim", {{"size", count}}, Spec{DType::i64, {}, device}, loc), dtype, loc),
-              loc);
+  const Shape &shape = a.sizes(loc);
+  return layer_norm(a, Shape(shape.begin() + axis, shape.end()), {}, {}, eps, loc);
 }
 
 /// running = (1 - share) running + share new.
@@ -115,8 +106,13 @@ void updateStatistics(const Channels &c, const Tensor &first, const Tensor &mean
     blend(mean, wrap({node, 0}, loc), share, loc);
   if (!variance.defined())
     return;
-  Tensor freedom = sub({numberOf(entryOf(count, loc), c.wide, c.x.spec().device, loc), loc}, {1, loc});
-  blend(variance, div({wrap({node, 1}, loc), loc}, {freedom, loc}), share, loc);
+  Tensor squares = wrap({node, 1}, loc);
+  if (count.isNumber())
+    squares = div({squares, loc}, {static_cast<double>(count.asNumber()) - 1, loc});
+  else
+    squares = div({squares, loc},
+                  {sub({numberOf(entryOf(count, loc), c.wide, c.x.spec().device, loc), loc}, {1, loc}), loc});
+  blend(variance, squares, share, loc);
 }
 
 } // namespace

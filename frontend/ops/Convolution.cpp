@@ -7,6 +7,7 @@
 #include "weft/convolution.hpp"
 
 #include "frontend/graph/Symbols.h"
+#include "frontend/ops/Extents.h"
 #include "frontend/ops/Ops.h"
 #include "weft/joining.hpp"
 
@@ -29,12 +30,7 @@ struct Convolution {
                std::to_string(extents) + " values to match the convolution dimensions, but got " + what +
                "=" + shapeText(given),
            loc);
-    for (int64_t number : given)
-      if (number < least)
-        fail(std::string(name) + "(): " + what + " must be at least " + std::to_string(least) + ", found " +
-                 shapeText(given),
-             loc);
-    return given.size() == 1 ? std::vector<int64_t>(extents, given[0]) : std::vector<int64_t>(given);
+    return atEachExtent(name, given, extents, what, least, loc);
   }
 
   /// The operand with a batch.

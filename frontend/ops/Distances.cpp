@@ -30,11 +30,7 @@ Tensor normalize(const Tensor &a, double p, IntList dims, double eps, Loc loc) {
 Tensor cosine_similarity(const Tensor &ta, const Tensor &tb, int64_t dim, double eps, Loc loc) {
   auto [a, b] = reals("cosine_similarity()", ta, tb, loc);
   DType dtype = a.dtype(loc);
-  if (itemsize(dtype) == 2) { // rounded once
-    a = a.to(DType::f32, loc);
-    b = b.to(DType::f32, loc);
-  }
-  std::vector<Tensor> both = broadcast_tensors({a, b}, loc);
+  std::vector<Tensor> both = broadcast_tensors({widened(a, loc), widened(b, loc)}, loc);
   // Each is divided by its own norm, because the product of two norms may overflow.
   auto direction = [&](const Tensor &x) {
     return div({x, loc}, {clamp_min(x.norm(2, {dim}, true, loc), {eps, loc}), loc});
@@ -45,9 +41,7 @@ Tensor cosine_similarity(const Tensor &ta, const Tensor &tb, int64_t dim, double
 
 Tensor pairwise_distance(const Tensor &a, const Tensor &b, double p, double eps, bool keepdim, Loc loc) {
   Tensor difference = sub({a, loc}, {b, loc}); // of integers in their dtype, as in PyTorch
-  if (!is_floating_point(difference.dtype(loc)))
-    difference = difference.to(DType::f32, loc);
-  return add({difference, loc}, {eps, loc}).norm(p, {-1}, keepdim, loc);
+  return add({asReal(difference, loc), loc}, {eps, loc}).norm(p, {-1}, keepdim, loc);
 }
 
 Tensor cdist(const Tensor &ta, const Tensor &tb, double p, Loc loc) {

@@ -314,12 +314,7 @@ Tensor diag(const Tensor &a, int64_t diagonal, Loc loc) {
   if (a.dim(loc) == 2)
     return a.diagonal(diagonal, 0, 1, loc).clone(loc);
   checkRank("diag: Supports 1D or 2D tensors", a, 1, loc);
-  int64_t above = std::max<int64_t>(diagonal, 0), below = std::max<int64_t>(-diagonal, 0);
-  Tensor columns = pad(a, {above, below}, {0, loc}, loc);
-  int64_t n = columns.size(0, loc);
-  Tensor number = arange(n, {.device = a.device(loc)}, loc);
-  Tensor distance = sub({number, loc}, {number.unsqueeze(-1, loc), loc});
-  return where(eq({distance, loc}, {diagonal, loc}), {columns, loc}, {zeros_like(columns, loc), loc}, loc);
+  return diag_embed(a, diagonal, 0, 1, loc);
 }
 
 Tensor trace(const Tensor &a, Loc loc) {

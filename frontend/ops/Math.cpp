@@ -46,20 +46,6 @@ Tensor signbit(const Tensor &a, Loc loc) {
   return classify(a, false, loc, [](const Expr &x) { return apply("copysign", x.like(1), x) < 0.0; });
 }
 
-/// The largest finite number of a floating-point type.
-static double largest(DType dtype) {
-  switch (dtype) {
-  case DType::f16:
-    return 65504;
-  case DType::bf16:
-    return 0x1.fep127;
-  case DType::f64:
-    return std::numeric_limits<double>::max();
-  default:
-    return std::numeric_limits<float>::max();
-  }
-}
-
 Tensor nan_to_num(const Tensor &a, double nan, std::optional<double> posinf, std::optional<double> neginf,
                   Loc loc) {
   GraphLock lock(graphMutex());
@@ -68,8 +54,8 @@ Tensor nan_to_num(const Tensor &a, double nan, std::optional<double> posinf, std
   if (!is_floating_point(dtype))
     return wrap(value, loc);
   Expr x{value, loc};
-  Expr high = posinf ? x.parameter(*posinf) : x.like(largest(dtype));
-  Expr low = neginf ? x.parameter(*neginf) : x.like(-largest(dtype));
+  Expr high = posinf ? x.parameter(*posinf) : x.like(largestOf(dtype));
+  Expr low = neginf ? x.parameter(*neginf) : x.like(-largestOf(dtype));
   Expr y = select(apply("eq", x, infinity), high, select(apply("eq", x, -infinity), low, x));
   return wrap(select(apply("isnan", x), x.parameter(nan), y).ref, loc);
 }

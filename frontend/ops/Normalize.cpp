@@ -76,20 +76,6 @@ Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &
   return wrap({node, 0}, loc);
 }
 
-/// The distance from 1 to the next number of the type.
-static double epsilonOf(DType dtype) {
-  switch (dtype) {
-  case DType::f16:
-    return 0x1p-10;
-  case DType::bf16:
-    return 0x1p-7;
-  case DType::f64:
-    return std::numeric_limits<double>::epsilon();
-  default:
-    return std::numeric_limits<float>::epsilon();
-  }
-}
-
 Tensor rms_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight,
                 std::optional<double> eps, Loc loc) {
   Ref value = use(a, loc);
@@ -100,12 +86,14 @@ Tensor rms_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &we
              shapeText(weight.sizes(loc)) + " and normalized_shape = " + shapeText(normalized_shape),
          loc, {use(weight, loc)});
   DType dtype = a.dtype(loc);
-  Tensor wide = itemsize(dtype) == 2 ? a.to(DType::f32, loc) : a;
+  Tensor wide = widened(a, loc);
+  double least = dtype == DType::f64 ? std::numeric_limits<double>::epsilon()
+                                     : double(std::numeric_limits<float>::epsilon());
   std::vector<int64_t> dims;
   for (size_t i = 1; i <= normalized_shape.size(); ++i)
     dims.push_back(-static_cast<int64_t>(i));
   Tensor mean = mul({wide, loc}, {wide, loc}).mean(dims, true, loc);
-  Tensor root = add({mean, loc}, {eps.value_or(epsilonOf(wide.dtype(loc))), loc}).rsqrt(loc);
+  Tensor root = add({mean, loc}, {eps.value_or(least), loc}).rsqrt(loc);
   Tensor result = mul({wide, loc}, {root, loc}).to(dtype, loc);
   return weight.defined() ? mul({result, loc}, {weight, loc}) : result;
 }

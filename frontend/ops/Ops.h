@@ -28,6 +28,17 @@ std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Lo
 DType promote(DType a, DType b);
 /// Throws Error, which names the function, if the dtype is not floating-point.
 void checkFloat(const Ref &value, const char *function, Loc loc);
+/// f16 and bf16 as f32, for functions that compute in f32 and round once; others unchanged.
+inline Tensor widened(const Tensor &a, Loc loc) {
+  DType dtype = a.dtype(loc);
+  return dtype == DType::f16 || dtype == DType::bf16 ? a.to(DType::f32, loc) : a;
+}
+/// Integers and bools as f32, for functions that compute with them in f32; others unchanged.
+inline Tensor asReal(const Tensor &a, Loc loc) {
+  return is_floating_point(a.dtype(loc)) ? a : a.to(DType::f32, loc);
+}
+/// A size, which may be symbolic, as a 0-dimensional tensor of this dtype, which each call computes.
+Tensor numberOf(int64_t size, DType dtype, Device device, Loc loc);
 /// Throws Error, which names the function, if the operands of a matrix product are bools.
 void checkContracted(const char *function, const std::vector<Ref> &operands, Loc loc);
 

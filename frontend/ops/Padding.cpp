@@ -60,7 +60,7 @@ Tensor pad(const Tensor &a, IntList padding, const std::string &mode, double val
   auto pairs = static_cast<int64_t>(padding.size() / 2);
   int64_t rank = a.dim(loc);
   if (padding.size() % 2 != 0 || pairs < 1 || pairs > 3 || rank < pairs + 1 || rank > pairs + 2)
-    fail("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: \"" + mode +
+    fail("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported: \"" + mode +
              "\" pads the last one, two or three dimensions of a tensor with one or two dimensions more, "
              "found padding " +
              shapeText(padding) + " for " + shapeText(a.sizes(loc)),

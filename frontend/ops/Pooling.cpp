@@ -7,6 +7,7 @@
 #include "weft/pooling.hpp"
 
 #include "frontend/graph/Symbols.h"
+#include "frontend/ops/Extents.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
 #include "weft/math.hpp"
@@ -39,12 +40,7 @@ struct Pool {
       fail(std::string(name) + "(): " + what + " must either be a single int, or a list of " +
                std::to_string(extents) + " ints, found " + shapeText(given),
            loc);
-    for (int64_t number : given)
-      if (number < least)
-        fail(std::string(name) + "(): " + what + " must be at least " + std::to_string(least) + ", found " +
-                 shapeText(given),
-             loc);
-    return given.size() == 1 ? Numbers(extents, given[0]) : Numbers(given);
+    return atEachExtent(name, given, extents, what, least, loc);
   }
 
   /// The sizes of the extents.
@@ -239,9 +235,6 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel,
   });
   return elementsAt(x, indices, pool.extents, loc);
 }
-
-/// f16 and bf16 are computed in f32.
-Tensor widened(const Tensor &x, Loc loc) { return itemsize(x.dtype(loc)) == 2 ? x.to(DType::f32, loc) : x; }
 
 Tensor avgPool(const Pool &pool, const Tensor &x, const IntList &kernel, const AvgPoolOptions &options) {
   GraphLock lock(graphMutex());

@@ -155,8 +155,7 @@ void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor) {
          divisor.loc, values);
 }
 
-/// The largest finite number of a floating-point type.
-static double largestOf(DType dtype) {
+double largestOf(DType dtype) {
   switch (dtype) {
   case DType::f16:
     return 65504;

@@ -35,6 +35,9 @@ Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device
 /// two devices.
 std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal = false);
 
+/// The largest finite number of a floating-point type.
+double largestOf(DType dtype);
+
 /// Throws PyTorch's error if integers are divided by the number 0. `values` are promoted already. A divisor
 /// that is a tensor is checked when the operation runs, not here.
 void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor);

@@ -49,9 +49,6 @@ int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
   return entryOf(count, loc);
 }
 
-/// f16 and bf16 are computed in f32 and rounded once.
-Tensor widened(const Tensor &a, Loc loc) { return itemsize(a.dtype(loc)) == 2 ? a.to(DType::f32, loc) : a; }
-
 /// sqrt(a), with the gradient 0 at 0.
 Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
   Tensor isZero = weft::eq({a, loc}, {0, loc});
@@ -125,13 +122,6 @@ ValuesIndices chosen(const char *op, const Tensor &a, int64_t dim, bool keepdim,
   return result;
 }
 
-/// A size, which may be symbolic, as a number of this dtype.
-Tensor numberOf(int64_t size, DType dtype, Device device, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref made = recordTyped("dim", {{"size", size}}, Spec{DType::i64, {}, device}, loc);
-  return wrap(convertTo(made, dtype, loc), loc);
-}
-
 Tensor scan(const char *op, const Tensor &a, int64_t dim, Loc loc) {
   Tensor input = accumulated(a, loc);
   GraphLock lock(graphMutex());
@@ -143,6 +133,12 @@ Tensor scan(const char *op, const Tensor &a, int64_t dim, Loc loc) {
 }
 
 } // namespace
+
+Tensor frontend::numberOf(int64_t size, DType dtype, Device device, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref made = recordTyped("dim", {{"size", size}}, Spec{DType::i64, {}, device}, loc);
+  return wrap(convertTo(made, dtype, loc), loc);
+}
 
 //===----------------------------------------------------------------------===//
 // Sums, products, counts
@@ -273,8 +269,8 @@ Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {
 }
 
 Tensor Tensor::logsumexp(IntList dims, bool keepdim, Loc loc) const {
-  Tensor a = weft::is_floating_point(dtype(loc)) ? widened(*this, loc) : to(DType::f32, loc);
-  DType result = weft::is_floating_point(dtype(loc)) ? dtype(loc) : DType::f32;
+  Tensor real = asReal(*this, loc), a = widened(real, loc);
+  DType result = real.dtype(loc);
   if (use(a, loc).spec().count() == 0)
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite maximum is not subtracted, because inf - inf is NaN.

@@ -23,10 +23,7 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 /// A formula of one tensor, of integers and bools in f32.
 template <typename Formula> static Tensor ofReal(const Tensor &a, Loc loc, Formula formula) {
   GraphLock lock(graphMutex());
-  Ref value = use(a, loc);
-  if (!is_floating_point(value.spec().dtype))
-    value = convertTo(value, DType::f32, loc);
-  return compute({value}, loc, [&](const std::vector<Expr> &x) { return formula(x[0]); });
+  return compute({use(asReal(a, loc), loc)}, loc, [&](const std::vector<Expr> &x) { return formula(x[0]); });
 }
 
 /// The same of two operands, promoted and broadcast.
@@ -76,12 +73,7 @@ Tensor sinc(const Tensor &a, Loc loc) {
 }
 
 Tensor logit(const Tensor &a, std::optional<double> eps, Loc loc) {
-  Tensor within = a;
-  if (eps) {
-    if (!is_floating_point(a.dtype(loc)))
-      within = a.to(DType::f32, loc);
-    within = clamp(within, {*eps, loc}, {1 - *eps, loc});
-  }
+  Tensor within = eps ? clamp(asReal(a, loc), {*eps, loc}, {1 - *eps, loc}) : a;
   return ofReal(within, loc, [](const Expr &x) { return apply("log", x / (x.like(1) - x)); });
 }
 

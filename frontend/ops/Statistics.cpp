@@ -28,7 +28,7 @@ Tensor nansum(const Tensor &a, IntList dims, bool keepdim, Loc loc) {
 
 Tensor nanmean(const Tensor &a, IntList dims, bool keepdim, Loc loc) {
   checkFloat(use(a, loc), "nanmean()", loc);
-  Tensor wide = itemsize(a.dtype(loc)) == 2 ? a.to(DType::f32, loc) : a;
+  Tensor wide = widened(a, loc);
   Tensor numbers = logical_not({isnan(a, loc), loc}).sum(dims, keepdim, loc);
   return div({nansum(wide, dims, keepdim, loc), loc}, {numbers, loc}).to(a.dtype(loc), loc);
 }
@@ -58,7 +58,7 @@ Tensor cov(const Tensor &a, double correction, Loc loc) {
          loc, {use(a, loc)});
   if (a.dtype(loc) == DType::i1)
     fail("cov(): bool dtype is not supported for input", loc, {use(a, loc)});
-  Tensor rows = is_floating_point(a.dtype(loc)) ? a : a.to(DType::f32, loc);
+  Tensor rows = asReal(a, loc);
   if (rows.dim(loc) < 2)
     rows = rows.reshape({1, -1}, loc);
   Tensor centred = sub({rows, loc}, {rows.mean({1}, true, loc), loc});

@@ -55,8 +55,8 @@ WEFT_API std::vector<Tensor> dsplit(const Tensor &a, const std::vector<int64_t> 
 WEFT_API Tensor atleast_1d(const Tensor &a, Loc loc = Loc::current());
 WEFT_API Tensor atleast_2d(const Tensor &a, Loc loc = Loc::current());
 WEFT_API Tensor atleast_3d(const Tensor &a, Loc loc = Loc::current());
-/// `cat` under other names: `cat` is along dimension 1 (0 of vectors) of at least 1, along 0 of at least 2,
-/// and along 2 of at least 3 dimensions.
+/// Joined side by side (vectors end to end), one below the other, and one behind the other: `cat` of
+/// atleast_1d along dimension 1 (of vectors 0), of atleast_2d along 0, and of atleast_3d along 2.
 WEFT_API Tensor hstack(const std::vector<Tensor> &tensors, Loc loc = Loc::current());
 WEFT_API Tensor vstack(const std::vector<Tensor> &tensors, Loc loc = Loc::current());
 WEFT_API Tensor dstack(const std::vector<Tensor> &tensors, Loc loc = Loc::current());

@@ -86,8 +86,8 @@ WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current
 WEFT_API Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},
                            const Tensor &bias = {}, double eps = 1e-5, Loc loc = Loc::current());
 /// Zhang and Sennrich (2019): a / sqrt(mean(a^2) + eps) over the trailing dimensions, which have
-/// `normalized_shape`, times `weight` of that shape, if defined. Without `eps` it is the distance from 1 to
-/// the next number of the dtype.
+/// `normalized_shape`, times `weight` of that shape, if defined. Without `eps` it is 2^-23,
+/// and 2^-52 for f64.
 WEFT_API Tensor rms_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},
                          std::optional<double> eps = {}, Loc loc = Loc::current());
 
