@@ -28,11 +28,14 @@ def software_device(library, order=None):
 
 
 def generated(name, program, count, places):
-    """A program that makes `count` random ones, a part of them in each of some environments."""
+    """A program that makes `count` random ones, a part of them in each of some environments. In the first of them, random
+    programs have a dynamic dimension, too: such a function is called often, so that its launches become a graph."""
     share = max(count // len(places), 1)
 
     def one(number):
         more = ["--save-failures=" + os.path.join(base.BUILD, "random-failures")] if name == "random" else []
+        if name == "random" and number == 0:
+            more.append("--dynamic")
         return closing_line(f"device-{name}-{number}", [program, f"--count={share}", f"--seed={1 + number * share}", *more],
                             environment=places[number], timeout=2 * base.HOUR)
 

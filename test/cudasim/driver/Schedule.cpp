@@ -187,27 +187,53 @@ void Schedule::execute(Lock &lock, const ItemPointer &item) {
   changed.notify_all();
 }
 
+namespace {
+
+struct Conflict {
+  const char *does, *otherDoes;
+  cudasim::Range common;
+};
+
+/// What two items that are not ordered must not both do; none if they may.
+std::optional<Conflict> conflictOf(const Accesses &mine, const Accesses &other) {
+  using Ranges = std::vector<cudasim::Range>;
+  struct Pair {
+    const char *does;
+    const Ranges &mine;
+    const char *otherDoes;
+    const Ranges &other;
+  };
+  for (const Pair &pair :
+       {Pair{"writes", mine.writes, "writes", other.writes},
+        Pair{"writes", mine.writes, "reads", other.reads}, Pair{"reads", mine.reads, "writes", other.writes},
+        Pair{"updates", mine.atomics, "writes", other.writes},
+        Pair{"updates", mine.atomics, "reads", other.reads},
+        Pair{"writes", mine.writes, "updates", other.atomics},
+        Pair{"reads", mine.reads, "updates", other.atomics}})
+    if (const std::optional<cudasim::Range> common = overlap(pair.mine, pair.other))
+      return Conflict{pair.does, pair.otherDoes, *common};
+  return std::nullopt;
+}
+
+} // namespace
+
 /// Poisons the context if an item touches what one that is not ordered with it has touched.
 void Schedule::checkRaces(const Item &item, Accesses accesses) {
-  if (accesses.reads.empty() && accesses.writes.empty())
+  if (accesses.empty())
     return;
-  sortRanges(accesses.reads);
-  sortRanges(accesses.writes);
+  for (std::vector<cudasim::Range> *ranges : {&accesses.reads, &accesses.writes, &accesses.atomics})
+    sortRanges(*ranges);
   for (const Record &other : history) {
     if (item.comesAfter(other.chain, other.index))
       continue;
-    const char *does = "writes", *otherDoes = "writes";
-    std::optional<cudasim::Range> common = overlap(accesses.writes, other.accesses.writes);
-    if (!common && (common = overlap(accesses.writes, other.accesses.reads)))
-      otherDoes = "reads";
-    if (!common && (common = overlap(accesses.reads, other.accesses.writes)))
-      does = "reads";
-    if (!common)
+    const std::optional<Conflict> found = conflictOf(accesses, other.accesses);
+    if (!found)
       continue;
+    const auto &[does, otherDoes, common] = *found;
     item.context->poison(
         CUDA_ERROR_LAUNCH_FAILED,
-        "race: " + item.what + " " + does + " " + std::to_string(common->end - common->begin) + " bytes at " +
-            hex(common->begin) + " that " + other.what + " " + otherDoes +
+        "race: " + item.what + " " + does + " " + std::to_string(common.end - common.begin) + " bytes at " +
+            hex(common.begin) + " that " + other.what + " " + otherDoes +
             ", and neither waits for the other: order them by an event, a stream or an edge");
     break;
   }

@@ -38,9 +38,10 @@ struct Context;
 /// For each chain, how many of its items come before.
 using Clock = std::map<uint32_t, uint64_t>;
 
-/// The bytes that an item read and wrote.
+/// The bytes that an item read and wrote. Two items may update `atomics` in any order.
 struct Accesses {
-  std::vector<cudasim::Range> reads, writes;
+  std::vector<cudasim::Range> reads = {}, writes = {}, atomics = {};
+  bool empty() const { return reads.empty() && writes.empty() && atomics.empty(); }
 };
 
 /// What running an item gave.

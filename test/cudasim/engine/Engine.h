@@ -261,8 +261,8 @@ struct LaunchResult {
   /// of the block wrote it and no barrier is between.
   std::optional<Fault> racyRead;
   /// In race mode, what a launch without a fault read and wrote in global memory: sorted, without overlaps.
-  /// Volatile, relaxed and acquire loads are left out.
-  std::vector<Range> reads, writes;
+  /// Volatile, relaxed and acquire loads are left out. `atomics` is what only atomic operations wrote.
+  std::vector<Range> reads, writes, atomics;
   uint64_t steps = 0; ///< instructions of warps
   Traffic traffic;    ///< if it was counted
   bool ok() const { return !fault; }

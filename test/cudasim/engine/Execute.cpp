@@ -212,8 +212,9 @@ struct Launcher {
     if (globalShadow) {
       result.racyRead = globalShadow->racyRead();
       if (result.ok()) {
-        result.reads = globalShadow->touched(/*written=*/false);
-        result.writes = globalShadow->touched(/*written=*/true);
+        result.reads = globalShadow->touched(Access::read);
+        result.writes = globalShadow->touched(Access::write);
+        result.atomics = globalShadow->touched(Access::atomic);
       }
     }
     if (traffic)

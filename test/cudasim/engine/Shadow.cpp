@@ -179,6 +179,7 @@ bool GlobalShadow::check(const Warp &warp, uint32_t lane, uint64_t address, uint
   cell.writePhase = now;
   cell.writer = uint16_t(thread);
   cell.atomic = access == Access::atomic;
+  cell.plain |= !cell.atomic;
   return true;
 }
 
@@ -191,7 +192,12 @@ void GlobalShadow::synchronize(Warp &warp, uint64_t address) {
   }
 }
 
-std::vector<Range> GlobalShadow::touched(bool written) const {
+std::vector<Range> GlobalShadow::touched(Access access) const {
+  const auto isTouched = [access](const Cell &cell) {
+    if (access == Access::read)
+      return cell.readPhase != 0;
+    return cell.writePhase != 0 && cell.plain == (access == Access::write);
+  };
   std::vector<uint64_t> numbers;
   for (const auto &[number, cells] : pages)
     numbers.push_back(number);
@@ -202,7 +208,7 @@ std::vector<Range> GlobalShadow::touched(bool written) const {
     uint64_t begin = number * pageBytes;
     const uint64_t bytes = uint64_t(1) << cells.shift;
     for (uint64_t k = 0; k < pageBytes / bytes; ++k, begin += bytes) {
-      if (!(written ? cells.list[k].writePhase : cells.list[k].readPhase))
+      if (!isTouched(cells.list[k]))
         continue;
       if (!found.empty() && found.back().end == begin)
         found.back().end += bytes;

@@ -90,14 +90,15 @@ struct GlobalShadow {
   bool touch(Warp &warp, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
   /// The first such read.
   const std::optional<Fault> &racyRead() const { return firstRacyRead; }
-  /// What was read (`written` is false) or written, sorted and without overlaps.
-  std::vector<Range> touched(bool written) const;
+  /// What was read, written, or written by atomic operations alone: sorted, without overlaps.
+  std::vector<Range> touched(Access access) const;
 
 private:
   struct Cell {
     uint32_t writePhase = 0, readPhase = 0; ///< 0 for never; `manyBlocks` for readers of several blocks
     uint16_t writer = 0;                    ///< thread
     bool atomic = false;                    ///< the last write
+    bool plain = false;                     ///< a write that was not atomic
   };
   using Blocks = std::unordered_set<uint32_t>;
   static constexpr uint32_t manyBlocks = ~uint32_t(0);

@@ -10,6 +10,7 @@
 #include "test/unit/TemporaryFolder.h"
 #include "test/unit/cuda/ChildProcess.h"
 #include "test/unit/frontend/DeviceTraining.h"
+#include "test/unit/frontend/Helpers.h"
 
 #include <cmath>
 #include <random>
@@ -201,4 +202,32 @@ TEST(CudaGraphs, ScalarsAreSentIfOneHasChanged) {
   ASSERT_GT(calls.size(), expected.size());
   EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
             expected);
+}
+
+// The checks of branches update one record, in any order.
+TEST(CudaGraphs, BranchesMayFailTogether) {
+  auto rows = compile([](Tensor x, Tensor few, Tensor many) {
+    return std::pair(x.index_select(0, few) * 2, tanh(x).index_select(0, many));
+  });
+  const Tensor x = numbers(24).reshape({8, 3}).to("cuda:0");
+  const auto indices = [](int count, int last) {
+    Tensor all = arange(count).to(i64).remainder(8);
+    return where(all == 0, full({count}, last, {.dtype = i64}), all).to("cuda:0");
+  };
+  const auto sums = [&] {
+    auto [a, b] = rows(x, indices(5, 7), indices(700, 7));
+    return std::pair(a.sum().item<float>(), b.sum().item<float>());
+  };
+  const auto expected = sums();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(sums(), expected);
+  for (int i = 0; i < 2; ++i) {
+    const std::string message = errorOf([&] {
+      auto [a, b] = rows(x, indices(5, 9), indices(700, 11));
+      (void)a.to_vector<float>();
+      (void)b.to_vector<float>();
+    });
+    EXPECT_TRUE(mentions(message, "index 9")) << message;
+    EXPECT_EQ(sums(), expected);
+  }
 }

@@ -205,6 +205,30 @@ TEST(Races, AreNotBetweenReadersNorDisjointBytes) {
   EXPECT_EQ(output, "");
 }
 
+TEST(Races, AreNotBetweenAtomicOperations) {
+  const auto updates = [](bool filled) {
+    return run({{"CUSIM_RACE", "1"}}, [=](SoftwareDriver &driver) {
+      driver.start();
+      CUstream first = driver.stream(), second = driver.stream();
+      const CUdeviceptr counter = driver.allocate(8);
+      driver.cuMemsetD32Async(counter, 0, 2, first);
+      EXPECT_EQ(driver.cuStreamSynchronize(first), CUDA_SUCCESS);
+      driver.count(first, counter, 5);
+      driver.count(second, counter, 7);
+      if (filled)
+        driver.cuMemsetD32Async(counter, 0, 1, second);
+      EXPECT_EQ(driver.cuCtxSynchronize(), filled ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS);
+      if (!filled)
+        EXPECT_EQ(driver.read(counter), 12u);
+    });
+  };
+  EXPECT_EQ(updates(false), "");
+  const std::string output = updates(true);
+  EXPECT_TRUE(contains(output, "writes 4 bytes at 0x")) << output;
+  EXPECT_TRUE(contains(output, "that kernel 'count' of cuLaunchKernelEx (call 11) on stream 1 updates"))
+      << output;
+}
+
 TEST(Races, AreNotWithADestroyedStreamOnceTheHostHasWaited) {
   const std::string output = run({}, [](SoftwareDriver &driver) {
     driver.start();

@@ -132,6 +132,15 @@ CUresult SoftwareDriver::add(CUstream stream, CUdeviceptr numbers, uint32_t valu
   return cuLaunchKernelEx(&config, kernel("add"), parameters, nullptr);
 }
 
+CUresult SoftwareDriver::count(CUstream stream, CUdeviceptr counter, uint32_t threads) {
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.blockDimX = threads;
+  config.hStream = stream;
+  void *parameters[] = {&counter};
+  return cuLaunchKernelEx(&config, kernel("count"), parameters, nullptr);
+}
+
 uint32_t SoftwareDriver::read(CUdeviceptr address) {
   uint32_t value = 0;
   CUstream own = stream();
@@ -207,6 +216,15 @@ $END:
 .visible .entry shared()
 {
   .shared .align 16 .b8 words[16];
+  ret;
+}
+.visible .entry count(.param .u64 count_0)
+{
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [count_0];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u64 %rd3, 1;
+  red.global.add.u64 [%rd2], %rd3;
   ret;
 }
 )";

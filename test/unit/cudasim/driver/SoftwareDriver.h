@@ -57,6 +57,8 @@ struct SoftwareDriver : runtime::DriverTable, MoreFunctions {
   uint32_t *pinned(size_t count);
   /// Launches kernel `add`: adds `value` to `count` numbers.
   CUresult add(CUstream stream, CUdeviceptr numbers, uint32_t value, uint32_t count);
+  /// Launches kernel `count`: each thread of a block adds 1 to the u64 at an address, by an atomic operation.
+  CUresult count(CUstream stream, CUdeviceptr counter, uint32_t threads);
   /// The first number at an address, read by a stream of its own that waits for nothing.
   uint32_t read(CUdeviceptr address);
   /// Ends a capture that has to be valid, and instantiates its graph.
