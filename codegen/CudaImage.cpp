@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/CudaImage.h"
 
+#include "codegen/PlanTables.h"
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
@@ -37,6 +38,13 @@ std::unique_ptr<fb::DeviceKernelT> pack(const std::string &symbol, CudaKernel co
   kernel->takes_table = compiled.usesTable;
   kernel->takes_checks = compiled.usesChecks;
   kernel->takes_predicate = compiled.usesPredicate;
+  // Symbols are named by the number of the kernel's size.
+  for (const ir::Size &divisor : compiled.divisors)
+    kernel->divisors.push_back(packedSize(divisor, [](StringRef symbol) {
+      uint32_t number = 0;
+      symbol.drop_front().getAsInteger(10, number);
+      return number;
+    }));
   const CudaResources &used = compiled.resources;
   kernel->registers = used.registers;
   kernel->static_shared_bytes = used.sharedBytes;

@@ -23,6 +23,20 @@ namespace weft::codegen {
 
 namespace rt = weft::fb;
 
+std::unique_ptr<rt::SizeExpressionT> packedSize(Size size, llvm::function_ref<uint32_t(StringRef)> numberOf) {
+  auto made = std::make_unique<rt::SizeExpressionT>();
+  const DimExpr expr = size.expr();
+  made->divisor = expr.divisor;
+  for (const DimTerm &term : expr.terms) {
+    auto part = std::make_unique<rt::SizeTermT>();
+    part->coefficient = term.coefficient;
+    for (const std::string &symbol : term.symbols)
+      part->symbols.push_back(numberOf(symbol));
+    made->terms.push_back(std::move(part));
+  }
+  return made;
+}
+
 Status PlanTables::problem(Operation *op, const std::string &what) {
   return Status::error("'" + op->getName().getStringRef().str() + "' at " + ir::locationText(op->getLoc()) +
                        " " + what);
@@ -62,17 +76,7 @@ int64_t PlanTables::size(Size value) {
   }
   auto [it, inserted] = sizeNumbers.try_emplace(value.raw(), static_cast<int64_t>(plan.sizes.size()));
   if (inserted) {
-    auto made = std::make_unique<rt::SizeExpressionT>();
-    DimExpr expr = value.expr();
-    made->divisor = expr.divisor;
-    for (const DimTerm &term : expr.terms) {
-      auto part = std::make_unique<rt::SizeTermT>();
-      part->coefficient = term.coefficient;
-      for (const std::string &symbol : term.symbols)
-        part->symbols.push_back(symbolNumbers.at(symbol));
-      made->terms.push_back(std::move(part));
-    }
-    plan.sizes.push_back(std::move(made));
+    plan.sizes.push_back(packedSize(value, [&](StringRef symbol) { return symbolNumbers.at(symbol.str()); }));
   }
   return runtime::firstExpression + it->second;
 }

@@ -24,6 +24,10 @@
 
 namespace weft::codegen {
 
+/// An expressible size as plans and images have it, over the numbers of its symbols.
+std::unique_ptr<fb::SizeExpressionT> packedSize(ir::Size size,
+                                                llvm::function_ref<uint32_t(llvm::StringRef)> numberOf);
+
 /// The tables of a function's plan: sizes, devices, arguments, results, scalars and buffers. Launches refer
 /// to their entries by number. An entry is added when it is first asked for.
 class PlanTables {

@@ -61,10 +61,57 @@ struct KernelHeader {
   CudaResources resources;
   uint32_t threads, flags;
   uint32_t dynamicShared;
-  uint64_t cubinBytes, ptxBytes;
+  uint64_t cubinBytes, ptxBytes, divisorBytes;
 };
-constexpr char kernelMagic[8] = {'W', 'E', 'F', 'T', 'C', 'U', 'D', '1'};
+constexpr char kernelMagic[8] = {'W', 'E', 'F', 'T', 'C', 'U', 'D', '2'};
 constexpr uint32_t tableFlag = 1, checksFlag = 2, predicateFlag = 4;
+
+/// Sizes as lines of numbers: what divides, then for each term its coefficient, how many symbols it has, and
+/// the number of each, as 3 of n3.
+std::string textOfDivisors(llvm::ArrayRef<ir::Size> divisors) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const ir::Size &size : divisors) {
+    const ir::DimExpr expr = size.expr();
+    os << expr.divisor;
+    for (const ir::DimTerm &term : expr.terms) {
+      os << ' ' << term.coefficient << ' ' << term.symbols.size();
+      for (llvm::StringRef symbol : term.symbols)
+        os << ' ' << symbol.drop_front();
+    }
+    os << '\n';
+  }
+  return text;
+}
+
+/// The inverse; false if it is no such text.
+bool readDivisors(llvm::StringRef text, std::vector<ir::Size> &divisors) {
+  auto take = [](llvm::StringRef &line, int64_t &number) {
+    line = line.ltrim(' ');
+    return !line.consumeInteger(10, number);
+  };
+  while (!text.empty()) {
+    llvm::StringRef line;
+    std::tie(line, text) = text.split('\n');
+    ir::DimExpr expr;
+    if (!take(line, expr.divisor) || expr.divisor < 1)
+      return false;
+    while (!line.empty()) {
+      ir::DimTerm term;
+      int64_t count = 0, symbol = 0;
+      if (!take(line, term.coefficient) || !take(line, count))
+        return false;
+      for (; count > 0; --count) {
+        if (!take(line, symbol) || symbol < 0)
+          return false;
+        term.symbols.push_back("n" + std::to_string(symbol));
+      }
+      expr.terms.push_back(std::move(term));
+    }
+    divisors.push_back(ir::Size::of(std::move(expr)));
+  }
+  return true;
+}
 } // namespace
 
 std::vector<char> CudaKernel::serialize() const {
@@ -77,22 +124,27 @@ std::vector<char> CudaKernel::serialize() const {
       (usesTable ? tableFlag : 0) | (usesChecks ? checksFlag : 0) | (usesPredicate ? predicateFlag : 0);
   header.cubinBytes = cubin.size();
   header.ptxBytes = ptx.size();
+  const std::string sizes = textOfDivisors(divisors);
+  header.divisorBytes = sizes.size();
   const char *start = reinterpret_cast<const char *>(&header);
   std::vector<char> bytes(start, start + sizeof header);
   bytes.insert(bytes.end(), cubin.begin(), cubin.end());
   bytes.insert(bytes.end(), ptx.begin(), ptx.end());
+  bytes.insert(bytes.end(), sizes.begin(), sizes.end());
   return bytes;
 }
 
 Expected<CudaKernel> CudaKernel::deserialize(llvm::ArrayRef<char> bytes) {
   KernelHeader header;
+  CudaKernel kernel;
   const size_t rest = bytes.size() - sizeof header;
   if (bytes.size() >= sizeof header)
     std::memcpy(&header, bytes.data(), sizeof header);
   if (bytes.size() < sizeof header || std::memcmp(header.magic, kernelMagic, sizeof kernelMagic) != 0 ||
-      header.cubinBytes > rest || header.ptxBytes != rest - header.cubinBytes)
+      header.cubinBytes > rest || header.ptxBytes > rest - header.cubinBytes ||
+      header.divisorBytes != rest - header.cubinBytes - header.ptxBytes ||
+      !readDivisors({bytes.end() - header.divisorBytes, header.divisorBytes}, kernel.divisors))
     return Status::error("these " + std::to_string(bytes.size()) + " bytes are no compiled CUDA kernel");
-  CudaKernel kernel;
   kernel.resources = header.resources;
   kernel.threads = header.threads;
   kernel.dynamicShared = header.dynamicShared;
@@ -227,6 +279,7 @@ Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::St
   kernel->usesTable = printed->usesTable;
   kernel->usesChecks = printed->usesChecks;
   kernel->usesPredicate = printed->usesPredicate;
+  kernel->divisors.assign(printed->divisors.begin(), printed->divisors.end());
   return finish(*kernel, start, stats);
 }
 

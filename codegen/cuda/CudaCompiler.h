@@ -9,6 +9,7 @@
 
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/kernel/KernelCompiler.h"
+#include "ir/Size.h"
 
 #include <cstdint>
 
@@ -32,6 +33,7 @@ struct CudaKernel {
   uint32_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for, beside `resources`
   bool usesTable = false, usesChecks = false, usesPredicate = false;
   std::string cubin, ptx;
+  std::vector<ir::Size> divisors; ///< as in CudaText
 
   std::vector<char> serialize() const;
   static Expected<CudaKernel> deserialize(llvm::ArrayRef<char> bytes);

@@ -660,7 +660,9 @@ Status CudaPrinter::printKernel(func::FuncOp kernel, int64_t threads, int64_t re
   if (!status)
     return status;
   const std::string body = std::move(text);
-  auto also = [&](const char *more) { given += (given.empty() ? "" : ", ") + std::string(more); };
+  auto also = [&](const std::string &more) { given += (given.empty() ? "" : ", ") + more; };
+  for (size_t i = 0; i < divisors.size(); ++i)
+    also("weft_reciprocal r" + std::to_string(i));
   if (usesTable)
     also("void *const *buffers, const long long *sizes");
   if (usesChecks)

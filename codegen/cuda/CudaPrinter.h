@@ -17,6 +17,8 @@
 #include "codegen/cuda/AccessAlignments.h"
 #include "weft/status.hpp"
 
+#include "ir/Size.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -27,6 +29,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace weft::codegen {
@@ -48,6 +51,9 @@ public:
   std::string text;
   int64_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for
   bool usesTable = false, usesChecks = false, usesPredicate = false;
+  /// What the kernel divides indices by, over its sizes as symbols n0, n1, ...; a launch gives a reciprocal
+  /// of each.
+  llvm::SmallVector<ir::Size> divisors;
   /// The elementary functions that were called: an op of each, by name.
   std::map<std::string, mlir::Operation *> elementary;
 
@@ -88,6 +94,10 @@ private:
   /// none.
   std::string expression(mlir::Operation *op, const std::string &lane);
   std::string integerExpression(mlir::Operation *op, const std::string &lane);
+  /// The quotient or remainder of an index by a size of the launch; empty if it is divided by something else.
+  std::string divisionBySize(mlir::Operation *op, const std::string &lane);
+  /// A value as a size over those that the kernel is given; none if it is no such size.
+  std::optional<ir::Size> sizeOf(mlir::Value value) const;
   std::string logicExpression(mlir::Operation *op, const std::string &lane);
   std::string floatExpression(mlir::Operation *op, const std::string &lane);
   std::string compare(mlir::Operation *op, const std::string &lane);

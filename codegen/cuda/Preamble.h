@@ -30,6 +30,16 @@ struct __align__(32) weft_wide { unsigned x[8]; };
 typedef uint4 weft_wide;
 #endif
 )"},
+    {"weft_reciprocal",
+     R"(// What the launch gives of a size d: with s = ceil(log2 d), the factor 2^64 (2^s - d) / d + 1.
+struct weft_reciprocal { unsigned long long factor, shift; };
+)"},
+    {"weft_quotient",
+     R"(// a / d for a below 2^63, by a multiplication.
+__device__ __forceinline__ long long weft_quotient(long long a, weft_reciprocal d) {
+  return (long long)((__umul64hi((unsigned long long)a, d.factor) + (unsigned long long)a) >> d.shift);
+}
+)"},
     {"weft_load",
      R"(// The elements from p on, which is aligned to the type Unit of the accesses.
 template <typename Unit, typename T, int N>

@@ -171,6 +171,7 @@ Expected<CudaText> printCuda(ModuleOp module) {
   made.usesTable = printer.usesTable;
   made.usesChecks = printer.usesChecks;
   made.usesPredicate = printer.usesPredicate;
+  made.divisors = printer.divisors;
   made.dynamicShared = printer.dynamicShared;
   return made;
 }

@@ -14,6 +14,8 @@
 //
 //   T *b0, ..           the buffers that `weft.buffers` lists; const where the kernel only reads
 //   long long n0, ..    the sizes of the launch
+//   weft_reciprocal r0, ..
+//                       one of each size that the kernel divides indices by
 //   void *const *buffers, const long long *sizes
 //                       the table of the launch, if the kernel has calls of @weft.buffer or @weft.size
 //   weft_checks checks  if the kernel has calls of @weft.fail
@@ -24,6 +26,7 @@
 #ifndef WEFT_CODEGEN_CUDA_PRINTKERNEL_H
 #define WEFT_CODEGEN_CUDA_PRINTKERNEL_H
 
+#include "ir/Size.h"
 #include "weft/status.hpp"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -38,6 +41,7 @@ struct CudaText {
   int64_t threads = 0;       ///< of a block
   int64_t dynamicShared = 0; ///< bytes of shared memory that a launch asks for, beside what the text declares
   bool usesTable = false, usesChecks = false, usesPredicate = false;
+  llvm::SmallVector<ir::Size> divisors; ///< sizes of r0, .., over symbols n0, ..
 };
 
 /// Prints a kernel module, which it changes. The kernel has the attribute `weft.threads`. An error names an

@@ -118,10 +118,52 @@ std::string CudaPrinter::logicExpression(Operation *op, const std::string &lane)
   return "";
 }
 
+std::optional<ir::Size> CudaPrinter::sizeOf(Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (isHelper || !argument.getType().isIndex() || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+      return std::nullopt;
+    return ir::Size::symbol(forms.lookup(argument).name);
+  }
+  if (const std::optional<int64_t> number = getConstantIntValue(value))
+    return ir::Size(*number);
+  Operation *op = value.getDefiningOp();
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivUIOp>(op) || !value.getType().isIndex())
+    return std::nullopt;
+  const std::optional<ir::Size> a = sizeOf(op->getOperand(0)), b = sizeOf(op->getOperand(1));
+  if (!a || !b)
+    return std::nullopt;
+  ir::Size made = ir::Size::inexpressible();
+  if (isa<arith::AddIOp>(op))
+    made = *a + *b;
+  else if (isa<arith::SubIOp>(op))
+    made = *a - *b;
+  else if (isa<arith::MulIOp>(op))
+    made = *a * *b;
+  else if (const std::optional<int64_t> by = b->number(); by && *by > 0) // rounded down, as (n + 31) / 32
+    made = ir::ceilDiv(*a - (*by - 1), *by);
+  return made.isExpressible() ? std::optional(made) : std::nullopt;
+}
+
+std::string CudaPrinter::divisionBySize(Operation *op, const std::string &lane) {
+  const std::optional<ir::Size> size = sizeOf(op->getOperand(1));
+  if (!size || !size->isSymbolic())
+    return "";
+  const auto *found = llvm::find(divisors, *size);
+  const std::string number = std::to_string(found - divisors.begin());
+  if (found == divisors.end())
+    divisors.push_back(*size);
+  const std::string a = read(op->getOperand(0), lane), quotient = "weft_quotient(" + a + ", r" + number + ")";
+  return isa<arith::DivUIOp>(op) ? quotient
+                                 : "(" + a + " - " + quotient + " * " + read(op->getOperand(1), lane) + ")";
+}
+
 std::string CudaPrinter::integerExpression(Operation *op, const std::string &lane) {
   Type type = elementOf(op->getResult(0));
   if (type.isInteger(1))
     return logicExpression(op, lane);
+  if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op))
+    if (std::string code = divisionBySize(op, lane); !code.empty())
+      return code;
   const bool isIndex = type.isIndex(), isNarrow = !isIndex && type.getIntOrFloatBitWidth() < 32;
   std::string a = read(op->getOperand(0), lane), b = read(op->getOperand(1), lane);
   const std::string name = typeOf(type);

@@ -9,12 +9,14 @@
 
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
+#include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/RawPlan.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <tuple>
 
@@ -43,6 +45,22 @@ std::string problem_of_product(const fb::ProductKernel &product, uint32_t sizes)
   return "";
 }
 
+/// Whether every divisor is a size over the kernel's.
+bool has_divisors(const fb::DeviceKernel &kernel) {
+  for (uint32_t i = 0; i < length(kernel.divisors()); ++i) {
+    const fb::SizeExpression &size = *kernel.divisors()->Get(i);
+    if (size.divisor() < 1)
+      return false;
+    for (uint32_t j = 0; j < length(size.terms()); ++j) {
+      const auto *symbols = size.terms()->Get(j)->symbols();
+      for (uint32_t k = 0; k < length(symbols); ++k)
+        if (symbols->Get(k) >= kernel.sizes())
+          return false;
+    }
+  }
+  return true;
+}
+
 /// Empty, or what is wrong with it.
 std::string problem_of(const fb::DeviceKernel &kernel) {
   if (length(kernel.cubin()) == 0 && length(kernel.ptx()) == 0)
@@ -54,9 +72,15 @@ std::string problem_of(const fb::DeviceKernel &kernel) {
   if (uint64_t(kernel.shared_bytes()) + kernel.static_shared_bytes() > mostSharedBytes)
     return "needs " + number(uint64_t(kernel.shared_bytes()) + kernel.static_shared_bytes()) +
            " bytes of shared memory, more than " + number(mostSharedBytes);
-  if ((uint64_t(length(kernel.pointers())) + kernel.sizes()) * sizeof(uint64_t) > mostParameterBytes)
-    return "has " + number(length(kernel.pointers())) + " pointers and " + number(kernel.sizes()) +
-           " sizes as parameters, more than " + number(mostParameterBytes) + " bytes";
+  const uint64_t divisors = length(kernel.divisors());
+  if ((uint64_t(length(kernel.pointers())) + kernel.sizes()) * sizeof(uint64_t) +
+          divisors * sizeof(Reciprocal) >
+      mostParameterBytes)
+    return "has " + number(length(kernel.pointers())) + " pointers, " + number(kernel.sizes()) +
+           " sizes and " + number(divisors) + " divisors as parameters, more than " +
+           number(mostParameterBytes) + " bytes";
+  if (!has_divisors(kernel))
+    return "has a divisor that is no expression over its " + number(kernel.sizes()) + " sizes";
   if ((kernel.product() != nullptr) + (kernel.attention() != nullptr) + (kernel.raw() != nullptr) > 1)
     return "is of more than one of a product, attention, and the user";
   if (kernel.raw())
@@ -117,6 +141,29 @@ Status take_product(const fb::ContractionLaunch &launch, const fb::ProductKernel
 }
 
 } // namespace
+
+Reciprocal Reciprocal::of(int64_t d) {
+  if (d <= 0)
+    return {};
+  const auto divisor = static_cast<uint64_t>(d);
+  const auto shift = static_cast<uint64_t>(std::bit_width(divisor - 1)); // ceil(log2 d)
+  using Wide = unsigned __int128;
+  const Wide above = (Wide(1) << shift) - divisor;
+  return {static_cast<uint64_t>((above << 64) / divisor) + 1, shift};
+}
+
+Expected<std::vector<Reciprocal>> reciprocals_of(const fb::DeviceKernel &kernel,
+                                                 std::span<const int64_t> sizes) {
+  std::vector<Reciprocal> made;
+  bool failed = false;
+  for (uint32_t i = 0; i < length(kernel.divisors()); ++i)
+    made.push_back(Reciprocal::of(value_of_expression(*kernel.divisors()->Get(i), sizes, failed)));
+  if (failed)
+    return Status::error("gives its kernel '" + text(kernel.symbol()) +
+                         "' sizes of which a divisor is negative or "
+                         "above 2^63");
+  return made;
+}
 
 Expected<std::shared_ptr<const DeviceImage>> DeviceImage::load(std::span<const std::byte> section) {
   if (section.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
@@ -181,6 +228,10 @@ Expected<DeviceLaunch> DeviceImage::launch_of(const fb::KernelLaunch &launch) co
                          number(made.kernel->sizes()));
   for (uint32_t i = 0; i < made.kernel->sizes(); ++i)
     made.sizes.push_back(launch.sizes()->Get(i));
+  Expected<std::vector<Reciprocal>> reciprocals = reciprocals_of(*made.kernel, made.sizes);
+  if (!reciprocals)
+    return reciprocals.status();
+  made.reciprocals = *std::move(reciprocals);
   Expected<uint32_t> blocks = blocks_for(launch.tasks(), made.kernel->block_tasks());
   if (!blocks)
     return blocks.status();

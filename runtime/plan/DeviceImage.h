@@ -61,13 +61,26 @@ struct RawForm {
   std::vector<Copy> copies; ///< before the kernel begins
 };
 
+/// What a kernel is given of a size d that it divides by: a / d is (a + the upper 64 bits of a * factor) >>
+/// shift for every a below 2^63, by the method of Granlund and Montgomery (1994). Nothing is divided by a d
+/// of 0.
+struct WEFT_RUNTIME_API Reciprocal {
+  uint64_t factor = 0, shift = 0;
+  static Reciprocal of(int64_t d);
+};
+
+/// Those that a launch with these sizes gives the kernel; an error if one of its divisors is beyond 63 bits.
+WEFT_RUNTIME_API Expected<std::vector<Reciprocal>> reciprocals_of(const fb::DeviceKernel &kernel,
+                                                                  std::span<const int64_t> sizes);
+
 /// One launch of a kernel of a GPU: how many blocks, and what its parameters are.
 struct DeviceLaunch {
   const fb::DeviceKernel *kernel = nullptr;
   uint32_t blocks = 0;
   std::vector<uint32_t> pointers; ///< operands of the plan's launch whose addresses are the first parameters
-  std::vector<int64_t> sizes;     ///< the parameters behind them
-  std::optional<RawForm> raw;     ///< of a kernel that the user wrote, which has all of the above in here
+  std::vector<int64_t> sizes;     ///< the parameters behind them,
+  std::vector<Reciprocal> reciprocals; ///< and those behind these
+  std::optional<RawForm> raw; ///< of a kernel that the user wrote, which has all of the above in here
 };
 
 class WEFT_RUNTIME_API DeviceImage {

@@ -324,6 +324,8 @@ void CudaStream::write_down(const LaunchRun &run, const Launch &launch, const De
     list_.add_parameter(address_of(at[pointer]));
   for (const int64_t size : own.sizes)
     list_.add_parameter(size);
+  for (const Reciprocal &reciprocal : own.reciprocals)
+    list_.add_parameter(reciprocal);
   if (kernel.takes_table()) {
     list_.add_parameter(table);
     list_.add_parameter(table + operand_count(run, launch) * sizeof(uint64_t));

@@ -83,6 +83,8 @@ Status readKernels(CudaProgram &program, const std::string &target, const ir::Ta
     Expected<DeviceKernel> kernel = read(*packed);
     if (!kernel)
       return kernel.status();
+    kernel->packed = packed;
+    kernel->image = *image;
     const bool isOwn = packed->product() || packed->attention();
     if (Status status = isOwn ? checkSpills(*kernel, device.fullName()) : Status(); !status)
       return status;

@@ -139,6 +139,13 @@ Expected<std::vector<std::byte>> Run::parameters(Memory &memory, uint64_t record
     addNumber(addressOf(call.operands.at(static_cast<size_t>(slot))));
   for (uint32_t i = 0; i < kernel.sizeCount; ++i)
     addNumber(static_cast<uint64_t>(call.sizes[i]));
+  if (kernel.packed) {
+    auto reciprocals = runtime::reciprocals_of(*kernel.packed, call.sizes);
+    if (!reciprocals)
+      return reciprocals.status();
+    for (const runtime::Reciprocal &each : *reciprocals)
+      add(&each, sizeof each);
+  }
   if (kernel.usesTable) {
     const uint64_t buffers = memory.allocate(call.operands.size() * sizeof(uint64_t)),
                    sizes = memory.allocate(call.sizes.size_bytes());

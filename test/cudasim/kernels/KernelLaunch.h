@@ -19,6 +19,7 @@
 
 #include "codegen/cuda/CudaCompiler.h"
 #include "runtime/execution/FailureRecord.h"
+#include "runtime/plan/DeviceImage.h"
 #include "test/cudasim/engine/Engine.h"
 #include "weft/status.hpp"
 
@@ -37,6 +38,9 @@ struct DeviceKernel {
   std::shared_ptr<Module> module;
   std::vector<int64_t> slots; ///< the launch's buffer that each pointer among the parameters is
   uint32_t sizeCount = 0;     ///< parameters that are sizes of the launch
+  /// The kernel of the package's image, which is kept; null of one that is in none.
+  const fb::DeviceKernel *packed = nullptr;
+  std::shared_ptr<const runtime::DeviceImage> image;
   uint32_t threads = 0;       ///< of a block
   int64_t blockTasks = 1;     ///< tasks of a block
   uint32_t dynamicShared = 0; ///< bytes

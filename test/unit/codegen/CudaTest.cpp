@@ -73,6 +73,14 @@ static double __longlong_as_double(long long x) { return bits<double>(x); }
 static unsigned long long atomicMin(unsigned long long *p, unsigned long long x) { auto old = *p; if (x < old) *p = x; return old; }
 static unsigned long long atomicAdd(unsigned long long *p, unsigned long long x) { auto old = *p; *p += x; return old; }
 template <typename T> static void __stwb(T *p, T x) { *p = x; }
+static unsigned long long __umul64hi(unsigned long long x, unsigned long long y) { return (unsigned __int128)x * y >> 64; }
+static long long ceildiv(long long n, long long d) { return (n + d - 1) / d; }
+template <typename T> static T host_reciprocal(unsigned long long d) {
+  unsigned long long shift = 0;
+  while (shift < 64 && 1ull << shift < d)
+    ++shift;
+  return {(unsigned long long)((((unsigned __int128)1 << shift) - d << 64) / d) + 1, shift};
+}
 static float host_from_f16(unsigned short x) { return (float)bits<_Float16>(x); }
 static unsigned short host_to_f16(float x) { return bits<unsigned short>((_Float16)x); }
 )";
@@ -95,8 +103,14 @@ std::string hostText(const codegen::CudaText &kernel, ModuleOp module, const std
   for (int64_t slot : slots.asArrayRef())
     add("any(buffers[" + std::to_string(slot) + "])");
   const size_t taken = static_cast<size_t>(slots.size()) + 4;
-  for (size_t i = 0; i + taken < function.getNumArguments(); ++i)
-    add("sizes[" + std::to_string(i) + "]");
+  std::string sizes;
+  for (size_t i = 0; i + taken < function.getNumArguments(); ++i) {
+    const std::string number = std::to_string(i);
+    sizes += "  const long long n" + number + " = sizes[" + number + "];\n";
+    add("n" + number);
+  }
+  for (const ir::Size &divisor : kernel.divisors)
+    add("host_reciprocal<weft_reciprocal>(" + ir::sizeText(divisor) + ")");
   if (kernel.usesTable)
     add("buffers, sizes");
   if (kernel.usesChecks)
@@ -105,8 +119,7 @@ std::string hostText(const codegen::CudaText &kernel, ModuleOp module, const std
          "struct any { void *p; any(void *p) : p(p) {} template <typename T> operator T *() const { return "
          "(T *)p; } };\n"
          "extern \"C\" void run_" +
-         name +
-         "(void *const *buffers, const long long *sizes, void *record, unsigned blocks) {\n"
+         name + "(void *const *buffers, const long long *sizes, void *record, unsigned blocks) {\n" + sizes +
          "  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)\n"
          "    for (threadIdx.x = " +
          std::to_string(kernel.threads) +

@@ -159,6 +159,57 @@ TEST(DeviceImage, SaysHowLaunchesAreCarriedOut) {
   }
 }
 
+TEST(DeviceImage, DivisionsAreMultiplications) {
+  std::mt19937_64 random(1);
+  std::vector<int64_t> divisors = {1,        2, 3, 5, 7, 32, 96, INT32_MAX, int64_t(1) << 31, INT64_MAX - 1,
+                                   INT64_MAX};
+  for (int bits = 2; bits < 63; ++bits)
+    for (int64_t near : {-1, 0, 1})
+      divisors.push_back((int64_t(1) << bits) + near);
+  for (int i = 0; i < 2000; ++i)
+    divisors.push_back(static_cast<int64_t>(random() >> (1 + random() % 62)) | 1);
+  for (const int64_t d : divisors) {
+    const auto divisor = static_cast<uint64_t>(d);
+    const Reciprocal reciprocal = Reciprocal::of(d);
+    std::vector<uint64_t> numbers = {0, 1, divisor - 1, divisor, INT64_MAX, INT64_MAX - 1};
+    // Quotients change at the multiples of the divisor.
+    for (int i = 0; i < 50; ++i) {
+      const uint64_t multiple = INT64_MAX / divisor * divisor;
+      const uint64_t some = random() % (multiple / divisor + 1) * divisor;
+      numbers.insert(numbers.end(), {random() >> 1, some, some ? some - 1 : 0, multiple, multiple - 1});
+    }
+    for (const uint64_t n : numbers) {
+      const auto upper = static_cast<uint64_t>((static_cast<unsigned __int128>(n) * reciprocal.factor) >> 64);
+      ASSERT_EQ((upper + n) >> reciprocal.shift, n / divisor) << n << " / " << divisor;
+    }
+  }
+}
+
+TEST(DeviceImage, LaunchesHaveReciprocalsOfDivisors) {
+  fb::DeviceKernelT kernel_of_sizes;
+  kernel_of_sizes.symbol = "k";
+  kernel_of_sizes.sizes = 2;
+  // ceildiv(3 n0 n1, 32)
+  kernel_of_sizes.divisors.push_back(std::make_unique<fb::SizeExpressionT>());
+  kernel_of_sizes.divisors[0]->divisor = 32;
+  kernel_of_sizes.divisors[0]->terms.push_back(std::make_unique<fb::SizeTermT>());
+  kernel_of_sizes.divisors[0]->terms[0]->coefficient = 3;
+  kernel_of_sizes.divisors[0]->terms[0]->symbols = {0, 1};
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::DeviceKernel::Pack(builder, &kernel_of_sizes));
+  const auto &packed = *flatbuffers::GetRoot<fb::DeviceKernel>(builder.GetBufferPointer());
+  const auto of = [&](int64_t n0, int64_t n1) {
+    const int64_t sizes[] = {n0, n1};
+    return reciprocals_of(packed, sizes);
+  };
+  ASSERT_EQ(of(7, 11).value_or_throw().size(), 1u);
+  EXPECT_EQ(of(7, 11).value_or_throw()[0].factor, Reciprocal::of(8).factor); // 231 / 32, rounded up
+  EXPECT_EQ(of(7, 11).value_or_throw()[0].shift, 3u);
+  EXPECT_EQ(of(0, 11).value_or_throw()[0].factor, 0u);
+  EXPECT_FAILS(of(INT64_MAX, 2).status(),
+               "gives its kernel 'k' sizes of which a divisor is negative or above 2^63");
+}
+
 TEST(DeviceImage, RefusesKernelsThatNoGpuLaunches) {
   EXPECT_TRUE(loaded([](fb::DeviceImageT &) {}).ok());
   const auto changed = [](auto change) {
@@ -172,7 +223,23 @@ TEST(DeviceImage, RefusesKernelsThatNoGpuLaunches) {
   EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.shared_bytes = UINT32_MAX; }),
                "bytes of shared memory, more than");
   EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.sizes = 1000; }),
-               "has 2 pointers and 1000 sizes as parameters");
+               "has 2 pointers, 1000 sizes and 0 divisors as parameters");
+  const auto divided = [&](int64_t divisor, std::vector<uint32_t> symbols, size_t times = 1) {
+    return changed([&](fb::DeviceKernelT &k) {
+      k.sizes = 2;
+      for (size_t i = 0; i < times; ++i) {
+        k.divisors.push_back(std::make_unique<fb::SizeExpressionT>());
+        k.divisors.back()->divisor = divisor;
+        k.divisors.back()->terms.push_back(std::make_unique<fb::SizeTermT>());
+        k.divisors.back()->terms.back()->coefficient = 3;
+        k.divisors.back()->terms.back()->symbols = symbols;
+      }
+    });
+  };
+  EXPECT_TRUE(divided(1, {0, 1}).ok()) << divided(1, {0, 1}).message();
+  EXPECT_FAILS(divided(1, {0, 2}), "has a divisor that is no expression over its 2 sizes");
+  EXPECT_FAILS(divided(0, {0}), "has a divisor that is no expression over its 2 sizes");
+  EXPECT_FAILS(divided(1, {0}, 256), "has 2 pointers, 2 sizes and 256 divisors as parameters, more than");
   EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.symbol = "a"; }),
                "kernel 1 of a GPU, 'a', has no name, or is out of order");
   EXPECT_FAILS(changed([](fb::DeviceKernelT &k) { k.symbol.clear(); }), "has no name, or is out of order");
