@@ -247,6 +247,58 @@ Sym addedProducts(ConvolutionOp op, VjpBuilder &v, ArrayRef<Size> ofGroups) {
   return padded(x, low, high, SmallVector<int64_t>(2 + extents, 0));
 }
 
+/// The elements that meet an element of the operand in the places: a window of the weights has as many
+/// elements as the operand, and there is one for each place, from the last to the first. [outputs, channels,
+/// extents.., places..].
+Sym windowsOfWeights(ConvolutionOp op, VjpBuilder &v) {
+  ArrayRef<Size> a = sizesOf(op.getA().getType()), w = sizesOf(op.getW().getType()),
+                 y = sizesOf(op.getType());
+  int64_t extents = op.getA().getType().getRank() - 2;
+  SmallVector<Size> low(2, 0), high(2, 0);
+  SmallVector<int64_t> interior(2, 0), reversed;
+  for (int64_t i = 0; i < extents; ++i) {
+    // Place p, counted from the last, and element e of the operand meet in element
+    // e base_dilation + p stride - ((places - 1) stride - low) of the weights with zeros between them.
+    Size steps = (y[2 + i] - 1) * op.getStride()[i], reach = (a[2 + i] - 1) * op.getBaseDilation()[i];
+    low.push_back(steps - op.getLow()[i]);
+    high.push_back(steps + reach + 1 - spread(w[2 + i], op.getWindowDilation()[i]) - low.back());
+    interior.push_back(op.getWindowDilation()[i] - 1);
+    reversed.push_back(2 + extents + i);
+  }
+  Sym windows = v.make<WindowsOp>(padded({op.getW(), &v}, low, high, interior).value, a.drop_front(2),
+                                  op.getStride(), op.getBaseDilation());
+  return v.make<ReverseOp>(windows.value, reversed);
+}
+
+/// The operand times the windows of the weights: the product that an operand with zeros between its elements
+/// and few places asks for, as the derivative with respect to the weights of a transposed convolution.
+/// [batch, outputs, places..].
+Sym productWithWindowsOfWeights(ConvolutionOp op, VjpBuilder &v, ArrayRef<Size> ofGroups) {
+  ArrayRef<Size> a = sizesOf(op.getA().getType());
+  int64_t groups = static_cast<int64_t>(op.getGroups()), extents = op.getA().getType().getRank() - 2;
+  Sym windows = windowsOfWeights(op, v);
+  SmallVector<Size> split{a[0], Size(groups), ofGroups[2]}, ofWindows(ofGroups.take_front(3));
+  llvm::append_range(split, a.drop_front(2));
+  llvm::append_range(ofWindows, sizesOf(windows.type()).drop_front(2));
+  // Over channels and extents: [groups, batch, outputs, places..] as [batch, groups, outputs, places..].
+  SmallVector<int64_t> contracted = llvm::to_vector(llvm::seq<int64_t>(2, 3 + extents));
+  Sym products = v.make<DotGeneralOp>(v.reshape({op.getA(), &v}, split).value,
+                                      v.reshape(windows, ofWindows).value, Value(), ArrayRef<int64_t>{1},
+                                      ArrayRef<int64_t>{0}, contracted, contracted, false);
+  return v.make<TransposeOp>(products.value, exchanged(3 + extents));
+}
+
+/// Whether that product reads and stores less than `addedProducts` would: there are zeros between elements,
+/// all extents are static, and the places are fewer than the elements of a window.
+bool readsWindowsOfWeights(ConvolutionOp op) {
+  ArrayRef<Size> a = sizesOf(op.getA().getType()), w = sizesOf(op.getW().getType()),
+                 y = sizesOf(op.getType());
+  if (llvm::all_of(op.getBaseDilation(), [](int64_t number) { return number == 1; }) || anySymbolic(w) ||
+      anySymbolic(a.drop_front(2)))
+    return false;
+  return productOf(y.drop_front(2)).asNumber() < productOf(w.drop_front(2)).asNumber();
+}
+
 /// Whether `addedProducts` is used: there are zeros between elements, all extents are static, and the
 /// products that it stores have the type in which they are added.
 bool addsProducts(ConvolutionOp op) {
@@ -267,6 +319,8 @@ SmallVector<Value> ConvolutionOp::decompose(OpBuilder &builder) {
   SmallVector<Size> ofGroups{Size(groups), *divide(w[0], groups)}; // the shape of weights with groups
   llvm::append_range(ofGroups, w.drop_front(1));
   bool oneOutput = ofGroups[1] == 1;
+  if (!oneOutput && readsWindowsOfWeights(*this))
+    return {v.reshape(productWithWindowsOfWeights(*this, v, ofGroups), sizesOf(getType())).value};
   if (!oneOutput && addsProducts(*this))
     return {addedProducts(*this, v, ofGroups).value};
   SmallVector<Size> low(2, 0), high(2, 0), split;

@@ -151,6 +151,20 @@ weft.func @apart(%a: tensor<2x3x4xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) -> te
   weft.return %y : tensor<2x4x9xf32, #cpu>
 }
 
+// If there are fewer places than elements of a window, the operand is multiplied by windows of the weights: here two,
+// from the last place to the first, with the distances that the zeros between elements have. It is the derivative with
+// respect to the weights of a transposed convolution.
+// CHECK-LABEL: weft.func @few_places(
+weft.func @few_places(%a: tensor<16x2x16x16xf32, #cpu>, %w: tensor<8x2x32x32xf32, #cpu>) -> tensor<16x8x2x2xf32, #cpu> {
+  // CHECK: %[[WINDOWS:.*]] = weft.windows %{{.*}}, size = [16, 16], stride = [1, 1], dilation = [2, 2] : tensor<8x2x32x32xf32, #cpu>
+  // CHECK: %[[LAST:.*]] = weft.reverse %[[WINDOWS]], dims = [4, 5] : tensor<8x2x16x16x2x2xf32, #cpu>
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [1] x [0], contract = [2, 3, 4] x [2, 3, 4] : tensor<16x1x2x16x16xf32, #cpu>, tensor<1x8x2x16x16x2x2xf32, #cpu>
+  // CHECK-NOT: weft.overlap_add
+  %y = weft.convolution %a, %w, stride = [1, 1], low = [1, 1], high = [1, 1], base_dilation = [2, 2],
+      window_dilation = [1, 1], groups = 1 : tensor<16x2x16x16xf32, #cpu>, tensor<8x2x32x32xf32, #cpu>
+  weft.return %y : tensor<16x8x2x2xf32, #cpu>
+}
+
 // With one output for each group, windows are reduced where they lie. Products of halves are added in f32.
 // CHECK-LABEL: weft.func @depthwise(
 weft.func @depthwise(%a: tensor<2x3x8xf16, #cpu>, %w: tensor<3x1x3xf16, #cpu>) -> tensor<2x3x6xf16, #cpu> {
