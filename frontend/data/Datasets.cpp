@@ -8,6 +8,7 @@
 
 #include "frontend/data/RowSource.h"
 #include "frontend/files/TensorFiles.h"
+#include "frontend/io/Cifar10.h"
 #include "frontend/io/Mnist.h"
 #include "frontend/ops/Ops.h"
 
@@ -97,6 +98,13 @@ Mnist::Mnist(const std::string &folder, MnistOptions options, Loc loc) {
     if (told->insert(folder).second)
       std::fprintf(stderr, "weft: %s\n", note_.c_str());
   }
+}
+
+Cifar10::Cifar10(const std::string &folder, Cifar10Options options, Loc loc) {
+  auto read = io::read_cifar10(folder, options.split == Split::train ? io::Split::train : io::Split::test);
+  throwAt(read.status(), loc);
+  images_ = toTensor(read->images);
+  labels_ = toTensor(read->labels);
 }
 
 Tensor normalize(const Tensor &images, const std::vector<double> &mean, const std::vector<double> &std,

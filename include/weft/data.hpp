@@ -73,6 +73,18 @@ public:
   explicit Mnist(const std::string &folder, MnistOptions options = {}, Loc loc = Loc::current());
 };
 
+/// Options of Cifar10.
+struct Cifar10Options {
+  Split split = Split::train;
+};
+/// CIFAR-10 (Krizhevsky, 2009) in its binary files: images [n, 3, 32, 32] of ui8 and labels [n] of i64. The
+/// training split is data_batch_1.bin and its successors, as many as there are; the test split is
+/// test_batch.bin.
+class WEFT_API Cifar10 : public Dataset {
+public:
+  explicit Cifar10(const std::string &folder, Cifar10Options options = {}, Loc loc = Loc::current());
+};
+
 /// (images - mean) / std, with one mean and std for all or one for each channel of [n, channels, ...]; bytes
 /// are divided by 255 first. Elementwise, so inside a compiled function it is part of the first kernel.
 WEFT_API Tensor normalize(const Tensor &images, const std::vector<double> &mean,

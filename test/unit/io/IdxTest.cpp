@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/io/Idx.h"
 #include "Testing.h"
+#include "frontend/io/Cifar10.h"
 #include "frontend/io/Inflate.h"
 #include "frontend/io/Mnist.h"
 #include "test/unit/Deflate.h"
@@ -149,6 +150,47 @@ TEST(Mnist, RefusesWhatDoesNotFit) {
   expect(Split::train, "found [1, 28, 27] of ui8");
   std::filesystem::remove(dir / "train-labels-idx1-ubyte");
   expect(Split::train, "expected train-labels-idx1-ubyte");
+}
+
+/// Records of CIFAR-10: labels from `first` on, and images of their number in the file.
+std::string cifarRecords(int first, int count) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) {
+    bytes += static_cast<char>((first + i) % 10);
+    bytes += std::string(3072, static_cast<char>(first + i));
+  }
+  return bytes;
+}
+
+TEST(Cifar10, ReadsBothSets) {
+  TemporaryFolder dir;
+  spill(dir / "data_batch_1.bin", cifarRecords(0, 3));
+  spill(dir / "data_batch_2.bin", cifarRecords(3, 2));
+  spill(dir / "data_batch_4.bin", cifarRecords(0, 1)); // does not follow
+  spill(dir / "test_batch.bin", cifarRecords(8, 4));
+  const auto train = read_cifar10(dir.path(), Split::train), test = read_cifar10(dir.path(), Split::test);
+  ASSERT_TRUE(train.ok()) << train.status().message();
+  ASSERT_TRUE(test.ok()) << test.status().message();
+  EXPECT_EQ(train->images.shape, (std::vector<int64_t>{5, 3, 32, 32}));
+  EXPECT_EQ(train->labels.values<int64_t>()[4], 4);
+  EXPECT_EQ(train->images.values<uint8_t>()[4 * 3072 + 3071], 4);
+  EXPECT_EQ(test->labels.values<int64_t>()[3], 1);
+  TemporaryFolder outer;
+  std::filesystem::create_directory(outer / "cifar-10-batches-bin");
+  spill(outer / "cifar-10-batches-bin/test_batch.bin", cifarRecords(0, 2));
+  EXPECT_EQ(read_cifar10(outer.path(), Split::test)->labels.elements(), 2);
+}
+
+TEST(Cifar10, RefusesWhatDoesNotFit) {
+  TemporaryFolder dir;
+  const auto message = [&](Split split) { return read_cifar10(dir.path(), split).status().message(); };
+  EXPECT_NE(message(Split::train).find("data_batch_1.bin: cannot be opened"), std::string::npos);
+  spill(dir / "test_batch.bin", cifarRecords(0, 2) + "x");
+  EXPECT_NE(message(Split::test).find("expected records of 3073 bytes, found 6147"), std::string::npos);
+  spill(dir / "test_batch.bin", "");
+  EXPECT_NE(message(Split::test).find("found 0 bytes"), std::string::npos);
+  spill(dir / "test_batch.bin", cifarRecords(0, 1) + std::string(3073, '\x0b'));
+  EXPECT_NE(message(Split::test).find("label 1: expected 0 to 9, found 11"), std::string::npos);
 }
 
 TEST(Mnist, ReadsTheRealFiles) {
