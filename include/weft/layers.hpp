@@ -91,6 +91,7 @@ public:
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return dropout(x, p_, is_training(), loc);
   }
+  double p() const { return p_; }
 
 private:
   double p_;

@@ -54,6 +54,7 @@
 #include "weft/tensor.hpp"
 #include "weft/tensor_index.hpp"
 #include "weft/tensor_options.hpp"
+#include "weft/transformer.hpp"
 #include "weft/tree.hpp"
 
 #endif // WEFT_WEFT_HPP
