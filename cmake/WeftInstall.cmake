@@ -1,5 +1,5 @@
 # cmake --install, and what find_package(Weft) finds afterwards: Weft::weft (the C++ interface with the compiler
-# inside) and Weft::runtime (what a compiled package needs to run).
+# inside), Weft::models (networks written with it) and Weft::runtime (what a compiled package needs to run).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -13,7 +13,9 @@ target_include_directories(weft_runtime PUBLIC
 set_target_properties(weft_runtime PROPERTIES EXPORT_NAME runtime)
 target_compile_features(weft_runtime PUBLIC cxx_std_20)
 if(TARGET weft)
-  list(APPEND libraries weft)
+  list(APPEND libraries weft weft_models)
+  set_target_properties(weft_models PROPERTIES EXPORT_NAME models)
+  target_compile_features(weft_models PUBLIC cxx_std_20)
   target_include_directories(weft PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(weft PUBLIC cxx_std_20)
 endif()

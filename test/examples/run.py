@@ -97,6 +97,33 @@ def check_raw_kernel(folder, program, driver=None):
         fail("the set must be drawn", drawn)
 
 
+# What the networks of the models library are called with, so that they take seconds. On a device in software, which is slow,
+# each takes a few steps.
+MODELS = {"dcgan": (["--width", "4"], 4), "gpt_shakespeare": (["--layers", "1", "--features", "32", "--write", "64"], 60),
+          "resnet_cifar10": (["--width", "4", "--epochs", "1"], 8), "vae": ([], 60)}
+
+
+def check_model(folder, program):
+    """A network of the models library learns, and draws or writes something."""
+    name = os.path.basename(program)
+    arguments, steps = MODELS[name]
+    output = run(folder, program, *arguments, "--steps", str(2 if SLOW else steps))
+    losses = [float(text) for text in re.findall(r"(?:loss|discriminator) ([\d.]+)", output)]
+    if not losses or name in ("vae", "gpt_shakespeare") and not SLOW and losses[-1] > 0.9 * losses[0]:
+        fail(f"{name} must print losses, and learn", output)
+    if name in ("dcgan", "vae"):
+        expect_file(os.path.join(folder, "samples.ppm"), b"P6\n%d %d\n255\n" % ((224, 224) if name == "vae" else (256, 256)))
+    if name == "gpt_shakespeare" and "written by 1 compiled function" not in output:
+        fail("one function must write every character", output)
+    if name == "resnet_cifar10" and not re.search(r"epoch 1: .*test accuracy [\d.]+ %, [\d.]+ ms a step", output):
+        fail("each epoch must have a line", output)
+    for wrong in (["--steps", "0" if name != "resnet_cifar10" else "-1x"], ["--colour", "red"]):
+        code = subprocess.run([program, *wrong], cwd=folder, stdin=subprocess.DEVNULL, timeout=500, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False).returncode
+        if code not in (1, 2):
+            fail(f"{name} {' '.join(wrong)} ended with {code}; a user's mistake is 1 or 2")
+
+
 def check_memory(path):
     """The plan of every program that ran was compared with what its first calls took, and agrees."""
     text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
@@ -127,6 +154,10 @@ def run_example():
     with tempfile.TemporaryDirectory(prefix="weft-example-") as folder:
         if name == "raw_kernel":
             check_raw_kernel(folder, program, *map(os.path.abspath, sys.argv[2:]))
+            print(f"{name}: as it should be")
+            return
+        if name in MODELS:
+            check_model(folder, program)
             print(f"{name}: as it should be")
             return
         if name in ("save_step", "scaled.mlir"):

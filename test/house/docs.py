@@ -157,7 +157,8 @@ class Runner:
         if "run" not in block.words:
             self.expect(block, "compiling the program", command + ["-fsyntax-only"])
             return
-        linked = command + ["-o", program, "-L", library, "-lweft", f"-Wl,-rpath,{library}"]
+        linked = command + ["-o", program, "-L", library, "-Wl,--as-needed", "-lweft-models", "-lweft",
+                            f"-Wl,-rpath,{library}"]
         if self.expect(block, "compiling the program", linked):
             output = following.text if following and following.language == "text" and "output" in following.words else ""
             self.expect(block, "the program", [program], output)

@@ -10,7 +10,7 @@ import re
 
 from common import Checks, cxx_files, read
 
-PUBLIC = r"weft/\w+\.(hpp|h)"
+PUBLIC = r"weft/(models/)?\w+\.(hpp|h)"
 COMPILER_LIBRARIES = r"(mlir|llvm|mlir-c|llvm-c)/.+"
 # What runtime/ shows to the compiler: the format of packages, plans and images, and what a kernel is called with.
 PACKAGE = r"runtime/(package|plan)/\w+\.h"
@@ -29,7 +29,10 @@ def rooms(*names):
 
 # Folder -> patterns of what may be included from it, besides the standard and system headers.
 RULES = {
-    "include/weft": [PUBLIC],
+    # No header of the interface knows the library of models, which is above it.
+    "include/weft": [r"weft/\w+\.(hpp|h)"],
+    "include/weft/models": [PUBLIC],
+    "models": [r"models/\w+\.h", PUBLIC],
     # The rooms of the runtime, from the lowest up.
     **{f"runtime/{room}": [rf"runtime/({'|'.join([room, *lower])})/.+", RUNTIME_HEADERS, *more] for room, lower, more in (
         ("support", (), ()),
@@ -62,8 +65,9 @@ RULES = {
     "codegen/cpu": [r"codegen/(cpu|kernel|math)/\w+\.h", r"runtime/package/Kernel\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
     # The skeletons of a target's kernels are made with the builder that all share.
     "codegen/cpu/skeletons": [r"codegen/(emit|cpu/skeletons)/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
-    # CUDA's headers declare what is loaded at run time, in the one file that loads it.
-    "codegen/cuda": [r"codegen/(cuda|kernel|math)/\w+\.h", r"runtime/cuda/Libraries\.h", r"weft/status\.hpp",
+    # CUDA's headers declare what is loaded at run time, in the one file that loads it. What a kernel divides by are sizes,
+    # which are plain C++.
+    "codegen/cuda": [r"codegen/(cuda|kernel|math)/\w+\.h", r"ir/Size\.h", r"runtime/cuda/Libraries\.h", r"weft/status\.hpp",
                      r"cuda\.h|nvrtc\.h", COMPILER_LIBRARIES],
     # A thread that has a task for itself runs the skeletons of a CPU.
     "codegen/cuda/skeletons": [r"codegen/(emit|cuda/skeletons)/.+", r"codegen/kernel/KernelIR\.h", r"codegen/cpu/skeletons/CpuMapping\.h", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
@@ -97,6 +101,7 @@ RULES = {
 }
 # Single files that join what their folders keep apart.
 EXCEPTIONS = {
+    "include/weft/models.hpp": [PUBLIC],  # the library of models
     # One library, WeftCodegen, joins passes, kernels and plan.
     "codegen/Compile.cpp": [r"passes/.+", r"runtime/.+"],
     "codegen/PlanWriter.cpp": [r"passes/launch/.+"],

@@ -67,7 +67,7 @@ def main():
     libraries = ["libweft-runtime.so"]
     with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
         if "WEFT_COMPILER:BOOL=ON" in file.read():
-            libraries.append("libweft.so")
+            libraries += ["libweft.so", "libweft-models.so"]
     for name in libraries:
         library = os.path.join(build, "lib", name)
         if not checks.check(os.path.exists(library), f"{library} was not built"):

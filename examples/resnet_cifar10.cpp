@@ -1,0 +1,92 @@
+//===- resnet_cifar10.cpp - ResNet-18 on CIFAR-10 --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tells ten classes of small images apart, on CIFAR-10 if there is a folder with it:
+//   resnet_cifar10 [--data DIR] [--epochs N] [--batch N] [--width N] [--steps N]
+//
+//===----------------------------------------------------------------------===//
+#include "common/options.h"
+#include "common/pictures.h"
+
+#include <weft/models.hpp>
+#include <weft/weft.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+using namespace weft;
+
+/// Bytes as numbers around 0, by the mean and deviation of each channel of CIFAR-10.
+static Tensor prepared(const Tensor &images) {
+  return data::normalize(images, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616});
+}
+
+static int run(const example::Arguments &arguments) {
+  const int64_t epochs = arguments.integer("epochs", 1), batch = arguments.integer("batch", 2),
+                most = arguments.integer("steps", 0);
+  manual_seed(0);
+  const Device device = default_device();
+  models::ResNet model =
+      models::resnet18({.num_classes = 10, .width = arguments.integer("width", 1), .small_images = true});
+  model.to(device);
+  optim::SGD sgd(model.parameters(), {.lr = 0.05, .momentum = 0.9, .weight_decay = 5e-4});
+  auto step = compile([&](Tensor images, Tensor labels) {
+    Tensor loss = nn::cross_entropy(model(prepared(images)), labels);
+    loss.backward();
+    sgd.step();
+    sgd.zero_grad();
+    return loss;
+  });
+  auto correct = compile([&](Tensor images, Tensor labels) {
+    NoGradGuard no_grad;
+    return (model(prepared(images)).argmax(1) == labels).sum();
+  });
+
+  const data::Dataset train = example::cifar10_or_drawn_digits(arguments.text("data"), data::Split::train);
+  const data::Dataset test = example::cifar10_or_drawn_digits(arguments.text("data"), data::Split::test);
+  int64_t count = 0;
+  for (int64_t epoch = 1; epoch <= epochs && (!most || count < most); ++epoch) {
+    model.train();
+    const auto start = std::chrono::steady_clock::now();
+    double sum = 0;
+    int64_t steps = 0;
+    for (auto &[images, labels] : data::DataLoader(
+             train, {.batch_size = batch, .shuffle = true, .drop_last = true, .device = device})) {
+      sum += step(images, labels).item<float>();
+      ++steps;
+      if (++count == most)
+        break;
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    model.eval(); // the running statistics replace those of the batch
+    int64_t hits = 0, seen = 0;
+    for (auto &[images, labels] :
+         data::DataLoader(test, {.batch_size = batch, .drop_last = true, .device = device})) {
+      hits += correct(images, labels).item<int64_t>();
+      seen += batch;
+      if (most && seen >= most * batch) // a short training has a short test
+        break;
+    }
+    std::printf("epoch %lld: loss %.4f, test accuracy %.2f %%, %.1f ms a step\n", (long long)epoch,
+                sum / static_cast<double>(steps),
+                100.0 * static_cast<double>(hits) / static_cast<double>(seen),
+                1000 * seconds.count() / static_cast<double>(steps));
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  return example::run_program(
+      argc, argv, "resnet_cifar10 --data ~/datasets/cifar10 --epochs 5",
+      {{"data", "DIR", "folder with CIFAR-10; without it the program draws digits", ""},
+       {"epochs", "N", "passes over the training images", "5"},
+       {"batch", "N", "images of a step", "32"},
+       {"width", "N", "channels of the first stage", "64"},
+       {"steps", "N", "steps of training at most; 0: all of them", "0"}},
+      run);
+}
