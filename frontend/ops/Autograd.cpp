@@ -8,9 +8,11 @@
 
 #include "frontend/graph/History.h"
 #include "frontend/graph/Notes.h"
+#include "frontend/graph/Recording.h"
 #include "frontend/graph/Region.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/ops/Ops.h"
+#include "weft/creation.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -22,6 +24,14 @@ using namespace frontend;
 NoGradGuard::NoGradGuard() : previous_(gradEnabled()) { gradEnabled() = false; }
 NoGradGuard::~NoGradGuard() { gradEnabled() = previous_; }
 
+static void checkHistory(const Ref &value, Loc loc) {
+  if (!value.requiresGrad())
+    fail("element 0 of tensors does not require grad and does not have a grad_fn: no parameter that requires "
+         "a gradient took part in it, gradients were off, or it was computed from a gradient without "
+         "create_graph",
+         loc, {value});
+}
+
 /// The value that a gradient is taken of, as a 0-dimensional value. Throws Error if it has several elements
 /// or no history.
 static Ref differentiable(const Tensor &output, Loc loc) {
@@ -32,12 +42,21 @@ static Ref differentiable(const Tensor &output, Loc loc) {
     fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
              shapeText(root.spec().shape) + "; take .sum() or .mean() first",
          loc, {root});
-  if (!root.requiresGrad())
-    fail("element 0 of tensors does not require grad and does not have a grad_fn: no parameter that requires "
-         "a gradient took part in it, gradients were off, or it was computed from a gradient (second "
-         "derivatives are not recorded)",
-         loc, {root});
+  checkHistory(root, loc);
   return reshapeTo(root, {}, loc);
+}
+
+/// The sum of the elements of `output` times those of `weights`.
+static Ref weighted(const Tensor &output, const Tensor &weights, Loc loc) {
+  if (Trace *trace = Trace::current())
+    trace->noteBackward();
+  if (weights.sizes(loc) != output.sizes(loc))
+    fail("Mismatch in shape: grad_output has a shape of " + shapeText(weights.sizes(loc)) +
+             " and the tensor has a shape of " + shapeText(output.sizes(loc)),
+         loc, {use(output, loc), use(weights, loc)});
+  checkHistory(use(output, loc), loc);
+  const Tensor factors = weights.to(output.dtype(loc), loc);
+  return use(weft::mul({output, loc}, {factors, loc}).sum({}, false, loc), loc);
 }
 
 /// Calls `visit` once for each value that a gradient reaches from `root`, as far as the leaves. Nodes older
@@ -69,11 +88,11 @@ template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest,
        loc, {}, "WEFT-G003");
 }
 
-/// Records the gradients of `root` with respect to `inputs`. The gradients themselves pass no gradient on.
+/// Records the gradients of `root` with respect to `inputs`. The gradients themselves pass a gradient on if
+/// the thread records gradients.
 static std::shared_ptr<Node> gradientOf(const Ref &root, const std::vector<Ref> &inputs, Loc loc) {
   std::vector<Ref> operands{root};
   operands.insert(operands.end(), inputs.begin(), inputs.end());
-  NoGradGuard guard;
   return record("gradient", std::move(operands), {}, loc);
 }
 
@@ -106,8 +125,8 @@ void Tensor::backward(Loc loc) const {
   // does not update, and the program should be the same.
   std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
   sortByUse(nodes, leaves);
-  std::shared_ptr<Node> gradient = gradientOf(root, leaves, loc);
   NoGradGuard guard;
+  std::shared_ptr<Node> gradient = gradientOf(root, leaves, loc);
   for (uint32_t i = 0; i < leaves.size(); ++i) {
     const auto &accumulator = leaves[i].node->accumulators[leaves[i].result];
     Ref value{gradient, i};
@@ -130,21 +149,42 @@ void Tensor::backward(Loc loc) const {
 
 void Tensor::backward(const Tensor &gradient, Loc loc) const {
   GraphLock lock(graphMutex());
-  if (gradient.sizes(loc) != sizes(loc))
-    fail("Mismatch in shape: grad_output has a shape of " + shapeText(gradient.sizes(loc)) +
-             " and the tensor has a shape of " + shapeText(sizes(loc)),
-         loc, {use(*this, loc), use(gradient, loc)});
-  Tensor weights = gradient.detach(loc).to(dtype(loc), loc);
-  weft::mul({*this, loc}, {weights, loc}).sum({}, false, loc).backward(loc);
+  wrap(weighted(*this, gradient.detach(loc), loc), loc).backward(loc);
 }
 
-std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs, Loc loc) {
-  GraphLock lock(graphMutex());
-  if (inputs.empty())
-    return {};
-  Ref root = differentiable(output, loc);
+namespace {
+
+/// Where the gradient of each input is among the values that a gradient node is asked for.
+struct Wanted {
   std::vector<Ref> values;
-  uint64_t oldest = UINT64_MAX;
+  std::vector<size_t> ends; ///< where the part of each input ends; an empty part for one that is not used
+};
+
+/// The sum of the outputs, each times its factors.
+Ref rootOf(const std::vector<Tensor> &outputs, const GradOptions &options, Loc loc) {
+  if (!options.grad_outputs.empty() && options.grad_outputs.size() != outputs.size())
+    fail("grad() has " + std::to_string(outputs.size()) + " outputs and " +
+             std::to_string(options.grad_outputs.size()) + " grad_outputs: give one for each output",
+         loc);
+  const GradMode recording(true); // outputs have a history, whatever the thread records now
+  Ref root;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool hasFactors = !options.grad_outputs.empty() && options.grad_outputs[i].defined();
+    // Without create_graph no gradient flows into the factors.
+    Ref one = !hasFactors ? differentiable(outputs[i], loc)
+                          : weighted(outputs[i],
+                                     options.create_graph ? options.grad_outputs[i]
+                                                          : options.grad_outputs[i].detach(loc),
+                                     loc);
+    root = root ? record1("add", {root, one}, {}, loc) : one;
+  }
+  return root;
+}
+
+/// The values of inputs, and the serial number below which no node lies between them and an output.
+std::vector<Ref> valuesOf(const std::vector<Tensor> &inputs, uint64_t &oldest, Loc loc) {
+  std::vector<Ref> values;
+  oldest = UINT64_MAX;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Ref value = use(inputs[i], loc);
     if (!value.requiresGrad())
@@ -156,6 +196,11 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
     oldest = isAnyAge ? 0 : std::min(oldest, value.node->serial);
     values.push_back(std::move(value));
   }
+  return values;
+}
+
+Wanted wantedOf(const Ref &root, const std::vector<Ref> &values, uint64_t oldest, bool allowsUnused,
+                Loc loc) {
   // A leaf may have had several nodes, because computing or writing it gives it another one.
   std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
   RefSet computed;
@@ -170,38 +215,65 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
     if (ref.node->kind == NodeKind::input && (!outside || isOlder(ref, outside)))
       outside = ref;
   });
-  std::vector<Ref> wanted;
-  std::vector<size_t> ends; // where the part of each input ends in `wanted`
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  Wanted wanted;
+  for (size_t i = 0; i < values.size(); ++i) {
     const Ref &value = values[i];
+    const size_t before = wanted.values.size();
     if (const auto *accumulator = value.node->accumulator(value.result)) {
       auto &held = leaves[accumulator];
       std::sort(held.begin(), held.end(), isOlder);
-      wanted.insert(wanted.end(), held.begin(), held.end());
+      wanted.values.insert(wanted.values.end(), held.begin(), held.end());
     } else if (computed.contains(value)) {
-      wanted.push_back(value);
+      wanted.values.push_back(value);
     }
-    if (wanted.size() == (ends.empty() ? 0 : ends.back())) {
+    if (wanted.values.size() == before) {
       // A value from outside may depend on the input there.
       if (outside)
         failFlowsOut(outside, loc);
-      fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
-               std::to_string(i) + " of grad()",
-           loc, {value});
+      if (!allowsUnused)
+        fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
+                 std::to_string(i) + " of grad(); with allow_unused its gradient is undefined",
+             loc, {value});
     }
-    ends.push_back(wanted.size());
+    wanted.ends.push_back(wanted.values.size());
   }
-  std::shared_ptr<Node> gradient = gradientOf(root, wanted, loc);
-  NoGradGuard guard;
+  return wanted;
+}
+
+} // namespace
+
+std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std::vector<Tensor> &inputs,
+                         const GradOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (inputs.empty())
+    return {};
+  if (outputs.empty())
+    fail("grad requires non-empty outputs", loc);
+  const Ref root = rootOf(outputs, options, loc);
+  uint64_t oldest = 0;
+  const std::vector<Ref> values = valuesOf(inputs, oldest, loc);
+  const Wanted wanted =
+      wantedOf(root, values, oldest, options.allow_unused || options.materialize_grads, loc);
+  const GradMode recording(options.create_graph);
+  std::shared_ptr<Node> gradient = wanted.values.empty() ? nullptr : gradientOf(root, wanted.values, loc);
   std::vector<Tensor> results;
   uint32_t next = 0;
-  for (size_t end : ends) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (next == wanted.ends[i]) {
+      results.push_back(options.materialize_grads ? zeros_like(inputs[i], loc) : Tensor());
+      continue;
+    }
     Ref sum{gradient, next++};
-    while (next < end)
+    while (next < wanted.ends[i])
       sum = record1("add", {sum, {gradient, next++}}, {}, loc);
     results.push_back(wrap(std::move(sum), loc));
   }
   return results;
+}
+
+std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs, const GradOptions &options,
+                         Loc loc) {
+  return grad(std::vector<Tensor>{output}, inputs, options, loc);
 }
 
 } // namespace weft

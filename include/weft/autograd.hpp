@@ -31,11 +31,27 @@ template <typename Body> decltype(auto) no_grad(Body &&body) {
   return std::forward<Body>(body)();
 }
 
-/// The gradients of `output`, which has one element, with respect to `inputs`: leaves, or tensors that it was
-/// computed from. Nothing is written to `.grad()`, and no gradient flows through the results. An input that
-/// does not require a gradient, or that `output` does not depend on, is an error.
+/// Options of grad(), as those of torch.autograd.grad. Graphs are kept, so there is no `retain_graph`.
+struct GradOptions {
+  /// What each output's gradient is multiplied by, of its shape; undefined, or none at all: 1 for an output
+  /// of one element, and an error for others.
+  std::vector<Tensor> grad_outputs = {};
+  /// Whether gradients flow through the results: for derivatives of derivatives.
+  bool create_graph = false;
+  /// Whether an input that no output depends on has an undefined gradient, instead of being an error.
+  bool allow_unused = false;
+  /// Whether such a gradient is zeros; includes `allow_unused`.
+  bool materialize_grads = false;
+};
+
+/// The sums of the gradients of `outputs` with respect to each of `inputs`: leaves, or tensors that the
+/// outputs were computed from. Nothing is written to `.grad()`. An input that does not require a gradient is
+/// an error, as is an output that has none.
+WEFT_API std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std::vector<Tensor> &inputs,
+                                  const GradOptions &options = {}, Loc loc = Loc::current());
+/// Of one output.
 WEFT_API std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs,
-                                  Loc loc = Loc::current());
+                                  const GradOptions &options = {}, Loc loc = Loc::current());
 
 } // namespace weft
 

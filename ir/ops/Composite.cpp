@@ -196,12 +196,20 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
                          << "); detach them";
   if (!vjp.needs(0))
     return success();
-  if (vjp.hasCotangent(1))
-    return emitOpError() << "has no derivative through its second result, the log-sum-exp (" << "WEFT-G001"
-                         << ")";
   CrossEntropyParts parts(vjp, *this);
   Sym a = parts.logits, lse = vjp.result(1);
   ArrayRef<Size> shape = sizesOf(a.type());
+  auto spreadRows = [&](Sym value) { return vjp.broadcastBack(value, {1}, shape); };
+  Sym probability = vjp.unary<ExpOp>(parts.wide - spreadRows(lse));
+  // A derivative of the derivative comes through the sum of exponentials, too, of ignored rows as of others.
+  std::optional<Sym> ofSums;
+  if (vjp.hasCotangent(1))
+    ofSums = probability * spreadRows(vjp.convert(vjp.cotangent(1), parts.wideType));
+  auto set = [&](Sym gradient) { vjp.set(0, vjp.convert(gradient, a.type().getElementType())); };
+  if (!vjp.hasCotangent(0)) {
+    set(*ofSums);
+    return success();
+  }
   // Check the targets here too, because a program may use the derivative and not the loss.
   Sym index = shape[1] == 0 ? parts.index : vjp.checkedIndex(parts.index, shape[1], "Target");
   Sym g = vjp.convert(vjp.cotangent(0), parts.wideType), rowWeight = parts.rowWeight(vjp);
@@ -209,17 +217,15 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
     g = g / vjp.sum(rowWeight, {0});
   if (getReduction() != ReductionKind::none)
     g = vjp.make<BroadcastInDimOp>(g.value, ArrayRef<int64_t>{}, ArrayRef<Size>{shape[0]});
-  auto spreadRows = [&](Sym value) { return vjp.broadcastBack(value, {1}, shape); };
-  Sym probability = vjp.unary<ExpOp>(parts.wide - spreadRows(lse));
   Sym classes = vjp.make<IotaOp>(withShape(index.type(), shape), 1);
   Sym hit = vjp.convert(vjp.compare<EqOp>(classes, spreadRows(index)), parts.wideType);
   // If all rows are ignored, the mean divides by 0. Select, so that ignored rows get 0 and not NaN.
-  auto set = [&](Sym gradient) {
+  auto ofRows = [&](Sym gradient) {
     gradient = vjp.select(spreadRows(parts.keep), gradient, vjp.like(gradient, 0.0));
-    vjp.set(0, vjp.convert(gradient, a.type().getElementType()));
+    set(ofSums ? gradient + *ofSums : gradient);
   };
   if (parts.smoothing == 0) {
-    set((probability - hit) * spreadRows(rowWeight * g));
+    ofRows((probability - hit) * spreadRows(rowWeight * g));
     return success();
   }
   double share = parts.smoothing / static_cast<double>(shape[1].asNumber());
@@ -230,7 +236,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   } else {
     others = probability * static_cast<double>(shape[1].asNumber()) - 1.0;
   }
-  set((own + others * share) * spreadRows(g));
+  ofRows((own + others * share) * spreadRows(g));
   return success();
 }
 

@@ -80,6 +80,7 @@ struct Request {
   std::string name;
   std::vector<Tensor> tensors, cotangents;
   std::vector<size_t> wanted; ///< the tensors that require a gradient
+  bool second = false;        ///< asks for derivatives of the gradients, in their place
   Args args;
 };
 
@@ -106,6 +107,8 @@ bool read(std::istream &in, Request &request) {
         request.wanted.push_back(request.tensors.size());
       }
       (word == "tensor" ? request.tensors : request.cotangents).push_back(tensor);
+    } else if (word == "second") {
+      request.second = true;
     } else if (word == "t") {
       size_t index = 0;
       words >> index;
@@ -140,11 +143,25 @@ bool read(std::istream &in, Request &request) {
   return false;
 }
 
+/// The gradients of a sum of the gradients of `total`, each element times the cosine of its number; undefined where there
+/// is none.
+Tensors secondGradients(const Tensor &total, const Tensors &leaves) {
+  Tensor sum;
+  for (const Tensor &gradient : grad(total, leaves, {.create_graph = true, .allow_unused = true}))
+    if (gradient.defined() && gradient.requires_grad()) {
+      const Tensor weights = cos(arange(gradient.numel(), {.dtype = gradient.dtype()})).reshape(gradient.sizes());
+      const Tensor part = (gradient * weights).sum();
+      sum = sum.defined() ? sum + part : part;
+    }
+  return sum.defined() ? grad(sum, leaves, {.allow_unused = true}) : Tensors(leaves.size());
+}
+
 std::string answer(const Table &table, const Request &request) {
   auto function = table.find(request.name);
   if (function == table.end())
     throw Error("there is no function '" + request.name + "'");
   Tensors results = function->second(request.args);
+  Tensors leaves, seconds;
   std::ostringstream out;
   out << "ok " << results.size() << '\n';
   if (!request.cotangents.empty()) {
@@ -154,14 +171,21 @@ std::string answer(const Table &table, const Request &request) {
         Tensor part = (results[i] * request.cotangents[i]).sum();
         total = total.defined() ? total + part : part;
       }
-    if (total.defined())
+    if (total.defined() && !request.second)
       total.backward();
+    if (total.defined() && request.second)
+      for (size_t index : request.wanted)
+        leaves.push_back(request.tensors[index]);
+    if (!leaves.empty())
+      seconds = secondGradients(total, leaves);
   }
   for (const Tensor &result : results)
     writeTensor(out, result);
   out << "grads " << request.wanted.size() << '\n';
-  for (size_t index : request.wanted) {
-    Tensor gradient = request.tensors[index].grad();
+  for (size_t i = 0; i < request.wanted.size(); ++i) {
+    const Tensor gradient = !request.second     ? request.tensors[request.wanted[i]].grad()
+                            : i < seconds.size() ? seconds[i]
+                                                 : Tensor();
     if (gradient.defined())
       writeTensor(out, gradient);
     else

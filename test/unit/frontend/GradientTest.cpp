@@ -154,10 +154,87 @@ TEST(Gradient, OfManyInputs) {
   EXPECT_EQ(gradients[999].item<float>(), 999);
 }
 
-TEST(Gradient, OfNothingAndOfGradients) {
+TEST(Gradient, OfGradients) {
+  for (bool compiled : {false, true}) {
+    Tensor p = leafOf({1, 2, 3}, {3}), v = tensor({1, 1, 2}, {3});
+    auto run = [&](auto body) {
+      return compiled ? compile(body)().template to_vector<float>() : body().template to_vector<float>();
+    };
+    // The Hessian of the sum of p^4 has 12 p^2 on its diagonal; times v, by both ways to say it.
+    auto first = [&] { return grad((p * p * p * p).sum(), {p}, {.create_graph = true})[0]; };
+    EXPECT_EQ(run([&] { return grad(first(), {p}, {.grad_outputs = {v}})[0]; }), (Floats{12, 48, 216}));
+    EXPECT_EQ(run([&] { return grad((first() * v).sum(), {p})[0]; }), (Floats{12, 48, 216}));
+    // And its derivative.
+    EXPECT_EQ(run([&] {
+                Tensor second = grad((first() * v).sum(), {p}, {.create_graph = true})[0];
+                return grad(second.sum(), {p})[0];
+              }),
+              (Floats{24, 48, 144}));
+  }
+}
+
+// The norm of the gradient with respect to the inputs as a part of the loss (Gulrajani et al., 2017).
+TEST(Gradient, PenaltiesTrain) {
+  manual_seed(0);
+  nn::Linear first(3, 8), second(8, 1);
+  const Tensor images = randn({4, 3});
+  auto penalty = [&] {
+    Tensor x = images.detach();
+    x.requires_grad_();
+    Tensor slope = grad(second(tanh(first(x))).sum(), {x}, {.create_graph = true})[0].norm(2, {1});
+    return ((slope - 1) * (slope - 1)).mean();
+  };
+  penalty().backward();
+  const Floats lazy = floats(second.weight.grad());
+  second.zero_grad();
+  auto step = compile([&] {
+    Tensor loss = penalty();
+    loss.backward();
+    return loss;
+  });
+  step();
+  const Floats compiled = floats(second.weight.grad()), weights = floats(second.weight);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_NEAR(compiled[i], lazy[i], 1e-6);
+    const auto at = [&](float change) {
+      Floats moved = weights;
+      moved[i] += change;
+      no_grad([&] { second.weight.copy_(Tensor::from(moved, {1, 8})); });
+      return penalty().item<float>();
+    };
+    EXPECT_NEAR((at(1e-2F) - at(-1e-2F)) / 2e-2, lazy[i], 2e-3);
+    at(0);
+  }
+}
+
+TEST(Gradient, HasTheOptionsOfPyTorch) {
+  Tensor p = leafOf({1, 2}, {2}), unused = leafOf({3}, {1}), v = tensor({2, 5}, {2});
+  EXPECT_ERROR(grad(p.sum(), {p, unused}), "input 1 of grad(); with allow_unused its gradient is undefined");
+  std::vector<Tensor> gradients = grad(p.sum(), {unused, p}, {.allow_unused = true});
+  EXPECT_FALSE(gradients[0].defined());
+  EXPECT_EQ(floats(gradients[1]), (Floats{1, 1}));
+  gradients = grad(p.sum(), {unused, p}, {.materialize_grads = true});
+  EXPECT_EQ(floats(gradients[0]), Floats{0});
+  EXPECT_FALSE(grad((p * 2).sum(), {unused}, {.allow_unused = true})[0].defined());
+  // Several outputs: their gradients are added. An undefined factor is 1.
+  gradients = grad(std::vector<Tensor>{p * p, p.sum()}, {p}, {.grad_outputs = {v, Tensor()}});
+  EXPECT_EQ(floats(gradients[0]), (Floats{5, 21}));
+  EXPECT_ERROR(grad(p * p, {p}), "grad can be implicitly created only for scalar outputs");
+  EXPECT_ERROR(grad(p * p, {p}, {.grad_outputs = {v.reshape({1, 2})}}), "grad_output has a shape of (1, 2)");
+  EXPECT_ERROR(grad(p.sum(), {p}, {.grad_outputs = {v, v}}), "1 outputs and 2 grad_outputs");
+  EXPECT_ERROR(grad(std::vector<Tensor>{}, {p}), "non-empty outputs");
+  EXPECT_ERROR(grad(v, {p}, {.grad_outputs = {v}}), "does not require grad and does not have a grad_fn");
+  // What is computed while gradients are off has none; a gradient may be asked for then.
+  Tensor sum = (p * v).sum();
+  no_grad([&] { EXPECT_EQ(floats(grad(sum, {p})[0]), (Floats{2, 5})); });
+  EXPECT_FALSE(grad(sum, {p})[0].requires_grad());
+  EXPECT_TRUE(grad((p * p).sum(), {p}, {.create_graph = true})[0].requires_grad());
+}
+
+TEST(Gradient, OfNothingAndOfGradientsWithoutAGraph) {
   Tensor w = leafOf({1, 2}, {2}), loss = (w * w).sum();
   EXPECT_TRUE(grad(loss, {}).empty());
-  EXPECT_ERROR(grad(grad(loss, {w})[0].sum(), {w}), "second derivatives are not recorded");
+  EXPECT_ERROR(grad(grad(loss, {w})[0].sum(), {w}), "it was computed from a gradient without create_graph");
   auto f = compile([](Tensor x) {
     x.requires_grad_();
     return (x * x).sum();
