@@ -56,8 +56,11 @@ static int run(const example::Arguments &arguments) {
     int64_t steps = 0;
     for (auto &[images, labels] : data::DataLoader(
              train, {.batch_size = batch, .shuffle = true, .drop_last = true, .device = device})) {
-      sum += step(images, labels).item<float>();
+      const float loss = step(images, labels).item<float>();
+      sum += loss;
       ++steps;
+      if (steps % 20 == 0)
+        std::printf("step %lld: loss %.4f\n", (long long)steps, loss);
       if (++count == most)
         break;
     }
