@@ -13,6 +13,7 @@
 #include "ir/Attention.h"
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
+#include "ir/ImplicitGemm.h"
 #include "ir/LaunchAttributes.h"
 #include "ir/RawKernel.h"
 #include "ir/RecordedLocation.h"
@@ -44,6 +45,19 @@ SmallVector<GatherOp> checksOf(FusionOp fusion) {
 
 namespace {
 
+/// "64x3x3 to 64 at 32x32" of a convolution: channels and window, outputs, places.
+static std::string convolutionText(ImplicitGemmOp op) {
+  auto joined = [](ArrayRef<int64_t> numbers) {
+    std::string text;
+    for (int64_t number : numbers)
+      text += (text.empty() ? "" : "x") + std::to_string(number);
+    return text;
+  };
+  ArrayRef<int64_t> shape = op.getShape();
+  return std::to_string(shape[2]) + "x" + joined(op.getWindow()) + " to " + std::to_string(shape[3]) +
+         " at " + joined(op.getPlaces());
+}
+
 class Writer : PlanTables {
 public:
   Writer(FuncOp function, const DenseMap<Operation *, std::string> &symbols, const OwnKernels &own)
@@ -66,6 +80,8 @@ public:
         status = addContraction(dot);
       else if (auto attention = dyn_cast<AttentionOp>(op))
         status = addAttention(attention);
+      else if (auto convolution = dyn_cast<ImplicitGemmOp>(op))
+        status = addConvolution(convolution);
       else if (auto raw = dyn_cast<RawKernelOp>(op))
         status = addRaw(raw);
       else if (isa<ToHostScalarOp, TransferOp>(op))
@@ -358,6 +374,46 @@ private:
         backward ? 3 * extents.features + 2 * extents.values : extents.features + extents.values;
     made->flops = amount(Size(2) * extents.batchCount() * extents.rows * extents.keys * columns);
     made->op.Set(std::move(attention));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  Status addConvolution(ImplicitGemmOp op) {
+    auto made = launch(op, "convolution " + convolutionText(op));
+    rt::ConvolutionLaunchT convolution;
+    convolution.dtype = static_cast<uint8_t>(dtypeOf(op.getA().getType()));
+    ArrayRef<int64_t> shape = op.getShape();
+    convolution.batch = shape[0];
+    convolution.groups = shape[1];
+    convolution.channels = shape[2];
+    convolution.outputs = shape[3];
+    convolution.extents = op.getExtents().vec();
+    convolution.window = op.getWindow().vec();
+    convolution.places = op.getPlaces().vec();
+    convolution.stride = op.getStride().vec();
+    convolution.low = op.getLow().vec();
+    convolution.base_dilation = op.getBaseDilation().vec();
+    convolution.window_dilation = op.getWindowDilation().vec();
+    auto place = [&](Value value, const MemoryView &view) -> Expected<std::unique_ptr<rt::MatrixPlaceT>> {
+      auto index = bufferOf(value);
+      if (!index)
+        return index.status();
+      auto found = std::make_unique<rt::MatrixPlaceT>();
+      found->buffer = *index;
+      found->offset = view.offset;
+      found->strides.assign(view.strides.begin(), view.strides.end());
+      return found;
+    };
+    auto a = place(op.getA(), MemoryView::read(op.getAView())),
+         w = place(op.getW(), MemoryView::read(op.getWView())), y = place(op.getResult(), resultViewOf(op));
+    for (auto *each : {&a, &w, &y})
+      if (!*each)
+        return each->status();
+    convolution.a = std::move(*a);
+    convolution.w = std::move(*w);
+    convolution.y = std::move(*y);
+    made->flops = amount(2 * workOf(op));
+    made->op.Set(std::move(convolution));
     addLaunch(op, std::move(made));
     return {};
   }

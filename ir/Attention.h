@@ -12,7 +12,7 @@
 #ifndef WEFT_IR_ATTENTION_H
 #define WEFT_IR_ATTENTION_H
 
-#include "ir/Dialect.h"
+#include "ir/MemoryView.h"
 #include "weft/limits.hpp"
 
 namespace weft::ir {
@@ -21,20 +21,8 @@ namespace weft::ir {
 /// of operands, and numbers rows in 32 bits.
 inline constexpr int64_t maxCudaAttentionColumns = 256, maxCudaAttentionRows = int64_t(1) << 30;
 
-/// The offset and strides of a [batch.., rows, columns] tensor, in elements of its storage.
-struct AttentionView {
-  int64_t offset = 0;
-  llvm::SmallVector<int64_t> strides; ///< of the batch dimensions, of rows, of columns
-
-  static AttentionView read(llvm::ArrayRef<int64_t> numbers) {
-    return {numbers[0], llvm::SmallVector<int64_t>(numbers.drop_front())};
-  }
-  llvm::SmallVector<int64_t> write() const {
-    llvm::SmallVector<int64_t> numbers{offset};
-    numbers.append(strides.begin(), strides.end());
-    return numbers;
-  }
-};
+/// The offset and strides of a [batch.., rows, columns] tensor.
+using AttentionView = MemoryView;
 
 /// The sizes of an attention.
 struct AttentionExtents {
@@ -73,12 +61,6 @@ struct AttentionPart {
 /// The tensors of an op in the order of its launch: q, k, v, out, lse, of the derivative also grad, dq, dk
 /// and dv, and at last the mask, if there is one.
 llvm::SmallVector<AttentionPart> partsOf(AttentionOp op);
-
-/// The view of the row-major memory that holds a tensor of `shape` with its dimensions in the order `order`.
-AttentionView orderedView(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order);
-
-/// The dimensions of a view, ordered by falling stride.
-llvm::SmallVector<int64_t> orderOf(const AttentionView &view);
 
 } // namespace weft::ir
 

@@ -16,6 +16,10 @@ namespace weft::ir {
 
 ContractionLibrary::~ContractionLibrary() = default;
 
+ConvolutionAnswer ContractionLibrary::askConvolution(const ConvolutionSignature &) const {
+  return {"the library has no convolutions"};
+}
+
 /// Whether a matrix is row-major (n) or column-major (t); a dimension of extent 1 fits any stride.
 static std::optional<bool> isTransposed(int64_t rows, int64_t columns, int64_t rowStride,
                                         int64_t columnStride) {
@@ -75,6 +79,20 @@ ContractionAnswer TableLibrary::ask(const ContractionSignature &signature) const
       !is_contained(words(target.libraryLayouts), StringRef(matrixLayoutNames[static_cast<size_t>(*layout)])))
     return ownAnswer("cannot read operands with such strides");
   return answer;
+}
+
+ConvolutionAnswer TableLibrary::askConvolution(const ConvolutionSignature &signature) const {
+  if (!is_contained(words(target.convolutionTypes), StringRef(name(signature.dtype))))
+    return {"no launch of " + target.name.str() + " computes a convolution of " +
+            std::string(name(signature.dtype))};
+  if (signature.dynamic)
+    return {"a launch has sizes that are numbers, and these are known at run time only"};
+  if (signature.outputs == 1)
+    return {"groups of one output are sums over windows where they lie"};
+  for (auto [stride, dilation] : zip_equal(signature.stride, signature.baseDilation))
+    if (stride > 1 && dilation > 1)
+      return {"a launch has no stride over an extent with a base dilation"};
+  return {};
 }
 
 } // namespace weft::ir

@@ -67,11 +67,26 @@ struct ContractionAnswer {
   int64_t workspaceBytes = 0; ///< the most workspace that the library may get
 };
 
+/// A convolution; dynamic sizes have their largest values. Lists have a number for each extent.
+struct ConvolutionSignature {
+  DType dtype = DType::f32;
+  int64_t batch = 1, groups = 1, channels = 1, outputs = 1; ///< channels and outputs of a group
+  std::vector<int64_t> window, places, stride, baseDilation;
+  bool dynamic = false; ///< some size is known at run time only
+};
+
+/// How a convolution is computed.
+struct ConvolutionAnswer {
+  std::string refusal; ///< why one launch does not compute it, as a clause; empty: it does
+};
+
 class ContractionLibrary {
 public:
   virtual ~ContractionLibrary();
   /// May be called from several threads at once. Equal questions must have equal answers.
   virtual ContractionAnswer ask(const ContractionSignature &signature) const = 0;
+  /// The same of a convolution. A library that has none leaves the matrix of windows to be multiplied.
+  virtual ConvolutionAnswer askConvolution(const ConvolutionSignature &signature) const;
 };
 
 /// The library that a target's file describes.
@@ -79,6 +94,7 @@ class TableLibrary final : public ContractionLibrary {
 public:
   explicit TableLibrary(const TargetDescription &target) : target(target) {}
   ContractionAnswer ask(const ContractionSignature &signature) const override;
+  ConvolutionAnswer askConvolution(const ConvolutionSignature &signature) const override;
 
 private:
   const TargetDescription &target;

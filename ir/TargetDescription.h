@@ -62,6 +62,7 @@ struct TargetDescription {
   // (ir/ContractionLibrary.h). Lists are words separated by spaces.
   llvm::StringLiteral library;          ///< "onednn", "cublaslt"
   llvm::StringLiteral libraryTypes;     ///< element types
+  llvm::StringLiteral convolutionTypes; ///< element types of which one launch computes a convolution
   llvm::StringLiteral libraryLayouts;   ///< of a and b: "nn nt tn tt"
   llvm::StringLiteral libraryEpilogues; ///< "bias residual relu", applied in this order,
   /// in these element types. Of a GPU's they are measured: bits as of single operations in f32, one rounding

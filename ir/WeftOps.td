@@ -102,6 +102,33 @@ def Weft_AttentionOp : Weft_ComputeOp<"attention", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Weft_ImplicitGemmOp : Weft_ComputeOp<"implicit_gemm"> {
+  let summary = "one launch that computes a convolution, and reads operands through strides";
+  let description = [{
+    `--weft-lower-convolutions` makes this op. `shape` is [batch, groups, channels, outputs], of which channels and outputs
+    are those of a group; `extents`, `window` and `places` are those of `weft.convolution`, and so are the attributes of
+    that name. Each operand is any tensor with a view, `[offset, strides]` in elements of its row-major memory: of `a` the
+    strides of [batch, groups, channels, extents..], of `w` those of [groups, outputs, channels, window..]. A stride may be
+    negative, so a reversed window is read where it lies. Dimension i of the result is dimension `order[i]` of
+    [batch, groups outputs, places..].
+
+    The matrix of windows is never stored. A thread keeps blocks of it in scratch, and multiplies them. Where an extent has
+    a base dilation, zeros between elements, and the padding around them, are not multiplied; the stride is 1 there.
+    Otherwise zeros of the padding are elements. All sizes are static.
+  }];
+  let arguments = (ins Weft_FloatTensor:$a, Weft_FloatTensor:$w, DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$extents,
+                       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$places, DenseI64ArrayAttr:$stride,
+                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$base_dilation, DenseI64ArrayAttr:$window_dilation,
+                       DenseI64ArrayAttr:$order, DenseI64ArrayAttr:$a_view, DenseI64ArrayAttr:$w_view);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $a $a_view `,` $w $w_view `,` `shape` `=` $shape `,` `extents` `=` $extents `,` `window` `=` $window `,`
+    `places` `=` $places `,` `stride` `=` $stride `,` `low` `=` $low `,` `base_dilation` `=` $base_dilation `,`
+    `window_dilation` `=` $window_dilation `,` `order` `=` $order attr-dict `:` type($a) `,` type($w)
+  }];
+  let hasVerifier = 1;
+}
+
 def Weft_RawKernelOp : Weft_Op<"raw_kernel", [Weft_SameDevice, Pure]> {
   let summary = "one launch of a CUDA kernel that the user wrote";
   let description = [{

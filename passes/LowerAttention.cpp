@@ -21,127 +21,8 @@ namespace weft::passes {
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// Views of operands
-//===----------------------------------------------------------------------===//
-
-/// A value in row-major memory, and the offset and strides of another value's elements in it.
-struct Source {
-  Value base;
-  AttentionView view;
-};
-
-AttentionView rowMajor(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> order;
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    order.push_back(static_cast<int64_t>(dim));
-  return orderedView(shape, order);
-}
-
-/// The strides for shape `to` of elements that have `strides` in the shape `from`. None if no strides
-/// describe them. The shapes have the same number of elements, which is not 0.
-std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
-                                                    ArrayRef<int64_t> to) {
-  SmallVector<std::pair<int64_t, int64_t>> dims; // of sizes other than 1
-  for (auto [extent, stride] : llvm::zip(from, strides))
-    if (extent != 1)
-      dims.emplace_back(extent, stride);
-  SmallVector<int64_t> result(to.size(), 0);
-  size_t next = 0;
-  for (size_t i = 0; i < to.size();) {
-    if (to[i] == 1) {
-      ++i;
-      continue;
-    }
-    // Find the smallest groups of dimensions of both shapes that have equally many elements. The dimensions
-    // of `from` in a group must have strides like one dimension.
-    size_t first = next, begin = i;
-    int64_t have = dims[next++].first, want = to[i++];
-    while (have != want) {
-      if (have < want)
-        have *= dims[next++].first;
-      else
-        want *= to[i++];
-    }
-    for (size_t j = first; j + 1 < next; ++j)
-      if (dims[j].second != dims[j + 1].first * dims[j + 1].second)
-        return std::nullopt;
-    int64_t step = dims[next - 1].second;
-    for (size_t j = i; j-- > begin;) {
-      result[j] = step;
-      step *= to[j];
-    }
-  }
-  return result;
-}
-
-/// The view of the result of `op`, if `view` is that of its operand. None if strides cannot express it.
-std::optional<AttentionView> through(Operation *op, const AttentionView &view) {
-  auto shapeOf = [](Value value) { return *numbersOf(sizesOf(value)); };
-  AttentionView result{view.offset, {}};
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    for (int64_t dim : transpose.getPerm())
-      result.strides.push_back(view.strides[dim]);
-    return result;
-  }
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    if (anySymbolic(slice.getStart()))
-      return std::nullopt;
-    for (auto [stride, start, step] : llvm::zip(view.strides, slice.getStart(), slice.getStep())) {
-      result.offset += start.asNumber() * stride;
-      result.strides.push_back(stride * step);
-    }
-    return result;
-  }
-  if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
-    SmallVector<int64_t> from = shapeOf(broadcast.getA()), to = shapeOf(broadcast.getResult());
-    result.strides.assign(to.size(), 0);
-    for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
-      result.strides[dim] = from[i] == to[dim] ? view.strides[i] : 0;
-    return result;
-  }
-  auto reshape = cast<ReshapeOp>(op);
-  auto strides = reshapedStrides(shapeOf(reshape.getA()), view.strides, shapeOf(reshape.getResult()));
-  if (!strides)
-    return std::nullopt;
-  result.strides = *strides;
-  return result;
-}
-
-/// Whether reading `part` from `whole` needs no additional memory: `whole` is in memory in any case, or is
-/// not larger.
-bool isThere(Value whole, Value part) {
-  Operation *op = whole.getDefiningOp();
-  return !op || isa<DotGeneralOp, AttentionOp>(op) || !llvm::hasSingleElement(whole.getUsers()) ||
-         elementsOf(whole.getType()).asNumber() <= elementsOf(part.getType()).asNumber();
-}
-
-/// The first value in the chain of views before `value` from which `value` can be read.
-Source sourceOf(Value value) {
-  SmallVector<Operation *> views;
-  Source found{value, rowMajor(*numbersOf(sizesOf(value)))};
-  Value current = value;
-  while (Operation *op = current.getDefiningOp()) {
-    if (!isa<TransposeOp, SliceOp, BroadcastInDimOp, ReshapeOp>(op))
-      break;
-    // The operand of a slice with static sizes may have dynamic sizes.
-    if (isDynamic(op->getOperand(0).getType()))
-      break;
-    views.push_back(op);
-    current = op->getOperand(0);
-    std::optional<AttentionView> view = rowMajor(*numbersOf(sizesOf(current.getType())));
-    for (Operation *step : llvm::reverse(views))
-      if (view)
-        view = through(step, *view);
-    if (view && isThere(current, value))
-      found = {current, *view};
-  }
-  return found;
-}
-
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
+/// Where an operand can be read.
+ViewedValue sourceOf(Value value) { return ir::sourceOf(value, *numbersOf(sizesOf(value)), false); }
 
 /// Why the runtime does not compute this attention in one launch; empty if it does.
 template <typename Op> std::string whyNot(Op op, const TargetDescription &target) {
@@ -180,8 +61,8 @@ template <typename Op> SmallVector<int64_t> attentionShape(Op op) {
 }
 
 /// The source of a mask, with stride 0 in dimensions of size 1, along which the mask repeats for the scores.
-Source maskSource(Value mask) {
-  Source source = sourceOf(mask);
+ViewedValue maskSource(Value mask) {
+  ViewedValue source = sourceOf(mask);
   for (auto [stride, extent] : llvm::zip(source.view.strides, sizesOf(mask.getType())))
     stride = extent == 1 ? 0 : stride;
   return source;
@@ -189,22 +70,22 @@ Source maskSource(Value mask) {
 
 template <typename Op> void lowerToLaunch(Op op) {
   OpBuilder b(op);
-  Source q = sourceOf(op.getQ()), k = sourceOf(op.getK()), v = sourceOf(op.getV()), mask;
+  ViewedValue q = sourceOf(op.getQ()), k = sourceOf(op.getK()), v = sourceOf(op.getV()), mask;
   if (op.getMask())
     mask = maskSource(op.getMask());
   // Results get the queries' order of dimensions, because later ops are likely to read them in that order.
   SmallVector<int64_t> order = orderOf(q.view);
   auto columns = static_cast<int64_t>(order.size()) - 1;
   if (order.back() != columns)
-    order = orderOf(rowMajor(*numbersOf(sizesOf(op.getQ().getType()))));
-  Source out, grad;
+    order = orderOf(rowMajorView(*numbersOf(sizesOf(op.getQ().getType()))));
+  ViewedValue out, grad;
   Value lse;
   if constexpr (std::is_same_v<Op, SdpaBackwardOp>) {
     out = sourceOf(op.getOut());
     grad = sourceOf(op.getGrad());
     lse = op.getLse();
   }
-  auto view = [&](const Source &source) {
+  auto view = [&](const ViewedValue &source) {
     return source.base ? b.getDenseI64ArrayAttr(source.view.write()) : DenseI64ArrayAttr();
   };
   auto launch = b.create<AttentionOp>(op.getLoc(), q.base, k.base, v.base, mask.base, out.base, lse,

@@ -26,6 +26,10 @@ namespace weft::passes {
 std::unique_ptr<mlir::Pass> createQueryLibraries(const QueryLibrariesOptions &options,
                                                  const ir::ContractionLibrary *library);
 
+/// The pass LowerConvolutions, which asks the same library.
+std::unique_ptr<mlir::Pass> createLowerConvolutions(const LowerConvolutionsOptions &options,
+                                                    const ir::ContractionLibrary *library);
+
 // Declares `registerWeftPasses()`, which registers the passes for `weft-opt`.
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

@@ -185,6 +185,19 @@ def LowerAttention : Weft_FuncPass<"weft-lower-attention"> {
                  Option<"report", "report", "bool", "false", "record which ops are decomposed in weft.decisions">];
 }
 
+def LowerConvolutions : Weft_FuncPass<"weft-lower-convolutions"> {
+  let summary = "makes convolutions one launch each";
+  let description = [{
+    A `weft.convolution` for which the library of its device has a launch becomes `weft.implicit_gemm`, which multiplies
+    blocks of windows without storing them all: of f32 operands with static sizes on a CPU, where groups have more than
+    one output. If an operand is a view (reshape, transposition, slice, reversal) of a value that is in memory in any
+    case, the launch reads that value with an offset and strides. If a transposition is all that reads the result, it is
+    written in that order. Other ops are left for decomposition, with the reason as WEFT-N011.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "target of the launches (ir/Target.h)">,
+                 Option<"report", "report", "bool", "false", "record which ops are decomposed in weft.decisions">];
+}
+
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {
   let summary = "maps every logical device to one of the target";
   let description = [{

@@ -104,6 +104,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     // the order in which operands are read. Between the two, the parts of composites are simplified, and
     // reshapes of split reductions move up to where they are views.
     add.function(createLowerAttention(LowerAttentionOptions{options.target, report}));
+    add.function(createLowerConvolutions(LowerConvolutionsOptions{options.target, report}, options.library));
     add.function(createDecomposeComposites());
     add.function(createSplitReductions());
     add.function(createSimplify());

@@ -21,6 +21,12 @@ inline constexpr int64_t maxProductWork = int64_t(1) << 62;
 /// Features of a query, and of a value, that one launch of attention takes at most: blocks are in scratch.
 inline constexpr int64_t maxAttentionColumns = 1024;
 
+/// Limits of one launch of a convolution: places that a window may lie from its operand, or a number be;
+/// elements of the padded image along all extents; and remainders of places by base dilations, each of which
+/// is a convolution of its own.
+inline constexpr int64_t maxConvolutionReach = int64_t(1) << 40, maxConvolutionBox = int64_t(1) << 31,
+                         maxConvolutionRemainders = 64;
+
 } // namespace weft
 
 #endif // WEFT_LIMITS_HPP

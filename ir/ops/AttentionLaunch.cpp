@@ -8,30 +8,9 @@
 #include "ir/ops/Common.h"
 
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 namespace weft::ir {
-
-AttentionView orderedView(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {
-  AttentionView view;
-  view.strides.assign(shape.size(), 0);
-  int64_t step = 1;
-  for (int64_t dim : llvm::reverse(order)) {
-    view.strides[dim] = step;
-    step *= std::max<int64_t>(shape[dim], 1);
-  }
-  return view;
-}
-
-SmallVector<int64_t> orderOf(const AttentionView &view) {
-  SmallVector<int64_t> order(view.strides.size());
-  std::iota(order.begin(), order.end(), 0);
-  llvm::sort(order, [&](int64_t a, int64_t b) {
-    return std::pair(-view.strides[a], a) < std::pair(-view.strides[b], b);
-  });
-  return order;
-}
 
 SmallVector<AttentionPart> partsOf(AttentionOp op) {
   const AttentionExtents extents(op.getShape());

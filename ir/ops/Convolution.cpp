@@ -129,8 +129,8 @@ LogicalResult ConvolutionOp::buildVjp(VjpBuilder &vjp) {
       high.push_back(spread(a[2 + i], getBaseDilation()[i]) + window - low.back() -
                      spread(y[2 + i], getStride()[i]));
     }
-    Sym turned = vjp.make<ReverseOp>(regroup(vjp, vjp.operand(1), 0, groups).value,
-                                     ArrayRef(allDims(rank)).drop_front(2));
+    Sym reversed = vjp.make<ReverseOp>(vjp.operand(1).value, ArrayRef(allDims(rank)).drop_front(2)),
+        turned = regroup(vjp, reversed, 0, groups);
     vjp.set(0, vjp.make<ConvolutionOp>(g.value, turned.value, getBaseDilation(), low, high, getStride(),
                                        getWindowDilation(), getGroups()));
   }

@@ -140,7 +140,7 @@ LogicalResult FusionOp::verify() {
     if (step != (kind == FusionKind::multi_tensor))
       return op.emitOpError() << "cannot be in a fusion of kind " << stringifyFusionKind(kind);
     if (isa<FusionOp, GradientOp, CallOp, TransferOp, RngStateLoadOp, RngStateStoreOp, DotGeneralOp,
-            AttentionOp, RawKernelOp>(op) ||
+            AttentionOp, ImplicitGemmOp, RawKernelOp>(op) ||
         isa<DecomposableOp>(op))
       return op.emitOpError() << "cannot be in a fusion";
     if (isUpdateOp(&op) != (kind == FusionKind::update && &op == updateIn(*this)))

@@ -15,8 +15,8 @@ using namespace weft::ir;
 namespace weft::passes {
 
 bool isLaunch(Operation *op) {
-  return isa<FusionOp, DotGeneralOp, AttentionOp, RawKernelOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(
-      op);
+  return isa<FusionOp, DotGeneralOp, AttentionOp, ImplicitGemmOp, RawKernelOp, TransferOp, ToHostScalarOp,
+             PrintOp, AssertOp>(op);
 }
 
 bool isEffect(Operation *op) { return isa<PrintOp, AssertOp>(op); }
@@ -26,7 +26,7 @@ DeviceAttr deviceOfLaunch(Operation *op) {
 }
 
 bool canBePredicated(Operation *op) {
-  return !isa<DotGeneralOp, AttentionOp, RawKernelOp>(op) || deviceOfLaunch(op).isCpu();
+  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, RawKernelOp>(op) || deviceOfLaunch(op).isCpu();
 }
 
 bool isHostProgram(FuncOp func) {

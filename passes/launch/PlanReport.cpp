@@ -39,6 +39,8 @@ std::string launchKind(Operation *op) {
   }
   if (auto attention = dyn_cast<AttentionOp>(op))
     return attention.getGrad() ? "attention backward" : "attention";
+  if (isa<ImplicitGemmOp>(op))
+    return "convolution";
   if (auto raw = dyn_cast<RawKernelOp>(op))
     return "raw kernel " + raw.getEntry().str();
   return op->getName().stripDialect().str();

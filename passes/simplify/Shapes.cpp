@@ -164,7 +164,8 @@ static bool reshapesForFree(Operation *root) {
       return false;
     for (Value operand : work[i]->getOperands()) {
       Operation *op = operand.getDefiningOp();
-      if (!op || isa<ir::ConstantOp, ir::ReshapeOp, ir::DotGeneralOp, ir::AttentionOp, ir::RawKernelOp>(op))
+      if (!op || isa<ir::ConstantOp, ir::ReshapeOp, ir::DotGeneralOp, ir::AttentionOp, ir::ImplicitGemmOp,
+                     ir::RawKernelOp>(op))
         continue;
       if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
         Operation *source = broadcast.getA().getDefiningOp();

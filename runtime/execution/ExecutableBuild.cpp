@@ -11,6 +11,7 @@
 #include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
 #include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
@@ -147,6 +148,13 @@ private:
       return take_contraction(launch, source);
     if (source.op_as_AttentionLaunch())
       return take_attention(launch, source);
+    if (const fb::ConvolutionLaunch *convolution = source.op_as_ConvolutionLaunch()) {
+      launch.kind = LaunchKind::convolution;
+      if (launch.name.empty())
+        launch.name = "convolution";
+      launch.convolution = std::make_shared<Convolution>(convolution_shape(*convolution));
+      return {};
+    }
     if (source.op_as_RawLaunch()) {
       launch.kind = LaunchKind::raw;
       if (launch.name.empty())

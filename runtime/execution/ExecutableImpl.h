@@ -17,6 +17,7 @@
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Attention.h"
 #include "runtime/gemm/Contraction.h"
+#include "runtime/gemm/Convolution.h"
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/FailureKey.h"
 
@@ -62,7 +63,7 @@ struct Origin {
   int32_t recorded = -1; // number among CallOrigin::lines
 };
 
-enum class LaunchKind : uint8_t { kernel, contraction, attention, raw, copy, print, require };
+enum class LaunchKind : uint8_t { kernel, contraction, attention, convolution, raw, copy, print, require };
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -89,6 +90,8 @@ struct Launch {
   bool bias = false, residual = false;
   // Attention: the operands are its parts, in order
   std::shared_ptr<const Attention> attention;
+  // Convolution: a, w, y
+  std::shared_ptr<const Convolution> convolution;
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
@@ -131,7 +134,7 @@ struct ScalarPlace {
 /// The memory of a call on one device, beside arguments, results and constants. It is one block, which begins
 /// with the device's part of the arena. Here are the offsets of the other parts, and the size, in bytes.
 struct CallMemory {
-  size_t library_scratch = 0; // of contractions and attention
+  size_t library_scratch = 0; // of contractions, attention and convolutions
   size_t scratch = 0;         // of kernels, for each thread
   size_t scalars = 0;         // the block of the call's scalars
   size_t failure = 0;         // the failure record
@@ -259,6 +262,8 @@ struct Executable::Impl {
         bytes = std::max(bytes, launch.contraction->scratch_bytes(width));
       else if (launch.attention)
         bytes = std::max(bytes, launch.attention->scratch_bytes(width));
+      else if (launch.convolution)
+        bytes = std::max(bytes, launch.convolution->scratch_bytes(width));
     return align_line(bytes);
   }
 };

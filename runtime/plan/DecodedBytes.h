@@ -111,6 +111,14 @@ private:
     return list(launch.batch()) &&
            each(launch.places(), [&](const fb::MatrixPlace &place) { return list(place.strides()); });
   }
+  bool matrix(const fb::MatrixPlace *place) { return !place || (table() && list(place->strides())); }
+  bool convolution(const fb::ConvolutionLaunch &launch) {
+    for (const auto *numbers : {launch.extents(), launch.window(), launch.places(), launch.stride(),
+                                launch.low(), launch.base_dilation(), launch.window_dilation()})
+      if (!list(numbers))
+        return false;
+    return matrix(launch.a()) && matrix(launch.w()) && matrix(launch.y());
+  }
   bool launch(const fb::Launch &launch) {
     if (!string(launch.name()) || !string(launch.location()) || !place(launch.place()) ||
         (launch.op() && !table()) || !each(launch.own(), [&](const fb::OwnKernel &kernel) {
@@ -125,6 +133,8 @@ private:
              string(product->library()) && list(product->more());
     if (const auto *of_attention = launch.op_as_AttentionLaunch())
       return attention(*of_attention);
+    if (const auto *of_convolution = launch.op_as_ConvolutionLaunch())
+      return convolution(*of_convolution);
     if (const auto *raw = launch.op_as_RawLaunch())
       return list(raw->buffers()) && list(raw->grid()) && list(raw->block()) &&
              each(raw->arguments(), [](const fb::RawArgument &) { return true; });

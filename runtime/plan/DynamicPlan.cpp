@@ -101,6 +101,16 @@ bool aligned_numbers(const fb::Launch &launch) {
         return false;
     return aligned(attention->batch());
   }
+  if (const auto *convolution = launch.op_as_ConvolutionLaunch()) {
+    bool all = true;
+    for (const auto *numbers :
+         {convolution->extents(), convolution->window(), convolution->places(), convolution->stride(),
+          convolution->low(), convolution->base_dilation(), convolution->window_dilation()})
+      all = all && aligned(numbers);
+    for (const fb::MatrixPlace *place : {convolution->a(), convolution->w(), convolution->y()})
+      all = all && (!place || aligned(place->strides()));
+    return all;
+  }
   const auto *host = launch.op_as_HostLaunch();
   return !host || aligned(host->shape());
 }

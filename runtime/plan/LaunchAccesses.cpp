@@ -32,6 +32,10 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
     for (size_t i = 0; i < attentionParts; ++i)
       if (const auto part = static_cast<AttentionPart>(i); shape.has(part))
         accesses.push_back({attention->places()->Get(place++)->buffer(), shape.writes(part)});
+  } else if (const auto *convolution = launch.op_as_ConvolutionLaunch()) {
+    accesses = {{convolution->a()->buffer(), false},
+                {convolution->w()->buffer(), false},
+                {convolution->y()->buffer(), true}};
   } else if (const auto *raw = launch.op_as_RawLaunch()) {
     for (uint32_t i = 0; i < length(raw->buffers()); ++i)
       accesses.push_back({raw->buffers()->Get(i), i >= raw->first_result()});

@@ -11,6 +11,7 @@
 #include "runtime/gemm/Contraction.h"
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/FailureKey.h"
@@ -372,6 +373,8 @@ private:
         status = check_contraction(what, *contraction, i);
       else if (const auto *attention = launch->op_as_AttentionLaunch())
         status = check_attention(what, *attention, i);
+      else if (const auto *convolution = launch->op_as_ConvolutionLaunch())
+        status = check_convolution(what, *convolution, *launch, i);
       else if (const auto *raw = launch->op_as_RawLaunch())
         status = check_raw(what, *raw, *launch, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
@@ -628,6 +631,18 @@ private:
         return status;
     }
     return {};
+  }
+
+  Status check_convolution(const std::string &what, const fb::ConvolutionLaunch &launch, const fb::Launch &of,
+                           uint32_t index) {
+    if (const std::string problem = convolution_problem(launch, plan_); !problem.empty())
+      return fail(what + (problem[0] == ':' ? "" : " ") + problem);
+    if (is_device_launch(plan_, of))
+      return fail(what + " is of a convolution of the host, and runs on a GPU");
+    const fb::Buffer &result = *buffer(launch.y()->buffer());
+    if (overlap(*buffer(launch.a()->buffer()), result) || overlap(*buffer(launch.w()->buffer()), result))
+      return fail(what + ": y overlaps an operand");
+    return check_write(what, result, index);
   }
 
   Status check_raw(const std::string &what, const fb::RawLaunch &launch, const fb::Launch &of,

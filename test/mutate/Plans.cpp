@@ -223,6 +223,20 @@ private:
         list("attention.strides", place->strides);
       }
       whole("attention.places", attention->places);
+    } else if (auto *convolution = launch.op.AsConvolutionLaunch()) {
+      number("convolution.dtype", convolution->dtype);
+      for (int64_t *extent :
+           {&convolution->batch, &convolution->groups, &convolution->channels, &convolution->outputs})
+        number("convolution.extent", *extent);
+      for (auto *numbers :
+           {&convolution->extents, &convolution->window, &convolution->places, &convolution->stride,
+            &convolution->low, &convolution->base_dilation, &convolution->window_dilation})
+        list("convolution.numbers", *numbers);
+      for (auto *place : {&convolution->a, &convolution->w, &convolution->y}) {
+        number("convolution.buffer", (*place)->buffer);
+        number("convolution.offset", (*place)->offset);
+        list("convolution.strides", (*place)->strides);
+      }
     } else if (auto *copy = launch.op.AsCopyLaunch()) {
       number("copy.source", copy->source);
       number("copy.destination", copy->destination);

@@ -107,9 +107,11 @@ Expected<OpCatalog> OpCatalog::discover(MLIRContext &context) {
                (name.hasInterface<ir::InterpretableOp>() &&
                 name.getStringRef() != ir::FusionOp::getOperationName() &&
                 name.getStringRef() != ir::AttentionOp::getOperationName() &&
+                name.getStringRef() != ir::ImplicitGemmOp::getOperationName() &&
                 name.getStringRef() != ir::PrintOp::getOperationName())) {
-      // Fusions and launches of attention are made by passes, and gradients are made separately.
-      // test/tools/effects.test compares the output of weft.print, which would only fill the log here.
+      // Fusions and launches of attention and convolutions are made by passes, and gradients are made
+      // separately. test/tools/effects.test compares the output of weft.print, which would only fill the log
+      // here.
       catalog.others.push_back(name.getStringRef().str());
     }
   }

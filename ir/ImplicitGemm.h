@@ -1,0 +1,42 @@
+//===- ImplicitGemm.h - Sizes and views of weft.implicit_gemm ---*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The verifier of weft.implicit_gemm, its reference rule, the pass that makes it and the plan read its
+// attributes through these functions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_IMPLICITGEMM_H
+#define WEFT_IR_IMPLICITGEMM_H
+
+#include "ir/MemoryView.h"
+#include "weft/limits.hpp"
+
+namespace weft::ir {
+
+/// The sizes of [batch, groups, channels, extents..], as the view of the operand has them.
+llvm::SmallVector<int64_t> operandShapeOf(ImplicitGemmOp op);
+/// [groups, outputs, channels, window..].
+llvm::SmallVector<int64_t> weightShapeOf(ImplicitGemmOp op);
+/// [batch, groups, outputs, places..], and where that lies in the result.
+llvm::SmallVector<int64_t> resultShapeOf(ImplicitGemmOp op);
+MemoryView resultViewOf(ImplicitGemmOp op);
+
+/// The multiplications of a launch; inexpressible if they do not fit in 63 bits.
+Size workOf(ImplicitGemmOp op);
+
+/// The numbers of a convolution along an extent.
+struct ConvolutionReach {
+  Size extent, window, places;
+  int64_t stride, low, baseDilation, windowDilation;
+};
+
+/// Whether the arithmetic of places of a launch does not overflow, and its blocks are not too large.
+bool fitsLaunch(llvm::ArrayRef<ConvolutionReach> extents);
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_IMPLICITGEMM_H

@@ -1,0 +1,16 @@
+//===- ConvolutionV3.cpp - Blocks of convolutions, level x86-64-v3 ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/gemm/ConvolutionTask.h"
+
+namespace weft::runtime {
+namespace {
+#define GEMM_VECTOR_BYTES 32
+#include "runtime/gemm/ConvolutionKernels.inc"
+} // namespace
+const ConvolutionTable convolutionV3 = make_convolutions();
+} // namespace weft::runtime

@@ -1,0 +1,169 @@
+//===- ConvolutionPlan.cpp - Launches of convolutions in plans ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/ConvolutionPlan.h"
+
+#include "runtime/plan/PlanFields.h"
+#include "weft/limits.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace weft::runtime {
+namespace {
+
+using Numbers = const flatbuffers::Vector<int64_t> *;
+
+constexpr int64_t mostElements = int64_t(1) << 47; // the address space of a process
+
+/// The number of extent d, from three; those that a list does not have are `absent`.
+ConvolutionNumbers from_list(Numbers list, int64_t absent) {
+  ConvolutionNumbers numbers{absent, absent, absent};
+  for (uint32_t i = 0; i < length(list); ++i)
+    numbers[3 - length(list) + i] = list->Get(i);
+  return numbers;
+}
+
+/// A place whose strides are those of three dimensions, then of the extents.
+ConvolutionPlace from_place(const fb::MatrixPlace &place) {
+  ConvolutionPlace made;
+  made.offset = place.offset();
+  const uint32_t count = length(place.strides());
+  for (uint32_t i = 0; i < count; ++i)
+    made.strides[i < 3 ? i : 6 - count + i] = place.strides()->Get(i);
+  return made;
+}
+
+std::string lists_problem(const fb::ConvolutionLaunch &launch) {
+  const uint32_t extents = length(launch.extents());
+  if (extents < 1 || extents > 3)
+    return "has " + number(extents) + " extents, expected one to three";
+  for (Numbers list : {launch.extents(), launch.window(), launch.places(), launch.stride(), launch.low(),
+                       launch.base_dilation(), launch.window_dilation()})
+    if (!aligned(list) || length(list) != extents)
+      return "has misaligned lists, or not one number for each of " + number(extents) + " extents";
+  for (const fb::MatrixPlace *place : {launch.a(), launch.w(), launch.y()})
+    if (!place || !aligned(place->strides()) || length(place->strides()) != 3 + extents)
+      return "has misaligned strides, or not " + number(3 + extents) + " of each tensor";
+  return "";
+}
+
+std::string numbers_problem(const ConvolutionShape &s) {
+  int64_t work = 1;
+  bool fits = true;
+  const auto grows = [&](int64_t extent) {
+    fits = fits && extent >= 1 && !__builtin_mul_overflow(work, extent, &work) && work <= maxProductWork;
+  };
+  for (const int64_t extent : {s.batch, s.groups, s.channels, s.outputs})
+    grows(extent);
+  double box = 1, weights = static_cast<double>(s.groups) * static_cast<double>(s.outputs) * s.channels;
+  int64_t remainders = 1;
+  for (size_t d = 0; d < 3; ++d) {
+    grows(s.window[d]);
+    grows(s.places[d]);
+    for (const int64_t each : {s.extents[d], s.window[d], s.places[d], s.stride[d], s.base_dilation[d],
+                               s.window_dilation[d], s.low[d] < 0 ? -s.low[d] : s.low[d] + 1})
+      fits = fits && each >= 1 && each <= maxConvolutionReach;
+    if (!fits)
+      break;
+    if (s.stride[d] > 1 && s.base_dilation[d] > 1)
+      return "has a stride and a base dilation of one extent";
+    box *= static_cast<double>(s.places[d]) * static_cast<double>(s.stride[d]) +
+           static_cast<double>(s.window[d]) * static_cast<double>(s.window_dilation[d]) +
+           static_cast<double>(s.extents[d]) * static_cast<double>(s.base_dilation[d]);
+    weights *= static_cast<double>(s.window[d]);
+    remainders *= std::min<int64_t>(s.base_dilation[d], maxConvolutionRemainders + 1);
+  }
+  if (!fits)
+    return "has numbers that are not positive or too large";
+  if (box > static_cast<double>(maxConvolutionBox) || remainders > maxConvolutionRemainders ||
+      weights > static_cast<double>(mostElements))
+    return "has windows that reach too far";
+  return "";
+}
+
+/// What is wrong with where a tensor lies.
+std::string place_problem(const ConvolutionPlace &place, uint32_t buffer, std::span<const int64_t, 6> extents,
+                          size_t item, bool written, const fb::Plan &plan) {
+  if (buffer >= length(plan.buffers()))
+    return "is buffer " + number(buffer) + " of " + number(length(plan.buffers()));
+  int64_t first = place.offset, last = place.offset;
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  bool fits = first >= 0 && first < mostElements;
+  for (size_t d = 0; fits && d < 6; ++d) {
+    const int64_t stride = place.strides[d];
+    int64_t reach = 0;
+    fits = !__builtin_mul_overflow(stride, extents[d] - 1, &reach) && reach < mostElements &&
+           reach > -mostElements && (stride >= 0 || !written);
+    (stride < 0 ? first : last) += reach;
+    steps.emplace_back(stride, extents[d]);
+  }
+  const uint64_t bytes = plan.buffers()->Get(buffer)->bytes();
+  if (!fits || first < 0 || (static_cast<uint64_t>(last) + 1) * item > bytes)
+    return "reaches beyond the " + number(bytes) + " bytes of buffer " + number(buffer);
+  if (!written)
+    return "";
+  // Elements have different addresses if each stride is larger than the span of the smaller ones.
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 0;
+  for (const auto &[stride, extent] : steps) {
+    if (extent > 1 && stride <= reach)
+      return "has elements that share memory: stride " + number(stride) + ", reach " + number(reach);
+    reach += extent > 1 ? stride * (extent - 1) : 0;
+  }
+  return "";
+}
+
+} // namespace
+
+ConvolutionShape convolution_shape(const fb::ConvolutionLaunch &launch) {
+  ConvolutionShape shape;
+  shape.dtype = static_cast<DType>(launch.dtype());
+  shape.batch = launch.batch();
+  shape.groups = launch.groups();
+  shape.channels = launch.channels();
+  shape.outputs = launch.outputs();
+  shape.extents = from_list(launch.extents(), 1);
+  shape.window = from_list(launch.window(), 1);
+  shape.places = from_list(launch.places(), 1);
+  shape.stride = from_list(launch.stride(), 1);
+  shape.low = from_list(launch.low(), 0);
+  shape.base_dilation = from_list(launch.base_dilation(), 1);
+  shape.window_dilation = from_list(launch.window_dilation(), 1);
+  shape.a = from_place(*launch.a());
+  shape.w = from_place(*launch.w());
+  shape.y = from_place(*launch.y());
+  return shape;
+}
+
+std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::Plan &plan) {
+  if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
+      !convolution_supports(static_cast<DType>(launch.dtype())))
+    return "has no convolution of element type number " + number(launch.dtype());
+  if (std::string problem = lists_problem(launch); !problem.empty())
+    return problem;
+  const ConvolutionShape shape = convolution_shape(launch);
+  if (std::string problem = numbers_problem(shape); !problem.empty())
+    return problem;
+  const size_t item = itemsize(shape.dtype);
+  if (std::string problem =
+          place_problem(shape.a, launch.a()->buffer(), shape.a_extents(), item, false, plan);
+      !problem.empty())
+    return ": a " + problem;
+  if (std::string problem =
+          place_problem(shape.w, launch.w()->buffer(), shape.w_extents(), item, false, plan);
+      !problem.empty())
+    return ": w " + problem;
+  if (std::string problem = place_problem(shape.y, launch.y()->buffer(), shape.y_extents(), item, true, plan);
+      !problem.empty())
+    return ": y " + problem;
+  return "";
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,20 @@
+// RUN: weft-opt %s | weft-opt | FileCheck %s
+// RUN: weft-opt %s --verify-roundtrip | FileCheck %s
+// RUN: weft-opt %s --mlir-print-op-generic | weft-opt | FileCheck %s
+
+#cpu = #weft.device<cpu>
+
+// CHECK-LABEL: weft.func @implicit_gemm
+weft.func @implicit_gemm(%x: tensor<2x3x8x9xf32, #cpu>, %w: tensor<3x4x2x3xf32, #cpu>) -> (tensor<4x2x7x4xf32, #cpu>, tensor<2x6x5xf32, #cpu>) {
+  // Weights in another order of channels, reversed windows, a result in another order.
+  // CHECK: weft.implicit_gemm %{{.*}} [0, 216, 0, 72, 9, 1], %{{.*}} [5, 0, 6, 24, -3, -1], shape = [2, 1, 3, 4], extents = [8, 9], window = [2, 3], places = [7, 4], stride = [1, 2], low = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], order = [1, 0, 2, 3] : tensor<2x3x8x9xf32, #cpu>, tensor<3x4x2x3xf32, #cpu>
+  %y = weft.implicit_gemm %x [0, 216, 0, 72, 9, 1], %w [5, 0, 6, 24, -3, -1], shape = [2, 1, 3, 4], extents = [8, 9], window = [2, 3],
+       places = [7, 4], stride = [1, 2], low = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], order = [1, 0, 2, 3]
+     : tensor<2x3x8x9xf32, #cpu>, tensor<3x4x2x3xf32, #cpu>
+  // Groups, and zeros between elements.
+  // CHECK: weft.implicit_gemm %{{.*}} [0, 216, 72, 72, 9], %{{.*}} [0, 24, 6, 24, 1], shape = [2, 3, 1, 2], extents = [3], window = [3], places = [5], stride = [1], low = [1], base_dilation = [2], window_dilation = [1], order = [0, 1, 2]
+  %z = weft.implicit_gemm %x [0, 216, 72, 72, 9], %w [0, 24, 6, 24, 1], shape = [2, 3, 1, 2], extents = [3], window = [3],
+       places = [5], stride = [1], low = [1], base_dilation = [2], window_dilation = [1], order = [0, 1, 2]
+     : tensor<2x3x8x9xf32, #cpu>, tensor<3x4x2x3xf32, #cpu>
+  weft.return %y, %z : tensor<4x2x7x4xf32, #cpu>, tensor<2x6x5xf32, #cpu>
+}
