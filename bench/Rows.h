@@ -49,6 +49,7 @@ RowResult run_mlp_step();
 RowResult run_deep_step();
 RowResult run_lstm_step();
 RowResult run_gpt_step();
+RowResult run_resnet_step();
 RowResult run_adam_300();
 RowResult run_adam_3000();
 RowResult run_loader_step();

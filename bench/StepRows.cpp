@@ -140,6 +140,7 @@ RowResult run_mlp_step() { return run_step("mlp_step", {.alternations = 15, .blo
 RowResult run_deep_step() { return run_step("deep_step", {.alternations = 15, .block_ms = 40}, 200); }
 RowResult run_lstm_step() { return run_step("lstm_step", {.alternations = 15, .block_ms = 60}, 50); }
 RowResult run_gpt_step() { return run_step("gpt_step", {.alternations = 9, .block_ms = 300}, 5); }
+RowResult run_resnet_step() { return run_step("resnet_step", {.alternations = 9, .block_ms = 400}, 3); }
 RowResult run_adam_300() { return run_adam(300); }
 RowResult run_adam_3000() { return run_adam(3000); }
 

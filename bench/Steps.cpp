@@ -135,6 +135,53 @@ struct Gpt : nn::Module {
   }
 };
 
+/// Of a residual network: two convolutions and the input, which a convolution of single pixels brings to the
+/// same shape where it has another.
+struct Residual : nn::Module {
+  nn::Conv2d conv1, conv2, shortcut;
+  nn::BatchNorm2d bn1, bn2, shortcut_bn;
+  bool changes;
+  Residual(int64_t in, int64_t out, int64_t stride)
+      : conv1(register_module("conv1", nn::Conv2d(in, out, 3, {.stride = stride, .padding = 1}, false))),
+        conv2(register_module("conv2", nn::Conv2d(out, out, 3, {.padding = 1}, false))),
+        shortcut(nn::Conv2d(in, out, 1, {.stride = stride}, false)),
+        bn1(register_module("bn1", nn::BatchNorm2d(out))), bn2(register_module("bn2", nn::BatchNorm2d(out))),
+        shortcut_bn(nn::BatchNorm2d(out)), changes(stride != 1 || in != out) {
+    if (changes) {
+      register_module("shortcut", shortcut);
+      register_module("shortcut_bn", shortcut_bn);
+    }
+  }
+  Tensor operator()(const Tensor &x) {
+    const Tensor y = bn2(conv2(relu(bn1(conv1(x)))));
+    return relu(y + (changes ? shortcut_bn(shortcut(x)) : x));
+  }
+};
+
+/// ResNet-18 for images of 32 x 32.
+struct ResNet : nn::Module {
+  static constexpr int64_t batch = 32, classes = 10;
+  nn::Conv2d stem = register_module("stem", nn::Conv2d(3, 64, 3, {.padding = 1}, false));
+  nn::BatchNorm2d bn = register_module("bn", nn::BatchNorm2d(64));
+  nn::ModuleList<Residual> blocks;
+  nn::Linear head = register_module("head", nn::Linear(512, classes));
+  ResNet() {
+    int64_t in = 64;
+    for (const int64_t width : {64, 128, 256, 512})
+      for (const int64_t number : {0, 1}) {
+        blocks.push_back(Residual(in, width, number == 0 && width > 64 ? 2 : 1));
+        in = width;
+      }
+    register_module("blocks", blocks);
+  }
+  Tensor operator()(Tensor x) {
+    x = relu(bn(stem(x)));
+    for (Residual &block : blocks)
+      x = block(x);
+    return head(adaptive_avg_pool2d(x, {1, 1}).flatten(1));
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
@@ -176,6 +223,14 @@ Step gpt_step() {
       whole<int64_t>({gptBatch, gptLength}, gptWords, 1), whole<int64_t>({gptBatch, gptLength}, gptWords, 2));
 }
 
+Step resnet_step() {
+  ResNet model;
+  return training(
+      "resnet_step", model, optim::SGD(model.parameters(), {.lr = 1e-2, .momentum = 0.9}),
+      [](ResNet &model, Tensor images, Tensor labels) { return nn::cross_entropy(model(images), labels); },
+      uniform({ResNet::batch, 3, 32, 32}, 1), whole<int64_t>({ResNet::batch}, ResNet::classes, 2));
+}
+
 } // namespace
 
 Step make_step(const std::string &name) {
@@ -188,6 +243,8 @@ Step make_step(const std::string &name) {
     return lstm_step();
   if (name == "gpt_step")
     return gpt_step();
+  if (name == "resnet_step")
+    return resnet_step();
   throw std::runtime_error("there is no step '" + name + "'");
 }
 

@@ -65,6 +65,7 @@ BARS = {
     "deep_step": [of_best(0.75)],
     "lstm_step": [of_best(0.5)],
     "gpt_step": [of_best(0.65)],
+    "resnet_step": [of_best(0.6)],
     "adam_300": [first_call(0.3)],
     "adam_3000": [first_call(1)],
     "loader_step": [("<= 1.5 of the step without a loader", lambda row: over(row, "plain"), 1.5)],

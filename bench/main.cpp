@@ -45,6 +45,7 @@ const std::vector<Row> &rows() {
                                         {"deep_step", run_deep_step, false},
                                         {"lstm_step", run_lstm_step, false},
                                         {"gpt_step", run_gpt_step, false},
+                                        {"resnet_step", run_resnet_step, false},
                                         {"adam_300", run_adam_300, false},
                                         {"adam_3000", run_adam_3000, false},
                                         {"loader_step", run_loader_step, false},

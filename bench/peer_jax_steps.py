@@ -94,11 +94,47 @@ def gpt_loss(parameters, ids, following):
     return cross_entropy(logits.reshape(-1, 65), following.reshape(-1))
 
 
+def resnet():
+    """Weights of convolutions as [rows, columns, channels, outputs], of images as [batch, rows, columns, channels]."""
+    seeds = iter(range(1, 100))
+
+    def convolution(channels, outputs, window):
+        weight = data((window, window, channels, outputs), next(seeds)) * (2 / (window * window * channels)) ** 0.5
+        return {"w": weight.astype(numpy.float32), "scale": numpy.ones(outputs, numpy.float32),
+                "shift": numpy.zeros(outputs, numpy.float32)}
+
+    blocks, channels = [], 64
+    for outputs in (64, 128, 256, 512):
+        for _ in range(2):
+            block = {"one": convolution(channels, outputs, 3), "two": convolution(outputs, outputs, 3)}
+            if channels != outputs:
+                block["shortcut"] = convolution(channels, outputs, 1)
+            blocks.append(block)
+            channels = outputs
+    return jax.device_put({"stem": convolution(3, 64, 3), "blocks": blocks, "head": linear(numpy.random.default_rng(0), 512, 10)})
+
+
+def resnet_loss(parameters, images, labels):
+    def normalised(layer, x, stride=1):
+        window = layer["w"].shape[0]
+        y = jax.lax.conv_general_dilated(x, layer["w"], (stride, stride), [(window // 2, window // 2)] * 2,
+                                         dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return jax.nn.standardize(y, axis=(0, 1, 2), epsilon=1e-5) * layer["scale"] + layer["shift"]
+
+    x = jax.nn.relu(normalised(parameters["stem"], images.transpose(0, 2, 3, 1)))
+    for block in parameters["blocks"]:
+        stride = 2 if "shortcut" in block else 1
+        y = normalised(block["two"], jax.nn.relu(normalised(block["one"], x, stride)))
+        x = jax.nn.relu(y + (normalised(block["shortcut"], x, 2) if "shortcut" in block else x))
+    return cross_entropy(apply(parameters["head"], x.mean((1, 2))), labels)
+
+
 STEPS = {
     "mlp_step": (mlp, [mlp_loss]),
     "deep_step": (lambda: chain([64] * 21), [lambda layers, x, target: np.mean((chain_forward(layers, x) - target) ** 2)]),
     "lstm_step": (lstm, [lstm_loss, scanned_lstm_loss]),
     "gpt_step": (gpt, [gpt_loss]),
+    "resnet_step": (resnet, [resnet_loss]),
 }
 
 
@@ -113,7 +149,13 @@ def adam(parameters, m, v, count, gradients, decay):
     return tree_map(update, parameters, m, v), m, v
 
 
-def repeated(parameters, gradients_of, inputs, decay=0):
+def sgd(parameters, m, v, count, gradients, decay):
+    """The same with momentum; v has no use."""
+    m = jax.tree_util.tree_map(lambda m, g: 0.9 * m + g, m, gradients)
+    return jax.tree_util.tree_map(lambda p, m: p - 1e-2 * m, parameters, m), m, v
+
+
+def repeated(parameters, gradients_of, inputs, decay=0, update=adam):
     """A function that updates once, and one that waits for it. The inputs are arguments, lest they be folded."""
     zeros = lambda: jax.device_put(jax.tree_util.tree_map(numpy.zeros_like, parameters))
     box = [parameters, zeros(), zeros(), jax.device_put(numpy.int32(0)), None]
@@ -121,7 +163,7 @@ def repeated(parameters, gradients_of, inputs, decay=0):
     def step(parameters, m, v, count, *inputs):
         loss, gradients = gradients_of(parameters, *inputs)
         count = count + 1
-        return [*adam(parameters, m, v, count, gradients, decay), count, loss]
+        return [*update(parameters, m, v, count, gradients, decay), count, loss]
 
     run = jax.jit(step, donate_argnums=(0, 1, 2, 3))
 
@@ -138,4 +180,6 @@ def steps(row):
         return [repeated(matrices(0), lambda parameters, *gradients: (0, list(gradients)), matrices(count))]
     make, losses = STEPS[row]
     inputs = [jax.device_put(array) for array in step_inputs(row)]
-    return [repeated(make(), jax.value_and_grad(loss_of), inputs, 1e-2 if row == "gpt_step" else 0) for loss_of in losses]
+    update = sgd if row == "resnet_step" else adam
+    return [repeated(make(), jax.value_and_grad(loss_of), inputs, 1e-2 if row == "gpt_step" else 0, update)
+            for loss_of in losses]

@@ -70,6 +70,29 @@ class Gpt(nn.Module):
         return self.head(self.last(self.blocks(x)))
 
 
+class Residual(nn.Module):
+    def __init__(self, channels, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, outputs, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn1, self.bn2 = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Identity() if stride == 1 and channels == outputs else nn.Sequential(
+            nn.Conv2d(channels, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        return functional.relu(self.bn2(self.conv2(functional.relu(self.bn1(self.conv1(x))))) + self.shortcut(x))
+
+
+def resnet():
+    blocks, channels = [], 64
+    for outputs in (64, 128, 256, 512):
+        for number in range(2):
+            blocks.append(Residual(channels, outputs, 2 if number == 0 and outputs > 64 else 1))
+            channels = outputs
+    return nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), *blocks,
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
 def class_loss(model, x, labels):
     return functional.cross_entropy(model(x), labels)
 
@@ -80,6 +103,7 @@ STEPS = {
     "lstm_step": ([UnrolledLstm, LibraryLstm], class_loss),
     "gpt_step": ([Gpt], lambda model, ids, following: functional.cross_entropy(model(ids).flatten(0, 1),
                                                                               following.flatten())),
+    "resnet_step": ([resnet], class_loss),
 }
 
 
@@ -90,9 +114,13 @@ def steps(row, compiled):
     def made(model):
         torch.manual_seed(0)
         model = model()
-        kind = torch.optim.AdamW if row == "gpt_step" else torch.optim.Adam
-        # fused=True is PyTorch's fastest Adam on a CPU; a compiled step fuses the plain one by itself.
-        optimizer = kind(model.parameters(), lr=1e-3, fused=None if compiled else True)
+        # fused=True is PyTorch's fastest optimiser on a CPU; a compiled step fuses the plain one by itself.
+        fused = None if compiled else True
+        if row == "resnet_step":
+            optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9, fused=fused)
+        else:
+            kind = torch.optim.AdamW if row == "gpt_step" else torch.optim.Adam
+            optimizer = kind(model.parameters(), lr=1e-3, fused=fused)
 
         def step(x, y):
             loss = loss_of(model, x, y)

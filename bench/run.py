@@ -54,6 +54,7 @@ TITLES = {
     "deep_step": "20 layers of 64, training step",
     "lstm_step": "LSTM of 20 steps, training step",
     "gpt_step": "GPT 4 x 128, training step",
+    "resnet_step": "ResNet-18 at 32^2, training step",
     "adam_300": "Adam over 300 tensors of 64^2",
     "adam_3000": "Adam over 3,000 tensors of 64^2",
     "loader_step": "MLP training step, two loader workers",

@@ -194,8 +194,11 @@ StageSize stage_of(const ConvolutionWindows &w, int64_t count) {
 double staged_planes(const ConvolutionPart &part) {
   if (!part.direct)
     return 1;
-  const int64_t planes = (part.chain - 2) / part.window_terms + 2;
-  return static_cast<double>(std::min(part.shape.channels, std::max<int64_t>(planes, 1)));
+  const ConvolutionShape &s = part.shape;
+  const int64_t positions = part.terms_inner ? part.place_block : part.chain;
+  const int64_t plane = part.terms_inner ? product(s.places) : part.window_terms;
+  const int64_t planes = positions < 2 ? 1 : (positions - 2) / plane + 2;
+  return static_cast<double>(std::min(part.terms_inner ? s.batch : s.channels, planes));
 }
 
 /// Floats of scratch of a task.
@@ -206,11 +209,12 @@ double task_floats(const ConvolutionPart &part) {
   const int64_t lines = up(part.terms_inner ? part.output_block : part.place_block);
   const int64_t rows = part.terms_inner ? part.place_block : part.output_block;
   // Boxes, runs, offsets and panels, rounded up generously.
-  const int64_t tables = 48 * (inner + line) + 2 * (part.chain + line);
-  int64_t copies =
-      (up(part.chain) + 1) * (lines + line) + (part.terms_inner ? (rows + 1) * up(part.chain) : 0);
-  if (part.direct)
-    copies = 0;
+  const int64_t tables = 48 * (inner + line) + 2 * (part.chain + outerPlaces + 2 * line);
+  int64_t copies = 0;
+  if (part.terms_inner || !part.direct)
+    copies += (up(part.chain) + 1) * (lines + line);
+  if (part.terms_inner && !part.direct)
+    copies += (rows + 1) * up(part.chain);
   return staged_planes(part) * static_cast<double>(stage.planes) * stage.box +
          static_cast<double>(tables + copies + lines * rows + 8 * line);
 }
@@ -219,11 +223,11 @@ double task_floats(const ConvolutionPart &part) {
 /// the second cache.
 bool is_direct(const ConvolutionPart &part) {
   constexpr double mostFloats = 96 << 10;
-  if (part.terms_inner || part.terms == 0 || part.shape.places[2] % line != 0)
+  if (part.terms == 0 || (!part.terms_inner && part.shape.places[2] % line != 0))
     return false;
   ConvolutionPart made = part;
   made.direct = true;
-  const StageSize stage = stage_of(windows_of(part), part.place_block);
+  const StageSize stage = stage_of(windows_of(part), part.terms_inner ? part.chain : part.place_block);
   return staged_planes(made) * static_cast<double>(stage.planes) * stage.box <= mostFloats;
 }
 

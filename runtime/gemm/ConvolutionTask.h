@@ -31,7 +31,7 @@ namespace weft::runtime {
 inline constexpr int64_t convolutionChain = 384;
 /// The most places, and outputs, of a task whose places are inner; and of one whose terms are.
 inline constexpr int64_t innerPlaces = 128, innerPlaceOutputs = 512;
-inline constexpr int64_t outerPlaces = 192, outerPlaceOutputs = 128;
+inline constexpr int64_t outerPlaces = 192, outerPlaceOutputs = 256;
 
 /// Places or terms: planes of the image, `plane` elements apart, and three numbers, each of which moves by
 /// `step` elements of the padded image.
@@ -53,8 +53,8 @@ struct ConvolutionWindows {
 struct ConvolutionTask {
   ConvolutionWindows windows;
   int64_t begin, end, first, last, k_begin, k_end, chain;
-  /// If places are inner: whether windows are multiplied where the padded image is staged. Then no register
-  /// has places of two image rows, and the stage has all planes of a chain.
+  /// Whether windows are multiplied where the padded image is staged, without a copy of each. The stage then
+  /// has all outer planes of a block at once; if places are inner, no register has places of two image rows.
   bool direct;
   const float *w; ///< the element of output 0 and term 0
   int64_t w_output;

@@ -148,7 +148,12 @@ struct Problem {
 void expect_sums(const Problem &problem, const std::vector<float> &y) {
   const ConvolutionShape &s = problem.shape;
   const double terms = static_cast<double>(s.channels * s.window[0] * s.window[1] * s.window[2]);
+  // All elements of small results, and a part of the others, whose bits are compared.
+  const auto step = static_cast<int64_t>(1 + problem.work() / 1e6);
+  int64_t number = 0;
   for_each(s.y_extents(), [&](const Extents &index) {
+    if (number++ % step != 0)
+      return;
     const auto [sum, size] = problem.element(index);
     const double found = y[static_cast<size_t>(at(s.y, index))];
     if (std::isfinite(sum)) {
