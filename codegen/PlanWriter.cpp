@@ -82,6 +82,8 @@ public:
         status = addAttention(attention);
       else if (auto convolution = dyn_cast<ImplicitGemmOp>(op))
         status = addConvolution(convolution);
+      else if (auto sort = dyn_cast<SortOp>(op))
+        status = addSort(sort);
       else if (auto raw = dyn_cast<RawKernelOp>(op))
         status = addRaw(raw);
       else if (isa<ToHostScalarOp, TransferOp>(op))
@@ -414,6 +416,31 @@ private:
     convolution.y = std::move(*y);
     made->flops = amount(2 * workOf(op));
     made->op.Set(std::move(convolution));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  Status addSort(SortOp op) {
+    ArrayRef<Size> shape = sizesOf(op.getA().getType());
+    if (!deviceOf(op.getA().getType()).isCpu())
+      return problem(op, "is a launch on a CPU only; run --weft-decompose-composites first");
+    auto made = launch(op, op.getDescending() ? "sort descending" : "sort");
+    rt::SortLaunchT sort;
+    sort.dtype = static_cast<uint8_t>(dtypeOf(op.getA().getType()));
+    sort.rows = amount(productOf(shape.drop_back()));
+    sort.extent = amount(shape.back());
+    sort.count = amount(op.getCount());
+    sort.descending = op.getDescending();
+    auto source = bufferOf(op.getA()), values = bufferOf(op.getValues()), indices = bufferOf(op.getIndices());
+    for (auto *index : {&source, &values, &indices})
+      if (!*index)
+        return index->status();
+    sort.source = *source;
+    sort.values = *values;
+    sort.indices = *indices;
+    // About as much work as a pass of a sort by digits for each byte of a key.
+    made->flops = amount(elementsOf(op.getA().getType()) * 16);
+    made->op.Set(std::move(sort));
     addLaunch(op, std::move(made));
     return {};
   }

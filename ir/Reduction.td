@@ -65,5 +65,7 @@ class Weft_Scan<string mnemonic, string summaryText> : Weft_ComputeOp<mnemonic, 
 }
 def Weft_CumsumOp : Weft_Scan<"cumsum", "running sum along a dimension; f16, bf16 and f32 accumulate in f32, integers wrap">;
 def Weft_CumprodOp : Weft_Scan<"cumprod", "running product along a dimension; f16, bf16 and f32 accumulate in f32, integers wrap">;
+def Weft_CummaxOp : Weft_Scan<"cummax", "largest so far along a dimension; NaN propagates; the identity is the smallest value of the type">;
+def Weft_CumminOp : Weft_Scan<"cummin", "smallest so far along a dimension; NaN propagates; the identity is the largest value of the type">;
 
 #endif // WEFT_REDUCTION_TD

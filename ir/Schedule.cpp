@@ -53,7 +53,7 @@ SmallVector<int64_t> reducedDims(Operation *op) {
   return llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
 }
 
-bool isScanOp(Operation *op) { return isa<CumsumOp, CumprodOp>(op); }
+bool isScanOp(Operation *op) { return isa<CumsumOp, CumprodOp, CummaxOp, CumminOp>(op); }
 
 int64_t scanDim(Operation *op) { return op->getAttrOfType<IntegerAttr>("dim").getInt(); }
 

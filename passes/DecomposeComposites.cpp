@@ -44,10 +44,19 @@ bool readsAlong(Value value, int64_t dim) {
   return false;
 }
 
+/// Whether the runtime carries out a composite as one launch: it sorts on a CPU.
+static bool isLaunchOfRuntime(Operation *op) {
+  auto sort = dyn_cast<ir::SortOp>(op);
+  return sort && ir::deviceOf(sort.getA().getType()).isCpu();
+}
+
 struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> {
   void runOnOperation() override {
     SmallVector<ir::DecomposableOp> composites;
-    getOperation().walk([&](ir::DecomposableOp op) { composites.push_back(op); });
+    getOperation().walk([&](ir::DecomposableOp op) {
+      if (!isLaunchOfRuntime(op))
+        composites.push_back(op);
+    });
     bool changed = !composites.empty();
     // A decomposition may have composites of its own, which are appended.
     for (size_t i = 0; i < composites.size(); ++i) {
@@ -68,7 +77,7 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     SmallVector<Value> values = composite.decompose(builder);
     for (Operation *op = before ? before->getNextNode() : &composite->getBlock()->front();
          op != composite.getOperation(); op = op->getNextNode())
-      if (auto part = dyn_cast<ir::DecomposableOp>(op))
+      if (auto part = dyn_cast<ir::DecomposableOp>(op); part && !isLaunchOfRuntime(part))
         more.push_back(part);
     if (TypeRange(ValueRange(values)) != TypeRange(composite->getResultTypes()))
       return composite.emitOpError() << "decomposes into values of types (" << TypeRange(ValueRange(values))

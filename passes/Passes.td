@@ -105,7 +105,7 @@ def DecomposeComposites : Weft_FuncPass<"weft-decompose-composites"> {
   let summary = "replaces composites by their primitives";
   let description = [{
     softmax, log_softmax, cross_entropy, layer_norm, dropout, sdpa and sdpa_backward become primitives; statistics of
-    f16 and bf16 are in f32. The pass runs just before fusion, so that earlier passes see whole composites.
+    f16 and bf16 are in f32. So does weft.sort of devices other than the CPU, where it is a launch of the runtime. The pass runs just before fusion, so that earlier passes see whole composites.
   }];
 }
 

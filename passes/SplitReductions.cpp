@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -69,7 +70,7 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
     SmallVector<Operation *> reductions;
     // Visit the top level only, because the body of a fusion is not changed any more.
     for (Operation &op : getOperation().getBody().front())
-      if (isa<ir::SumOp, ir::RmaxOp, ir::RminOp, ir::CumsumOp, ir::CumprodOp>(op))
+      if (isa<ir::SumOp, ir::RmaxOp, ir::RminOp>(op) || ir::isScanOp(&op))
         reductions.push_back(&op);
     if (reductions.empty())
       return markAllAnalysesPreserved();
@@ -79,10 +80,28 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
           .Case<ir::RmaxOp>([&](auto extreme) { split<ir::RmaxOp, ir::MaxOp>(extreme); })
           .Case<ir::RminOp>([&](auto extreme) { split<ir::RminOp, ir::MinOp>(extreme); })
           .Case<ir::CumsumOp>([&](auto scan) { splitScan<ir::CumsumOp, ir::SumOp, ir::AddOp>(scan); })
-          .Case<ir::CumprodOp>([&](auto scan) { splitScan<ir::CumprodOp, ir::ProdOp, ir::MulOp>(scan); });
+          .Case<ir::CumprodOp>([&](auto scan) { splitScan<ir::CumprodOp, ir::ProdOp, ir::MulOp>(scan); })
+          .Case<ir::CummaxOp>([&](auto scan) { splitScan<ir::CummaxOp, ir::RmaxOp, ir::MaxOp>(scan); })
+          .Case<ir::CumminOp>([&](auto scan) { splitScan<ir::CumminOp, ir::RminOp, ir::MinOp>(scan); });
   }
 
 private:
+  /// The value that a running product or extreme begins with, in the shape of `value`.
+  template <typename Scan> static ir::Sym identityLike(ir::VjpBuilder &v, ir::Sym value) {
+    Type element = value.type().getElementType();
+    if (std::is_same_v<Scan, ir::CumprodOp>)
+      return v.like(value, 1.0);
+    const bool largest = std::is_same_v<Scan, ir::CumminOp>;
+    if (isa<FloatType>(element))
+      return v.like(value, largest ? HUGE_VAL : -HUGE_VAL);
+    // The smallest value is a power of two; the largest one of 64 bits is no double.
+    const double smallest = element.isUnsignedInteger()
+                                ? 0
+                                : -std::ldexp(1.0, static_cast<int>(element.getIntOrFloatBitWidth()) - 1);
+    ir::Sym limit = v.like(value, smallest);
+    return largest ? v.unary<ir::BnotOp>(limit) : limit;
+  }
+
   /// Splits the scans of few long lines into pieces that are scanned in parallel, and combines each piece
   /// with the total of the pieces before it.
   template <typename Scan, typename Reduce, typename Combine> void splitScan(Scan op) {
@@ -112,10 +131,10 @@ private:
     high.back() = pieces * length - extent;
     if (high.back() != 0) {
       value = v.make<ir::PadOp>(value.value, none, high, SmallVector<int64_t>(from.getRank(), 0));
-      if (isa<ir::CumprodOp>(op)) { // the padding holds zeros
+      if (!isa<ir::CumsumOp>(op)) { // the padding holds zeros
         ir::Sym at = v.make<ir::IotaOp>(ir::withShape(value.type(), padded, builder.getI64Type()), last);
         value = v.select(v.compare<ir::LtOp>(at, v.like(at, static_cast<double>(extent))), value,
-                         v.like(value, 1.0));
+                         identityLike<Scan>(v, value));
       }
     }
     shape.append({pieces, length});

@@ -24,6 +24,15 @@ Value combineValues(KernelBuilder &kernel, Combiner combiner, Value a, Value b, 
   return arith::getReductionOp(kind, kernel.builder, kernel.loc, a, b);
 }
 
+Attribute extremeIdentity(Type element, bool lowest, bool isUnsigned) {
+  if (auto real = dyn_cast<FloatType>(element))
+    return FloatAttr::get(real, APFloat::getInf(real.getFloatSemantics(), lowest));
+  unsigned bits = element.getIntOrFloatBitWidth();
+  APInt limit = isUnsigned ? (lowest ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
+                           : (lowest ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
+  return IntegerAttr::get(element, limit);
+}
+
 /// Whether a maximum m is used only in exp(x - m). Then the sign of a zero has no effect. Selecting the right
 /// zero would cost as much as the maximum itself.
 static bool feedsExpOnly(Operation *op) {
@@ -71,15 +80,7 @@ Reducer::State Reducer::identity(int64_t lanes) {
     value = isFloat ? Attribute(kernel.builder.getFloatAttr(accumulator, 1.0))
                     : Attribute(kernel.builder.getIntegerAttr(accumulator, 1));
   } else {
-    bool lowest = !isa<ir::RminOp, ir::ArgminOp>(op);
-    if (auto real = dyn_cast<FloatType>(accumulator)) {
-      value = FloatAttr::get(real, APFloat::getInf(real.getFloatSemantics(), lowest));
-    } else {
-      unsigned bits = accumulator.getIntOrFloatBitWidth();
-      APInt limit = isUnsigned ? (lowest ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
-                               : (lowest ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
-      value = IntegerAttr::get(accumulator, limit);
-    }
+    value = extremeIdentity(accumulator, !isa<ir::RminOp, ir::ArgminOp>(op), isUnsigned);
   }
   State state;
   auto add = [&](Type type, Attribute scalar, int64_t width) {

@@ -11,6 +11,9 @@
 
 namespace weft::codegen {
 
+/// The value that a maximum (`lowest`), or a minimum, of no elements has.
+mlir::Attribute extremeIdentity(mlir::Type element, bool lowest, bool isUnsigned);
+
 /// The operations that combine two values of one type in reductions, scans and indexed writes.
 enum class Combiner { add, mul, max, min };
 mlir::Value combineValues(KernelBuilder &kernel, Combiner combiner, mlir::Value a, mlir::Value b,

@@ -35,6 +35,7 @@ ScanBody::ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, bool alongLi
       scan = &op;
       reverse = op.hasAttr("reverse");
       exclusive = op.hasAttr("exclusive");
+      isUnsigned = getElementTypeOrSelf(op.getOperand(0).getType()).isUnsignedInteger();
       element = ir::toScalarType(getElementTypeOrSelf(op.getOperand(0).getType()));
       accumulator = ir::accumulatorType(getElementTypeOrSelf(op.getOperand(0).getType()));
       operand = graph.request(op.getOperand(0), index);
@@ -45,11 +46,17 @@ ScanBody::ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, bool alongLi
   status = graph.expand();
 }
 
+Attribute ScanBody::identityOf() const {
+  if (isa<ir::CummaxOp, ir::CumminOp>(scan))
+    return extremeIdentity(accumulator, isa<ir::CummaxOp>(scan), isUnsigned);
+  const int64_t number = isa<ir::CumprodOp>(scan) ? 1 : 0;
+  if (isa<FloatType>(accumulator))
+    return FloatAttr::get(accumulator, static_cast<double>(number));
+  return IntegerAttr::get(accumulator, number);
+}
+
 Value ScanBody::identity(KernelBuilder &kernel, int64_t width) const {
-  int64_t number = isa<ir::CumprodOp>(scan) ? 1 : 0;
-  Attribute value = isa<FloatType>(accumulator)
-                        ? Attribute(kernel.builder.getFloatAttr(accumulator, static_cast<double>(number)))
-                        : Attribute(kernel.builder.getIntegerAttr(accumulator, number));
+  Attribute value = identityOf();
   auto attr = cast<TypedAttr>(value);
   if (width > 1)
     attr = DenseElementsAttr::get(VectorType::get({width}, accumulator), value);
@@ -57,8 +64,11 @@ Value ScanBody::identity(KernelBuilder &kernel, int64_t width) const {
 }
 
 Value ScanBody::combine(KernelBuilder &kernel, Value a, Value b) const {
-  return combineValues(kernel, isa<ir::CumprodOp>(scan) ? Combiner::mul : Combiner::add, a, b,
-                       /*isUnsigned=*/false);
+  const Combiner combiner = isa<ir::CumprodOp>(scan)  ? Combiner::mul
+                            : isa<ir::CummaxOp>(scan) ? Combiner::max
+                            : isa<ir::CumminOp>(scan) ? Combiner::min
+                                                      : Combiner::add;
+  return combineValues(kernel, combiner, a, b, isUnsigned);
 }
 
 Value ScanBody::elementOf(KernelBuilder &kernel, BodyEmitter &emitter) const {

@@ -33,10 +33,13 @@ struct ScanBody {
   IndexExpr address;
   mlir::Operation *scan = nullptr;
   mlir::Type element, accumulator;
-  bool reverse = false, exclusive = false;
+  bool reverse = false, exclusive = false, isUnsigned = false;
   int operand = 0, result = 0;
   llvm::SmallVector<int> roots;
   Status status;
+
+private:
+  mlir::Attribute identityOf() const;
 };
 
 } // namespace weft::codegen

@@ -1,4 +1,4 @@
-//===- Scan.cpp - The meaning of running sums and products -----------------===//
+//===- Scan.cpp - The meaning of running sums, products and extremes -------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,6 +46,28 @@ LogicalResult CumsumOp::interpret(ArrayRef<const Literal *> operands, MutableArr
 LogicalResult CumprodOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   return interpretScan(
       *this, *operands[0], results[0], 1, 1, [](double a, double b) { return a * b; }, wrapMul);
+}
+
+/// The smallest, or the largest, value of an integer type.
+static int64_t wholeLimit(DType dtype, bool largest) {
+  if (dtype == DType::ui8)
+    return largest ? wrapTo(dtype, -1) : 0;
+  const int64_t most = static_cast<int64_t>(~uint64_t(0) >> (65 - 8 * itemsize(dtype)));
+  return largest ? most : -most - 1;
+}
+
+LogicalResult CummaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  return interpretScan(*this, in, results[0], -std::numeric_limits<double>::infinity(),
+                       in.isReal() ? 0 : wholeLimit(in.dtype, false), larger,
+                       [](int64_t a, int64_t b) { return std::max(a, b); });
+}
+
+LogicalResult CumminOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  return interpretScan(*this, in, results[0], std::numeric_limits<double>::infinity(),
+                       in.isReal() ? 0 : wholeLimit(in.dtype, true), smaller,
+                       [](int64_t a, int64_t b) { return std::min(a, b); });
 }
 
 } // namespace weft::ir

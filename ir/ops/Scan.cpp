@@ -1,4 +1,4 @@
-//===- Scan.cpp - Running sums and products -------------------------------===//
+//===- Scan.cpp - Running sums, products and extremes ---------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,6 +28,8 @@ template <typename Op> static LogicalResult verifyScan(Op op) {
   }
 WEFT_SCAN_COMMON(CumsumOp)
 WEFT_SCAN_COMMON(CumprodOp)
+WEFT_SCAN_COMMON(CummaxOp)
+WEFT_SCAN_COMMON(CumminOp)
 
 /// Each element's gradient is the sum of the cotangents of the results that it is part of: a scan from the
 /// other end.
@@ -65,5 +67,39 @@ LogicalResult CumprodOp::buildVjp(VjpBuilder &vjp) {
   vjp.set(0, vjp.convert(gradient, element));
   return success();
 }
+
+/// The cotangent of a result goes to the last of the elements so far that are equal to it, or that are NaN.
+/// The place of that one is a running maximum of places.
+template <typename Op> static LogicalResult buildExtremeVjp(Op op, VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  Sym a = vjp.operand(0);
+  auto dim = static_cast<int64_t>(op.getDim());
+  Type i64 = IntegerType::get(op.getContext(), 64);
+  Sym extremes =
+      op.getExclusive() ? vjp.make<Op>(a.value, dim, op.getReverse(), /*exclusive=*/false) : vjp.result(0);
+  Sym isHere = vjp.compare<EqOp>(a, extremes);
+  if (isa<FloatType>(a.type().getElementType()))
+    isHere = vjp.binary<OrOp>(isHere, vjp.unary<IsNanOp>(a));
+  Sym at = vjp.make<IotaOp>(withShape(a.type(), sizesOf(a.type()), i64), dim);
+  Sym last = countLike(vjp, at, sizesOf(a.type()), {dim}) - 1.0;
+  if (op.getReverse())
+    at = last - at;
+  Sym place = vjp.select(isHere, at, vjp.like(at, -1.0));
+  place = vjp.make<CummaxOp>(place.value, dim, op.getReverse(), op.getExclusive());
+  Sym g = vjp.cotangent(0);
+  // The first result of an exclusive scan came from no element.
+  Sym isNone = vjp.compare<LtOp>(place, vjp.like(place, 0.0));
+  g = vjp.select(isNone, vjp.like(g, 0.0), g);
+  place = vjp.select(isNone, vjp.like(place, 0.0), place);
+  if (op.getReverse())
+    place = last - place;
+  vjp.set(0, vjp.make<ScatterOp>(vjp.like(a, 0.0).value, place.value, g.value, dim, ScatterKind::add,
+                                 IndexMode::assume));
+  return success();
+}
+
+LogicalResult CummaxOp::buildVjp(VjpBuilder &vjp) { return buildExtremeVjp(*this, vjp); }
+LogicalResult CumminOp::buildVjp(VjpBuilder &vjp) { return buildExtremeVjp(*this, vjp); }
 
 } // namespace weft::ir

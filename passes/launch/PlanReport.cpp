@@ -41,6 +41,8 @@ std::string launchKind(Operation *op) {
     return attention.getGrad() ? "attention backward" : "attention";
   if (isa<ImplicitGemmOp>(op))
     return "convolution";
+  if (auto sort = dyn_cast<SortOp>(op))
+    return sort.getDescending() ? "sort descending" : "sort";
   if (auto raw = dyn_cast<RawKernelOp>(op))
     return "raw kernel " + raw.getEntry().str();
   return op->getName().stripDialect().str();

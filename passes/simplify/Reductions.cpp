@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/simplify/Rules.h"
 
+#include "ir/Schedule.h"
+
 using namespace mlir;
 
 namespace weft::passes {
@@ -45,17 +47,19 @@ static Value extremeOfOne(Operation *op, PatternRewriter &rewriter) {
 // Along one element, a running product is that element, or the identity if it is exclusive. A running sum of
 // one element starts from +0, and so turns -0 into +0.
 static Value scanOfOne(Operation *op, PatternRewriter &rewriter) {
-  if (!isa<ir::CumsumOp, ir::CumprodOp>(op))
+  if (!ir::isScanOp(op))
     return {};
   auto type = typeOf(op->getResult(0));
   if (ir::sizesOf(type)[op->getAttrOfType<IntegerAttr>("dim").getInt()] != 1)
     return {};
-  bool product = isa<ir::CumprodOp>(op);
+  bool sum = isa<ir::CumsumOp>(op);
   if (!op->hasAttr("exclusive"))
-    return product || isa<IntegerType>(type.getElementType()) ? op->getOperand(0) : Value();
+    return !sum || isa<IntegerType>(type.getElementType()) ? op->getOperand(0) : Value();
+  if (!isa<ir::CumsumOp, ir::CumprodOp>(op))
+    return {};
   Attribute identity = isa<FloatType>(type.getElementType())
-                           ? Attribute(rewriter.getFloatAttr(type.getElementType(), product ? 1 : 0))
-                           : Attribute(IntegerAttr::get(type.getElementType(), product ? 1 : 0));
+                           ? Attribute(rewriter.getFloatAttr(type.getElementType(), sum ? 0 : 1))
+                           : Attribute(IntegerAttr::get(type.getElementType(), sum ? 0 : 1));
   return makeSplat(type, identity, op->getLoc(), rewriter);
 }
 

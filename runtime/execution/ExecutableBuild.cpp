@@ -15,6 +15,7 @@
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
+#include "runtime/plan/SortPlan.h"
 #include "runtime/plan/StepTable.h"
 #include "runtime/support/TensorText.h"
 
@@ -153,6 +154,13 @@ private:
       if (launch.name.empty())
         launch.name = "convolution";
       launch.convolution = std::make_shared<Convolution>(convolution_shape(*convolution));
+      return {};
+    }
+    if (const fb::SortLaunch *sort = source.op_as_SortLaunch()) {
+      launch.kind = LaunchKind::sort;
+      if (launch.name.empty())
+        launch.name = "sort";
+      launch.sort.emplace(sort_shape(*sort));
       return {};
     }
     if (source.op_as_RawLaunch()) {

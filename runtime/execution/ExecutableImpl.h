@@ -20,6 +20,7 @@
 #include "runtime/gemm/Convolution.h"
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/FailureKey.h"
+#include "runtime/sort/Sort.h"
 
 #include <algorithm>
 #include <array>
@@ -63,7 +64,17 @@ struct Origin {
   int32_t recorded = -1; // number among CallOrigin::lines
 };
 
-enum class LaunchKind : uint8_t { kernel, contraction, attention, convolution, raw, copy, print, require };
+enum class LaunchKind : uint8_t {
+  kernel,
+  contraction,
+  attention,
+  convolution,
+  sort,
+  raw,
+  copy,
+  print,
+  require
+};
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -92,6 +103,8 @@ struct Launch {
   std::shared_ptr<const Attention> attention;
   // Convolution: a, w, y
   std::shared_ptr<const Convolution> convolution;
+  // Sort: the operands are source, values and indices
+  std::optional<Sort> sort;
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
@@ -134,7 +147,7 @@ struct ScalarPlace {
 /// The memory of a call on one device, beside arguments, results and constants. It is one block, which begins
 /// with the device's part of the arena. Here are the offsets of the other parts, and the size, in bytes.
 struct CallMemory {
-  size_t library_scratch = 0; // of contractions, attention and convolutions
+  size_t library_scratch = 0; // of contractions, attention, convolutions and sorts
   size_t scratch = 0;         // of kernels, for each thread
   size_t scalars = 0;         // the block of the call's scalars
   size_t failure = 0;         // the failure record
@@ -264,6 +277,8 @@ struct Executable::Impl {
         bytes = std::max(bytes, launch.attention->scratch_bytes(width));
       else if (launch.convolution)
         bytes = std::max(bytes, launch.convolution->scratch_bytes(width));
+      else if (launch.sort)
+        bytes = std::max(bytes, launch.sort->scratch_bytes(width));
     return align_line(bytes);
   }
 };

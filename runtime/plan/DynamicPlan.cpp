@@ -89,6 +89,23 @@ bool aligned_groups(const flatbuffers::Vector<flatbuffers::Offset<fb::StepGroup>
   return true;
 }
 
+/// The numbers of a contraction.
+void evaluate_product(fb::ContractionLaunchT &product, Evaluator &evaluate) {
+  for (int64_t *extent : {&product.batch, &product.m, &product.n, &product.k})
+    *extent = evaluate(*extent);
+  for (auto *strides : {&product.a_strides, &product.b_strides, &product.c_strides})
+    for (int64_t &size : *strides)
+      size = evaluate(size);
+  if (product.a_strides.size() == 3 && product.b_strides.size() == 3) {
+    complete_strides(product.m, product.k, product.a_strides[1], product.a_strides[2]);
+    complete_strides(product.k, product.n, product.b_strides[1], product.b_strides[2]);
+    if (product.batch == 1) {
+      product.a_strides[0] = product.m * product.k;
+      product.b_strides[0] = product.k * product.n;
+    }
+  }
+}
+
 /// Whether all numbers of a launch may be read through pointers, as unpacking the plan reads them.
 bool aligned_numbers(const fb::Launch &launch) {
   if (const auto *kernel = launch.op_as_KernelLaunch())
@@ -295,18 +312,10 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
       // thread.
       kernel->grain = std::min(kernel->grain, std::max<int64_t>(kernel->tasks / 16, 1));
     } else if (fb::ContractionLaunchT *product = launch->op.AsContractionLaunch()) {
-      for (int64_t *extent : {&product->batch, &product->m, &product->n, &product->k})
+      evaluate_product(*product, evaluate);
+    } else if (fb::SortLaunchT *sort = launch->op.AsSortLaunch()) {
+      for (int64_t *extent : {&sort->rows, &sort->extent, &sort->count})
         *extent = evaluate(*extent);
-      for (auto *strides : {&product->a_strides, &product->b_strides, &product->c_strides})
-        all(*strides);
-      if (product->a_strides.size() == 3 && product->b_strides.size() == 3) {
-        complete_strides(product->m, product->k, product->a_strides[1], product->a_strides[2]);
-        complete_strides(product->k, product->n, product->b_strides[1], product->b_strides[2]);
-        if (product->batch == 1) {
-          product->a_strides[0] = product->m * product->k;
-          product->b_strides[0] = product->k * product->n;
-        }
-      }
     } else if (fb::HostLaunchT *host = launch->op.AsHostLaunch()) {
       all(host->shape);
     }

@@ -39,6 +39,8 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
   } else if (const auto *raw = launch.op_as_RawLaunch()) {
     for (uint32_t i = 0; i < length(raw->buffers()); ++i)
       accesses.push_back({raw->buffers()->Get(i), i >= raw->first_result()});
+  } else if (const auto *sort = launch.op_as_SortLaunch()) {
+    accesses = {{sort->source(), false}, {sort->values(), true}, {sort->indices(), true}};
   } else if (const auto *copy = launch.op_as_CopyLaunch()) {
     accesses = {{copy->source(), false}, {copy->destination(), true}};
   } else if (const auto *host = launch.op_as_HostLaunch()) {

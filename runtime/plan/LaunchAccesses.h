@@ -25,7 +25,8 @@ struct BufferAccess {
 
 /// The buffers of a launch, in the order in which it is given its operands: those of a kernel, an attention
 /// or a kernel of the user as they are listed, the source and the destination of a copy, and a, b, c, bias,
-/// residual and the further operands of a product. The launch must be verified, or written by the compiler.
+/// residual and the further operands of a product, source, values and indices of a sort. The launch must be
+/// verified, or written by the compiler.
 WEFT_RUNTIME_API std::vector<BufferAccess> accesses_of(const fb::Launch &launch);
 
 /// The storage that a buffer lies in: a result that is tied to an argument lies in the argument. Arguments,

@@ -23,6 +23,7 @@
 #include "runtime/plan/PlanSegments.h"
 #include "runtime/plan/RawPlan.h"
 #include "runtime/plan/ScalarBlock.h"
+#include "runtime/plan/SortPlan.h"
 #include "runtime/plan/StepTable.h"
 #include "runtime/support/TensorText.h"
 #include "weft/dtype.hpp"
@@ -375,6 +376,8 @@ private:
         status = check_attention(what, *attention, i);
       else if (const auto *convolution = launch->op_as_ConvolutionLaunch())
         status = check_convolution(what, *convolution, *launch, i);
+      else if (const auto *sort = launch->op_as_SortLaunch())
+        status = check_sort(what, *sort, *launch, i);
       else if (const auto *raw = launch->op_as_RawLaunch())
         status = check_raw(what, *raw, *launch, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
@@ -643,6 +646,19 @@ private:
     if (overlap(*buffer(launch.a()->buffer()), result) || overlap(*buffer(launch.w()->buffer()), result))
       return fail(what + ": y overlaps an operand");
     return check_write(what, result, index);
+  }
+
+  Status check_sort(const std::string &what, const fb::SortLaunch &launch, const fb::Launch &of,
+                    uint32_t index) {
+    if (is_off_host(plan_, of) || of.may_fail())
+      return fail(what + (of.may_fail() ? " sorts, and is marked as one that may fail"
+                                        : " sorts on a device, which only the host does"));
+    if (const std::string problem = sort_problem(launch, plan_); !problem.empty())
+      return fail(what + " " + problem);
+    for (const uint32_t written : {launch.values(), launch.indices()})
+      if (Status status = check_write(what, *buffer(written), index); !status)
+        return status;
+    return {};
   }
 
   Status check_raw(const std::string &what, const fb::RawLaunch &launch, const fb::Launch &of,

@@ -281,6 +281,55 @@ LogicalResult boundArg(int64_t dim, bool largest, const Bounded &in, Bounded &re
   return success();
 }
 
+/// Errors up to e change the i-th element in order by e at most. Its place is known if both neighbours in the
+/// order are further away than that.
+void boundSort(bool descending, const Bounded &in, MutableArrayRef<Bounded> results) {
+  const int64_t extent = in.value.shape.back(), kept = results[0].value.shape.back();
+  if (extent == 0 || kept == 0)
+    return;
+  for (int64_t row = 0, rows = in.value.count() / extent; row < rows; ++row) {
+    double error = 0;
+    SmallVector<double> ordered;
+    for (int64_t i = row * extent; i < (row + 1) * extent; ++i) {
+      error = std::max(error, in.error[i]);
+      ordered.push_back(in.value.isReal() ? in.value.real[i] : static_cast<double>(in.value.whole[i]));
+    }
+    const bool isNaN = llvm::any_of(ordered, [](double x) { return std::isnan(x); });
+    if (error > 0 && !isNaN)
+      std::sort(ordered.begin(), ordered.end(),
+                [&](double a, double b) { return descending ? a > b : a < b; });
+    auto isApart = [&](int64_t a, int64_t b) {
+      return a < 0 || b >= extent ||
+             std::abs(ordered[static_cast<size_t>(a)] - ordered[static_cast<size_t>(b)]) > 2 * error;
+    };
+    for (int64_t i = 0; i < kept; ++i) {
+      const int64_t at = row * kept + i;
+      const bool isKnownOrder = in.value.isReal() && isKnown(error) && !isNaN;
+      results[0].error[at] = error == 0 ? 0 : isKnownOrder ? error : kUnknown;
+      results[1].error[at] =
+          error == 0 || (isKnownOrder && isApart(i - 1, i) && isApart(i, i + 1)) ? 0 : kUnknown;
+    }
+  }
+}
+
+/// Errors up to e change the largest of some elements by e at most.
+template <typename Op> LogicalResult boundRunningExtreme(Op op, const Bounded &in, Bounded &result) {
+  auto strides = in.value.strides();
+  SmallVector<int64_t> dims{static_cast<int64_t>(op.getDim())};
+  auto line = ir::offsets(in.value.shape, strides, dims);
+  if (op.getReverse())
+    std::reverse(line.begin(), line.end());
+  for (int64_t base : ir::offsets(in.value.shape, strides, ir::otherDims(in.value.rank(), dims))) {
+    double error = 0;
+    for (int64_t offset : line) {
+      const double next = std::max(error, in.error[base + offset]);
+      result.error[base + offset] = op.getExclusive() ? error : next;
+      error = next;
+    }
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Optimiser steps
 //===----------------------------------------------------------------------===//
@@ -429,6 +478,12 @@ LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded>
       .Case([&](ir::ArgminOp argmin) {
         return boundArg(static_cast<int64_t>(argmin.getDim()), /*largest=*/false, *operands[0], results[0]);
       })
+      .Case([&](ir::SortOp sort) {
+        boundSort(sort.getDescending(), *operands[0], results);
+        return success();
+      })
+      .Case([&](ir::CummaxOp scan) { return boundRunningExtreme(scan, *operands[0], results[0]); })
+      .Case([&](ir::CumminOp scan) { return boundRunningExtreme(scan, *operands[0], results[0]); })
       .Case<ir::ProdOp, ir::AnyOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp>(
           [&](auto) { return boundFold(op, *operands[0], results); })
       .Case([&](ir::DotGeneralOp dot) { return boundDot(dot, operands, results[0]); })

@@ -126,6 +126,16 @@ template <typename Op> void sampleScan(ProgramBuilder &p) {
               oneIn(p.random, 3));
 }
 
+void sampleSort(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty(); });
+  if (!e)
+    return;
+  const int64_t extent = e->shape().back();
+  const int64_t count =
+      oneIn(p.random, 2) ? extent : static_cast<int64_t>(p.random.below(static_cast<size_t>(extent) + 1));
+  p.add<ir::SortOp>(true, e->value, ir::Size(count), oneIn(p.random, 2));
+}
+
 void sampleLayerNorm(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &entry) { return isFloat(entry) && !entry.shape().empty(); });
   if (!e)
@@ -409,6 +419,8 @@ constexpr Sampler kSamplers[] = {
     {"weft.copy_into", 2, sampleCopyInto},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
     {"weft.dim", 1, sampleDim},
+    {"weft.cummax", 1, sampleScan<ir::CummaxOp>},
+    {"weft.cummin", 1, sampleScan<ir::CumminOp>},
     {"weft.cumprod", 1, sampleScan<ir::CumprodOp>},
     {"weft.cumsum", 2, sampleScan<ir::CumsumOp>},
     {"weft.dot_general", 6, sampleDotGeneral},
@@ -438,6 +450,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.sgd_step", 2, sampleSgdStep},
     {"weft.slice", 4, sampleSlice},
     {"weft.softmax", 3, sampleSoftmax<ir::SoftmaxOp>},
+    {"weft.sort", 3, sampleSort},
     {"weft.stream_fork", 0, sampleOrder},
     {"weft.stream_join", 0, sampleOrder},
     {"weft.sum", 6, sampleReduction<ir::SumOp>},

@@ -289,6 +289,13 @@ const std::vector<Case> &cases() {
       {"%r = weft.prod %a, dims = [1] : @2x3@", {{{2, 3}}}, {2}},
       {"%r = weft.cumsum %a, dim = 1 reverse exclusive : @2x3@", {{{2, 3}}}, {2, 3}, true},
       {"%r = weft.cumprod %a, dim = 0 exclusive : @3x2@", {{{3, 2}}}, {3, 2}},
+      {"%r = weft.cummax %a, dim = 1 : @2x3@", {{{2, 3}}}, {2, 3}},
+      // Without the identity, which is infinite.
+      {"%s = weft.cummin %a, dim = 0 reverse exclusive : @3x2@ "
+       "%r = weft.slice %s, start = [0, 0], limit = [2, 2], step = [1, 1] : @3x2@",
+       {{{3, 2}}},
+       {2, 2}},
+      {"%r, %i = weft.sort %a, count = 2 descending : @2x3@", {{{2, 3}}}, {2, 2}},
       {"%mean, %r, %count = weft.welford %a, dims = [1] : @2x3@", {{{2, 3}}}, {2}, true},
       {"%r, %mean, %rstd = weft.layer_norm %a, axis = 1, eps = 0.1 : @2x3@", {{{2, 3}}}, {2, 3}},
       {"%k = weft.constant dense<5> : tensor<i64, #cpu> "
