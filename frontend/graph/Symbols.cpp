@@ -27,13 +27,18 @@ int64_t entryOf(ir::Size size) {
   return size.raw();
 }
 
-bool isAtLeast(int64_t entry, int64_t bound) {
+/// The ranges of the symbols of the function that is being traced.
+static ir::SymbolRanges currentRanges() {
   ir::SymbolRanges ranges;
   if (const Trace *trace = Trace::current())
     for (const Dim &dim : trace->symbols)
       ranges.set(dim.name(), {dim.min(), dim.max()});
-  return ranges.isAtLeast(sizeOf(entry), bound);
+  return ranges;
 }
+
+bool isAtLeast(int64_t entry, int64_t bound) { return currentRanges().isAtLeast(sizeOf(entry), bound); }
+
+int64_t largestEntry(int64_t entry) { return currentRanges().largest(sizeOf(entry)); }
 
 int64_t numberOr(int64_t entry, const char *what, Loc loc) {
   if (isSymbolic(entry))

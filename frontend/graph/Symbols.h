@@ -36,6 +36,9 @@ int64_t entryOf(ir::Size size);
 /// Whether an entry is at least `bound` in every call of the function that is being traced.
 bool isAtLeast(int64_t entry, int64_t bound);
 
+/// The largest size that an entry has in a call of the function that is being traced.
+int64_t largestEntry(int64_t entry);
+
 /// An entry as a number; throws Error, with a message that begins with `what`, if it stands for an
 /// expression.
 int64_t numberOr(int64_t entry, const char *what, Loc loc);

@@ -8,8 +8,10 @@
 
 #include "frontend/graph/Symbols.h"
 #include "frontend/ops/Ops.h"
+#include "weft/joining.hpp"
 #include "weft/math.hpp"
 #include "weft/reduce.hpp"
+#include "weft/view_copies.hpp"
 
 namespace weft {
 
@@ -158,6 +160,57 @@ Tensor group_norm(const Tensor &x, int64_t num_groups, const Tensor &weight, con
   grouped.insert(grouped.begin() + 1, num_groups);
   Tensor a = wrap(reshapeTo(convertTo(c.x, c.wide, loc), grouped, loc), loc);
   return c.affine(normalized(a, 2, eps, loc).reshape(c.shape(), loc), weight, bias);
+}
+
+Tensor instance_norm(const Tensor &x, const Tensor &running_mean, const Tensor &running_var,
+                     BatchNormOptions options, Loc loc) {
+  Channels c("instance_norm", x, loc);
+  if (!options.training)
+    return batch_norm(x, running_mean, running_var, options, loc);
+  int64_t count = 1;
+  for (size_t d = 2; d < c.shape().size(); ++d)
+    count *= numberOr(c.shape()[d], "instance_norm(): an extent", loc);
+  if (count == 1)
+    fail("Expected more than 1 spatial element when training, got input size " + shapeText(c.shape()), loc,
+         {c.x});
+  // Each element of the batch has channels of its own.
+  const int64_t batch = numberOr(c.shape()[0], "instance_norm(): the batch", loc);
+  Shape together = c.shape();
+  together[0] = 1;
+  together[1] = batch * c.count();
+  auto repeated = [&](const Tensor &numbers) {
+    return numbers.defined() ? numbers.repeat({batch}, loc) : numbers;
+  };
+  Tensor means = repeated(running_mean), variances = repeated(running_var);
+  BatchNormOptions each = options;
+  each.weight = repeated(options.weight);
+  each.bias = repeated(options.bias);
+  Tensor y = batch_norm(x.reshape(together, loc), means, variances, each, loc).reshape(c.shape(), loc);
+  NoGradGuard guard;
+  for (auto [running, made] : {std::pair(running_mean, means), std::pair(running_var, variances)})
+    if (running.defined())
+      running.copy_(made.reshape({batch, -1}, loc).mean({0}, false, loc), loc);
+  return y;
+}
+
+Tensor local_response_norm(const Tensor &x, int64_t size, double alpha, double beta, double k, Loc loc) {
+  checkFloat(use(x, loc), "local_response_norm()", loc);
+  if (x.dim(loc) < 3)
+    fail("Expected 3D or higher dimensionality input (got " + std::to_string(x.dim(loc)) + " dimensions)",
+         loc, {use(x, loc)});
+  if (size < 1)
+    fail("local_response_norm(): size must be at least 1, found " + std::to_string(size), loc);
+  if (x.numel(loc) == 0)
+    return x;
+  Tensor wide = widened(x, loc), squares = mul({wide, loc}, {wide, loc});
+  // The sum of neighbours: windows of the padded channels.
+  std::vector<int64_t> padding(2 * (static_cast<size_t>(x.dim(loc)) - 1), 0);
+  padding[padding.size() - 2] = size / 2;
+  padding[padding.size() - 1] = (size - 1) / 2;
+  Tensor windows = unfold(pad(squares, padding, {0.0, loc}, loc), 1, size, 1, loc);
+  Tensor mean = div({windows.sum({-1}, false, loc), loc}, {static_cast<double>(size), loc});
+  Tensor scale = pow({add({mul({mean, loc}, {alpha, loc}), loc}, {k, loc}), loc}, {beta, loc});
+  return div({wide, loc}, {scale, loc}).to(x.dtype(loc), loc);
 }
 
 } // namespace weft

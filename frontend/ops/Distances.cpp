@@ -64,4 +64,40 @@ Tensor dist(const Tensor &ta, const Tensor &tb, double p, Loc loc) {
   return sub({a, loc}, {b, loc}).norm(p, {}, false, loc);
 }
 
+Tensor pdist(const Tensor &a, double p, Loc loc) {
+  checkFloat(use(a, loc), "pdist()", loc);
+  if (a.dim(loc) != 2)
+    fail("pdist only supports 2D tensors, got: " + std::to_string(a.dim(loc)) + "D", loc, {use(a, loc)});
+  std::vector<int64_t> first, second;
+  const int64_t rows = a.size(0, loc);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = i + 1; j < rows; ++j) {
+      first.push_back(i);
+      second.push_back(j);
+    }
+  auto chosen = [&](const std::vector<int64_t> &places) {
+    Tensor index = Tensor::from(places, {static_cast<int64_t>(places.size())},
+                                {.dtype = DType::i64, .device = a.device(loc)}, loc);
+    return a.index_select(0, index, loc);
+  };
+  return sub({chosen(first), loc}, {chosen(second), loc}).norm(p, {1}, false, loc);
+}
+
+Tensor renorm(const Tensor &a, double p, int64_t dim, double maxnorm, Loc loc) {
+  checkFloat(use(a, loc), "renorm()", loc);
+  if (!(p > 0) || !(maxnorm >= 0))
+    fail("renorm: non-positive norm or negative maxnorm: p is " + std::to_string(p) + ", and maxnorm " +
+             std::to_string(maxnorm),
+         loc, {use(a, loc)});
+  dim = wrapDim(dim, a.dim(loc), loc);
+  std::vector<int64_t> others;
+  for (int64_t d = 0; d < a.dim(loc); ++d)
+    if (d != dim)
+      others.push_back(d);
+  Tensor wide = widened(a, loc), norms = wide.norm(p, others, true, loc);
+  Tensor factor = div({maxnorm, loc}, {add({norms, loc}, {1e-7, loc}), loc});
+  Tensor kept = where(gt({norms, loc}, {maxnorm, loc}), {factor, loc}, {1.0, loc}, loc);
+  return mul({wide, loc}, {kept, loc}).to(a.dtype(loc), loc);
+}
+
 } // namespace weft

@@ -9,7 +9,9 @@
 #include "frontend/graph/Symbols.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
+#include "frontend/ops/Term.h"
 #include "weft/math.hpp"
+#include "weft/selection.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -273,7 +275,22 @@ Tensor take(const Tensor &a, const Tensor &index, Loc loc) {
   return wrap(gatherBy("points", reshapeTo(value, {count}, loc), 0, which, loc), loc);
 }
 
-Tensor index(const Tensor &a, const std::vector<Tensor> &indices, Loc loc) {
+/// Indices with each mask replaced by an index for each of its dimensions, whose size is read from it.
+static std::vector<Tensor> withoutMasks(const char *function, const std::vector<Tensor> &indices, Loc loc) {
+  std::vector<Tensor> result;
+  for (const Tensor &each : indices)
+    if (each.defined() && each.dtype(loc) == DType::i1) {
+      refuseInTrace(function, "use where(mask, x, other), or an index of a fixed size (nonzero_static)", loc);
+      for (const Tensor &column : where(each, loc))
+        result.push_back(column);
+    } else {
+      result.push_back(each);
+    }
+  return result;
+}
+
+Tensor index(const Tensor &a, const std::vector<Tensor> &given, Loc loc) {
+  std::vector<Tensor> indices = withoutMasks("index", given, loc);
   GraphLock lock(graphMutex());
   Indexed parts = indexed("index()", use(a, loc), indices, loc);
   return wrap(gatherBy("points", parts.table, parts.dim, parts.index, loc), loc);
@@ -461,8 +478,9 @@ Tensor index_fill(const Tensor &a, int64_t dim, const Tensor &index, const Arg &
   return index_copy(a, dim, which, one.expand(slices, loc), loc);
 }
 
-Tensor index_put(const Tensor &a, const std::vector<Tensor> &indices, const Tensor &values, bool accumulate,
+Tensor index_put(const Tensor &a, const std::vector<Tensor> &given, const Tensor &values, bool accumulate,
                  Loc loc) {
+  std::vector<Tensor> indices = withoutMasks("index_put", given, loc);
   GraphLock lock(graphMutex());
   Ref value = use(a, loc), what = use(values, loc);
   checkSameDType("index_put()", value, what, loc);
@@ -475,6 +493,31 @@ Tensor index_put(const Tensor &a, const std::vector<Tensor> &indices, const Tens
   if (!parts.back.empty())
     made = record1("transpose", {made}, {{"perm", parts.back}}, loc);
   return wrap(made, loc);
+}
+
+Tensor put(const Tensor &a, const Tensor &places, const Tensor &source, bool accumulate, Loc loc) {
+  if (places.sizes(loc) != source.sizes(loc) && places.numel(loc) != source.numel(loc))
+    fail("put_(): Expected source and index to have the same number of elements, found shapes " +
+             shapeText(source.sizes(loc)) + " and " + shapeText(places.sizes(loc)),
+         loc, {use(a, loc)});
+  return index_put(a.reshape({-1}, loc), {places.reshape({-1}, loc)}, source.reshape({-1}, loc), accumulate,
+                   loc)
+      .reshape(a.sizes(loc), loc);
+}
+
+Tensor index_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
+                    const std::string &reduce, bool include_self, Loc loc) {
+  if (a.dim(loc) == 0)
+    return index_reduce(a.reshape({1}, loc), dim, index, source.reshape({-1}, loc), reduce, include_self, loc)
+        .reshape({}, loc);
+  dim = wrapDim(dim, a.dim(loc), loc);
+  if (index.dim(loc) > 1)
+    fail("index_reduce_(): Index is supposed to be a vector, found shape " + shapeText(index.sizes(loc)), loc,
+         {use(a, loc)});
+  Shape shape(a.sizes(loc).size(), 1);
+  shape[at(dim)] = index.dim(loc) ? index.sizes(loc)[0] : 1;
+  return scatter_reduce(a, dim, index.reshape(shape, loc).expand(source.sizes(loc), loc), source, reduce,
+                        include_self, loc);
 }
 
 Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc loc) {

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "weft/gather_scatter.hpp"
+#include "weft/selection.hpp"
 #include "weft/tensor_index.hpp"
 #include "weft/tree.hpp"
 
+#include "frontend/graph/Trace.h"
 #include "frontend/graph/View.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
@@ -84,6 +86,16 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
   return result;
 }
 
+/// Throws Error unless the mask has the sizes of the dimensions that it indexes, from `first` on.
+void checkMaskShape(const Tensor &mask, const Shape &shape, int64_t first, Loc loc) {
+  for (int64_t d = 0; d < mask.dim(loc); ++d)
+    if (int64_t size = shape[static_cast<size_t>(first + d)]; size != mask.sizes(loc)[static_cast<size_t>(d)])
+      fail("The shape of the mask " + shapeText(mask.sizes(loc)) + " at index " + std::to_string(d) +
+               " does not match the shape of the indexed tensor " + shapeText(shape) + " at index " +
+               std::to_string(first + d),
+           loc);
+}
+
 [[noreturn]] void failOnMask(Loc loc) {
   fail("the size of what a boolean mask selects depends on values, and a program's sizes do not (WEFT-C001): "
        "use where(mask, x, other), multiply by the mask, or index_put_({mask}, value) with a number or one "
@@ -91,15 +103,33 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
        loc, {}, "WEFT-C001");
 }
 
-/// The index tensor of each dimension, undefined for dimensions without one. Throws Error for masks.
+/// The index tensor of each dimension, undefined for dimensions without one. A mask of several dimensions is
+/// an index for each of them, whose size is read from it; an error while a function is compiled.
 std::vector<Tensor> byDimension(const Indexed &indexed, Loc loc) {
   std::vector<Tensor> list(static_cast<size_t>(indexed.view.dim(loc)));
   for (const auto &[dim, tensor] : indexed.tensors) {
-    if (tensor.dtype(loc) == DType::i1)
+    if (tensor.dtype(loc) != DType::i1) {
+      list[static_cast<size_t>(dim)] = tensor;
+      continue;
+    }
+    if (Trace::current())
       failOnMask(loc);
-    list[static_cast<size_t>(dim)] = tensor;
+    checkMaskShape(tensor, indexed.view.sizes(loc), dim, loc);
+    std::vector<Tensor> columns = weft::where(tensor, loc);
+    for (size_t i = 0; i < columns.size(); ++i)
+      list[static_cast<size_t>(dim) + i] = columns[i];
   }
   return list;
+}
+
+/// Whether a single mask selects what is written, and the value is the same for every element, or row, of it.
+bool isFilledByMask(const Indexed &indexed, const Arg &value) {
+  Loc loc = value.loc;
+  if (indexed.tensors.size() != 1 || indexed.tensors[0].second.dtype(loc) != DType::i1)
+    return false;
+  const auto &[first, flags] = indexed.tensors[0];
+  return value.is_number || value.tensor.numel(loc) == 1 ||
+         value.tensor.dim(loc) <= indexed.view.dim(loc) - first - flags.dim(loc);
 }
 
 } // namespace
@@ -120,7 +150,7 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
     std::move(indexed.view) = value; // writes the elements
     return *this;
   }
-  bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype(loc) == DType::i1;
+  bool mask = isFilledByMask(indexed, value);
   refuseOverflow("index_put_()", dtype(loc), value, {}, BeyondHalf::infinity);
   if (!mask) {
     Tensor values = value.is_number ? wrap(number(dtype(loc), device(loc), value, loc), loc)
@@ -129,17 +159,9 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
     return *this;
   }
   auto [first, flags] = indexed.tensors[0];
-  // The value must be the same for every element, or row, that the mask selects.
   int64_t rest = indexed.view.dim(loc) - first - flags.dim(loc);
-  if (!value.is_number && value.tensor.numel(loc) != 1 && value.tensor.dim(loc) > rest)
-    failOnMask(loc);
   const Shape &shape = indexed.view.sizes(loc);
-  for (int64_t d = 0; d < flags.dim(loc); ++d)
-    if (int64_t size = shape[static_cast<size_t>(first + d)]; size != flags.size(d, loc))
-      fail("The shape of the mask " + shapeText(flags.sizes(loc)) + " at index " + std::to_string(d) +
-               " does not match the shape of the indexed tensor " + shapeText(shape) + " at index " +
-               std::to_string(first + d),
-           loc);
+  checkMaskShape(flags, shape, first, loc);
   Shape wide = flags.sizes(loc);
   wide.resize(wide.size() + static_cast<size_t>(rest), 1);
   Tensor spread = flags.reshape(wide, loc), written = indexed.view;

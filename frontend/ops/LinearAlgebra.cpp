@@ -339,4 +339,12 @@ Tensor Tensor::baddbmm(const Tensor &a, const Tensor &b, double beta, double alp
   return weft::baddbmm(*this, a, b, beta, alpha, loc);
 }
 
+Tensor bilinear(const Tensor &a, const Tensor &b, const Tensor &weight, const Tensor &bias, Loc loc) {
+  if (weight.dim(loc) != 3 || a.dim(loc) < 1 || b.dim(loc) < 1)
+    fail("bilinear(): needs a weight of three dimensions, found " + shapeText(weight.sizes(loc)), loc,
+         {use(weight, loc)});
+  Tensor sum = einsum("...i,oij,...j->...o", {a, weight, b}, loc);
+  return bias.defined() ? add({sum, loc}, {bias, loc}) : sum;
+}
+
 } // namespace weft

@@ -12,6 +12,7 @@
 #include "frontend/ops/Expr.h"
 #include "weft/math.hpp"
 
+#include <cmath>
 #include <numbers>
 
 namespace weft {
@@ -134,6 +135,88 @@ Tensor heaviside(const Tensor &a, const Tensor &values, Loc loc) {
   NoGradGuard guard;
   Tensor step = gt({a, loc}, {0, loc}).to(a.dtype(loc), loc);
   return where(eq({a, loc}, {0, loc}), {values, loc}, {step, loc}, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of integers
+//===----------------------------------------------------------------------===//
+
+/// The operands promoted, which must be integers.
+static std::vector<Ref> wholeNumbers(const char *function, const Arg &a, const Arg &b) {
+  std::vector<Ref> values = promote("mul", {a, b}, b.loc);
+  if (is_floating_point(values[0].spec().dtype) || values[0].spec().dtype == DType::i1)
+    fail("\"" + std::string(function) + "\" not implemented for " + std::string(name(values[0].spec().dtype)),
+         b.loc, values);
+  return values;
+}
+
+/// 2^b by products, each of which has a bit of b as its exponent.
+static Expr powerOfTwo(const Expr &b) {
+  Expr power = b.like(1);
+  const int bits = 8 * static_cast<int>(itemsize(b.dtype()));
+  for (int bit = 1; bit < bits; bit *= 2) {
+    Expr isSet = apply("ne", apply("and", b, static_cast<double>(bit)), 0.0);
+    power = select(isSet, power * std::ldexp(1.0, bit), power);
+  }
+  return power;
+}
+
+/// Whether all bits are shifted out, by a number of bits that is not below that of the type.
+static Expr isOut(const Expr &b) {
+  const auto bits = static_cast<double>(8 * itemsize(b.dtype()));
+  return b.dtype() == DType::ui8 ? b >= bits : (b < 0.0) | (b >= bits);
+}
+
+Tensor bitwise_left_shift(const Arg &a, const Arg &b) {
+  GraphLock lock(graphMutex());
+  return compute(wholeNumbers("lshift_cpu", a, b), b.loc, [](const std::vector<Expr> &v) {
+    return select(isOut(v[1]), v[0].like(0), v[0] * powerOfTwo(v[1]));
+  });
+}
+
+Tensor bitwise_right_shift(const Arg &a, const Arg &b) {
+  GraphLock lock(graphMutex());
+  return compute(wholeNumbers("rshift_cpu", a, b), b.loc, [](const std::vector<Expr> &v) {
+    // Division rounds toward zero; of the inverted bits it rounds down.
+    Expr power = powerOfTwo(v[1]), out = isOut(v[1]);
+    if (v[0].dtype() == DType::ui8)
+      return select(out, v[0].like(0), v[0] / power);
+    // A power that is the sign bit divides what is not negative to 0, too.
+    Expr isNegative = v[0] < 0.0, inverted = select(isNegative, apply("bnot", v[0]), v[0]);
+    out = out | (power < 0.0);
+    Expr quotient = select(out, v[0].like(0), inverted / select(out, power.like(1), power));
+    return select(isNegative, apply("bnot", quotient), quotient);
+  });
+}
+
+/// Euclid's algorithm, in as many steps as the largest numbers of the type need.
+static Expr greatestDivisor(const Expr &a, const Expr &b) {
+  const bool isSigned = a.dtype() != DType::ui8;
+  Expr x = isSigned ? apply("abs", a) : a, y = isSigned ? apply("abs", b) : b;
+  // Fibonacci's numbers take the most steps: 1.44 for each bit.
+  const auto steps = static_cast<int>(1.45 * 8 * static_cast<double>(itemsize(a.dtype()))) + 1;
+  for (int i = 0; i < steps; ++i) {
+    Expr isDone = apply("eq", y, 0.0), rest = apply("rem", x, select(isDone, y.like(1), y));
+    x = select(isDone, x, y);
+    y = select(isDone, y, rest);
+    y = select(isDone, y.like(0), y);
+  }
+  return x;
+}
+
+Tensor gcd(const Tensor &a, const Tensor &b, Loc loc) {
+  GraphLock lock(graphMutex());
+  return compute(wholeNumbers("gcd", {a, loc}, {b, loc}), loc,
+                 [](const std::vector<Expr> &v) { return greatestDivisor(v[0], v[1]); });
+}
+
+Tensor lcm(const Tensor &a, const Tensor &b, Loc loc) {
+  GraphLock lock(graphMutex());
+  return compute(wholeNumbers("lcm", {a, loc}, {b, loc}), loc, [](const std::vector<Expr> &v) {
+    Expr divisor = greatestDivisor(v[0], v[1]), isZero = apply("eq", divisor, 0.0);
+    Expr product = v[0] / select(isZero, divisor.like(1), divisor) * v[1];
+    return v[0].dtype() == DType::ui8 ? product : apply("abs", product);
+  });
 }
 
 /// A tensor in f64; a number as it is.

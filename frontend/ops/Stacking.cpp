@@ -171,4 +171,41 @@ Tensor cartesian_prod(const std::vector<Tensor> &tensors, Loc loc) {
   return stack(columns, 1, loc);
 }
 
+Tensor sum_to_size(const Tensor &a, const Shape &shape, Loc loc) {
+  const Shape &from = a.sizes(loc);
+  const size_t added = from.size() - std::min(from.size(), shape.size());
+  std::vector<int64_t> dims;
+  bool fits = shape.size() <= from.size();
+  for (size_t d = 0; fits && d < from.size(); ++d) {
+    const int64_t kept = d < added ? 1 : shape[d - added];
+    if (d < added || (kept == 1 && from[d] != 1))
+      dims.push_back(static_cast<int64_t>(d));
+    else
+      fits = kept == from[d];
+  }
+  if (!fits)
+    fail("size " + shapeText(shape) + " is not expandable to size " + shapeText(from), loc, {use(a, loc)});
+  if (dims.empty() && !shape.empty())
+    return a.reshape(shape, loc);
+  return a.sum(dims, true, loc).reshape(shape, loc);
+}
+
+Shape broadcast_shapes(const std::vector<Shape> &shapes, Loc loc) {
+  Shape result;
+  for (const Shape &shape : shapes) {
+    if (shape.size() > result.size())
+      result.insert(result.begin(), shape.size() - result.size(), 1);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      int64_t &size = result[result.size() - 1 - i];
+      const int64_t other = shape[shape.size() - 1 - i];
+      if (other != 1 && size != 1 && size != other)
+        fail("Shape mismatch: objects cannot be broadcast to a single shape: " + shapeText(shape) + " and " +
+                 shapeText(result),
+             loc);
+      size = other == 1 ? size : other;
+    }
+  }
+  return result;
+}
+
 } // namespace weft

@@ -94,6 +94,12 @@ WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions opti
                     Loc loc = Loc::current());
 /// With the shape, dtype and device of another tensor.
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());
+/// `scalar` by its other name.
+inline Tensor scalar_tensor(double value, TensorOptions options = {}, Loc loc = Loc::current()) {
+  return scalar(value, options, loc);
+}
+/// `full_like` by its other name.
+inline Tensor fill(const Tensor &a, const Arg &value) { return full_like(a, value, value.loc); }
 WEFT_API Tensor empty_like(const Tensor &like, Loc loc = Loc::current());
 
 /// A single option, which may be given by itself: `zeros({3}, i64)`, `zeros({3}, device)`.

@@ -27,6 +27,10 @@ WEFT_API Tensor pairwise_distance(const Tensor &a, const Tensor &b, double p = 2
                                   bool keepdim = false, Loc loc = Loc::current());
 /// [.., n, k] and [.., m, k]: the p-norm of the difference of every two rows, [.., n, m]. Batches broadcast.
 WEFT_API Tensor cdist(const Tensor &a, const Tensor &b, double p = 2, Loc loc = Loc::current());
+/// The p-norms of the differences of every two rows of a matrix, in the order of the pairs (0, 1), (0, 2), ..
+WEFT_API Tensor pdist(const Tensor &a, double p = 2, Loc loc = Loc::current());
+/// `a` with each slice along `dim` whose p-norm is larger than `maxnorm` scaled down to that.
+WEFT_API Tensor renorm(const Tensor &a, double p, int64_t dim, double maxnorm, Loc loc = Loc::current());
 /// The p-norm of a - b over all elements. Shapes broadcast.
 WEFT_API Tensor dist(const Tensor &a, const Tensor &b, double p = 2, Loc loc = Loc::current());
 

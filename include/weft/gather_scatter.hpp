@@ -71,6 +71,14 @@ WEFT_API Tensor index_fill(const Tensor &a, int64_t dim, const Tensor &index, co
 /// `a` with a[indices] replaced by `values`, or these added; indices as in `index`, values broadcast.
 WEFT_API Tensor index_put(const Tensor &a, const std::vector<Tensor> &indices, const Tensor &values,
                           bool accumulate = false, Loc loc = Loc::current());
+/// `a` with the elements of `source` at places of the flattened tensor, or added there. Negative places count
+/// from the end.
+WEFT_API Tensor put(const Tensor &a, const Tensor &places, const Tensor &source, bool accumulate = false,
+                    Loc loc = Loc::current());
+/// `scatter_reduce` of whole slices along `dim`, at those that a 1-dimensional index names: "prod", "mean",
+/// "amax" or "amin".
+WEFT_API Tensor index_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
+                             const std::string &reduce, bool include_self = true, Loc loc = Loc::current());
 /// `a` with `value`, a number or a 0-dimensional tensor, where the mask, which broadcasts, is true.
 WEFT_API Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc loc = Loc::current());
 

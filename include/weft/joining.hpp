@@ -70,6 +70,10 @@ inline Tensor concat(const std::vector<Tensor> &tensors, int64_t dim = 0, Loc lo
 WEFT_API Tensor block_diag(const std::vector<Tensor> &tensors, Loc loc = Loc::current());
 /// All tensors expanded to one shape.
 WEFT_API std::vector<Tensor> broadcast_tensors(const std::vector<Tensor> &tensors, Loc loc = Loc::current());
+/// The sum over the dimensions that a tensor of this shape would stretch along to become `a`.
+WEFT_API Tensor sum_to_size(const Tensor &a, const Shape &shape, Loc loc = Loc::current());
+/// The shape of tensors of these shapes after they are broadcast.
+WEFT_API Shape broadcast_shapes(const std::vector<Shape> &shapes, Loc loc = Loc::current());
 /// Every choice of one element of each vector, a row each; of one vector the vector itself.
 WEFT_API Tensor cartesian_prod(const std::vector<Tensor> &tensors, Loc loc = Loc::current());
 

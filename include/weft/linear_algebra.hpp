@@ -65,6 +65,9 @@ WEFT_API Tensor addbmm(const Tensor &input, const Tensor &a, const Tensor &b, do
 WEFT_API Tensor addr(const Tensor &input, const Tensor &a, const Tensor &b, double beta = 1, double alpha = 1,
                      Loc loc = Loc::current());
 
+/// torch.nn.functional.bilinear: a[.., i] weight[o, i, j] b[.., j] + bias[o], summed over i and j.
+WEFT_API Tensor bilinear(const Tensor &a, const Tensor &b, const Tensor &weight, const Tensor &bias = {},
+                         Loc loc = Loc::current());
 /// A vector on the diagonal of a matrix of zeros, or the diagonal of a matrix, as a copy.
 WEFT_API Tensor diag(const Tensor &a, int64_t diagonal = 0, Loc loc = Loc::current());
 /// The sum of the main diagonal of a matrix.

@@ -140,6 +140,13 @@ WEFT_API Tensor float_power(const Arg &a, const Arg &b);
 WEFT_API Tensor rsub(const Arg &a, const Arg &b, double alpha = 1);
 /// a / b, by its other name.
 inline Tensor true_divide(const Arg &a, const Arg &b) { return div(a, b); }
+/// Integers times 2^b, wrapped, and divided by 2^b, rounded down. All bits are shifted out by a `b` below 0,
+/// or not below the number of bits.
+WEFT_API Tensor bitwise_left_shift(const Arg &a, const Arg &b);
+WEFT_API Tensor bitwise_right_shift(const Arg &a, const Arg &b);
+/// The greatest common divisor of integers, and their least common multiple, neither negative.
+WEFT_API Tensor gcd(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
+WEFT_API Tensor lcm(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
 /// Whether one, but not the other, differs from 0.
 WEFT_API Tensor logical_xor(const Arg &a, const Arg &b);
 /// a * b + c with one rounding. Floating-point tensors only.

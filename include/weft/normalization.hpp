@@ -35,6 +35,16 @@ WEFT_API Tensor batch_norm(const Tensor &x, const Tensor &running_mean, const Te
 WEFT_API Tensor group_norm(const Tensor &x, int64_t num_groups, const Tensor &weight = {},
                            const Tensor &bias = {}, double eps = 1e-5, Loc loc = Loc::current());
 
+/// torch.nn.functional.instance_norm (Ulyanov et al., 2016): batch_norm of every element of the batch by
+/// itself. With `options.training` the running statistics become the mean of those of the batch.
+WEFT_API Tensor instance_norm(const Tensor &x, const Tensor &running_mean = {},
+                              const Tensor &running_var = {}, BatchNormOptions options = {.training = true},
+                              Loc loc = Loc::current());
+/// torch.nn.functional.local_response_norm (Krizhevsky et al., 2012): x / (k + alpha mean(x^2))^beta, with
+/// the mean over `size` neighbouring channels, where channels beside the operand are 0.
+WEFT_API Tensor local_response_norm(const Tensor &x, int64_t size, double alpha = 1e-4, double beta = 0.75,
+                                    double k = 1, Loc loc = Loc::current());
+
 } // namespace weft
 
 #endif // WEFT_NORMALIZATION_HPP

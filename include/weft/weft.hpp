@@ -46,8 +46,12 @@
 #include "weft/raw_kernel.hpp"
 #include "weft/reduce.hpp"
 #include "weft/report.hpp"
+#include "weft/resampling.hpp"
+#include "weft/selection.hpp"
 #include "weft/shapes.hpp"
+#include "weft/sorting.hpp"
 #include "weft/spatial_layers.hpp"
+#include "weft/special.hpp"
 #include "weft/statistics.hpp"
 #include "weft/status.hpp"
 #include "weft/stream.hpp"
@@ -56,5 +60,6 @@
 #include "weft/tensor_options.hpp"
 #include "weft/transformer.hpp"
 #include "weft/tree.hpp"
+#include "weft/view_copies.hpp"
 
 #endif // WEFT_WEFT_HPP

@@ -83,6 +83,8 @@ void addShapes(Table &table);
 void addReductions(Table &table);
 void addNetworks(Table &table);
 void addWindows(Table &table);
+void addSelection(Table &table);
+void addMore(Table &table);
 /// @}
 
 } // namespace parity

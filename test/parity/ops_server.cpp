@@ -204,6 +204,8 @@ int main(int argc, char **argv) {
   addReductions(table);
   addNetworks(table);
   addWindows(table);
+  addSelection(table);
+  addMore(table);
   if (argc > 1 && std::string(argv[1]) == "--list") {
     for (const auto &[name, function] : table)
       std::cout << name << '\n';

@@ -1,0 +1,232 @@
+//===- SortingTest.cpp - Order, selections and special functions -----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// test/parity compares these with PyTorch; here is what it has no samples for: NaN, ties, fixed sizes,
+// compiled functions, random numbers, errors.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cmath>
+#include <set>
+
+using namespace weft;
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+using Whole = std::vector<int64_t>;
+
+Whole wholes(const Tensor &tensor) { return tensor.to_vector<int64_t>(); }
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+TEST(Sorting, IsStableInBothDirections) {
+  Tensor x = tensor({2, 1, 2, 0, 1});
+  EXPECT_EQ(wholes(sort(x).indices), (Whole{3, 1, 4, 0, 2}));
+  EXPECT_EQ(wholes(argsort(x, 0, true)), (Whole{0, 2, 1, 4, 3}));
+  EXPECT_EQ(wholes(topk(x, 2).indices), (Whole{0, 2}));
+  EXPECT_EQ(wholes(topk(x, 2, 0, false).indices), (Whole{3, 1}));
+}
+
+TEST(Sorting, NaNIsLargest) {
+  Tensor x = tensor({1.0f, kNan, 0.5f});
+  EXPECT_EQ(wholes(sort(x).indices), (Whole{2, 0, 1}));
+  EXPECT_EQ(wholes(topk(x, 2).indices), (Whole{1, 0}));
+  EXPECT_EQ(median(x, 0).indices.item<int64_t>(), 1);
+  EXPECT_EQ(nanmedian(x).item<float>(), 0.5f);
+  EXPECT_TRUE(std::isnan(quantile(x, 0.1).item<float>()));
+  EXPECT_FLOAT_EQ(nanquantile(x, 0.5).item<float>(), 0.75f);
+}
+
+TEST(Sorting, OfADynamicDimensionIsThatOfItsSize) {
+  Dim batch("batch", 1, 64);
+  auto order = compile(
+      [](Tensor x) {
+        Tensor sorted = sort(x, 0, true).values;
+        return std::pair(sorted, searchsorted(sort(x).values, x) + cummax(x, 0).indices);
+      },
+      {spec({batch})});
+  for (int64_t size : {1, 5, 64}) {
+    Tensor x = (arange(size) * 37 % 11).to(f32);
+    auto [sorted, places] = order(x);
+    EXPECT_TRUE(equal(sorted, sort(x, 0, true).values));
+    EXPECT_TRUE(equal(places, searchsorted(sort(x).values, x) + cummax(x, 0).indices));
+  }
+}
+
+TEST(Sorting, PassesItsGradientToTheElements) {
+  Tensor x = tensor({3.0, 1.0, 2.0}).requires_grad_();
+  (sort(x).values * tensor({1.0, 10.0, 100.0})).sum().backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{100, 1, 10}));
+  Tensor y = tensor({1.0, 3.0, 3.0, 2.0}).requires_grad_();
+  (cummax(y, 0).values * tensor({1.0, 10.0, 100.0, 1000.0})).sum().backward();
+  EXPECT_EQ(y.grad().to_vector<double>(), (std::vector<double>{1, 10, 1100, 0}));
+  // A median of equal elements is that of all of them.
+  Tensor z = tensor({5.0, 2.0, 2.0, 2.0, 1.0}).requires_grad_();
+  median(z).backward();
+  for (int64_t i : {1, 2, 3})
+    EXPECT_NEAR(z.grad()[i].item<double>(), 1.0 / 3, 1e-7);
+}
+
+TEST(Sorting, RefusesWhatIsNotThere) {
+  Tensor x = zeros({2, 3});
+  EXPECT_ERROR(topk(x, 4), "topk(): selected index k out of range: k is 4, and dimension 1 has size 3");
+  EXPECT_ERROR(kthvalue(x, 0), "kthvalue(): selected number k out of range for dimension 1");
+  EXPECT_ERROR(sort(x, 2), "Dimension out of range");
+  EXPECT_ERROR(median(zeros({2, 0}), 1), "median(): Expected reduction dim 1 to have non-zero size.");
+  EXPECT_ERROR(quantile(x, 1.5), "quantile() q must be in the range [0, 1] but got 1.5");
+  EXPECT_ERROR(quantile(x, 0.5, 0, false, "cubic"), "interpolation must be one of linear");
+  EXPECT_ERROR(quantile(x.to(i64), tensor({0.5f})), "must be either float or double dtype");
+  EXPECT_ERROR(searchsorted(zeros({2, 3}), zeros({3, 1})), "boundaries tensor should be 1 dimension");
+  EXPECT_ERROR(searchsorted(zeros({3}), zeros({1}, i64)), "should have same dtype");
+  EXPECT_ERROR(bucketize(zeros({3}), zeros({1, 2})), "boundaries tensor must be 1 dimension");
+  EXPECT_ERROR(logcumsumexp(zeros({3}, i64), 0), "floating-point");
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes that depend on values
+//===----------------------------------------------------------------------===//
+
+TEST(Selection, MasksSelectElementsAndRows) {
+  Tensor x = arange(6).reshape({2, 3});
+  EXPECT_EQ(wholes(x.index({x > 2})), (Whole{3, 4, 5}));
+  EXPECT_EQ(x.index({tensor({false, true})}).sizes(), (Shape{1, 3}));
+  EXPECT_EQ(wholes(index(x, {x == 4})), (Whole{4}));
+  x.index_put_({x > 3}, tensor({10, 20}));
+  EXPECT_EQ(wholes(x), (Whole{0, 1, 2, 3, 10, 20}));
+  EXPECT_EQ(nonzero(zeros({2, 2})).sizes(), (Shape{0, 2}));
+  EXPECT_EQ(where(tensor({true, false, true}))[0].to_vector<int64_t>(), (Whole{0, 2}));
+}
+
+TEST(Selection, OfOtherSizesRunsTheSamePrograms) {
+  auto select = [](int64_t count) {
+    Tensor x = arange(1000);
+    return masked_select(x, x < count).numel();
+  };
+  for (int64_t count : {300, 290})
+    EXPECT_EQ(select(count), count);
+  const uint64_t before = compile_count();
+  for (int64_t count : {310, 257, 400, 511})
+    EXPECT_EQ(select(count), count);
+  EXPECT_EQ(compile_count(), before);
+}
+
+TEST(Selection, OfAFixedSizeCompiles) {
+  auto chosen = compile(
+      [](const Tensor &x) { return std::pair(nonzero_static(x > 2, 4), masked_select(x, x > 2, 4, -1)); });
+  auto [places, values] = chosen(tensor({1.0f, 3.0f, 2.0f, 5.0f}));
+  EXPECT_EQ(wholes(places), (Whole{1, 3, -1, -1}));
+  EXPECT_EQ(values.to_vector<float>(), (std::vector<float>{3, 5, -1, -1}));
+  auto [more, first] = chosen(tensor({9.0f, 8.0f, 7.0f, 6.0f}));
+  EXPECT_EQ(wholes(more), (Whole{0, 1, 2, 3}));
+}
+
+TEST(Selection, OfARunTimeSizeIsAnErrorInACompiledFunction) {
+  auto refuses = [](auto function, const char *text) {
+    auto compiled = compile([function](const Tensor &x) { return function(x); });
+    EXPECT_ERROR(compiled(tensor({1.0f, 0.0f})), text);
+  };
+  refuses([](const Tensor &x) { return nonzero(x); }, "nonzero(): the size of the result depends on values");
+  refuses([](const Tensor &x) { return masked_select(x, x > 0); }, "(WEFT-C001)");
+  refuses([](const Tensor &x) { return unique(x).values; }, "unique(): the size of the result");
+  refuses([](const Tensor &x) { return unique_consecutive(x).values; }, "(WEFT-C001)");
+  refuses([](const Tensor &x) { return bincount(x.to(i64)); }, "bincount(): the size of the result");
+  refuses([](const Tensor &x) { return x.index({x > 0}); }, "(WEFT-C001)");
+  refuses([](const Tensor &x) { return index(x, {x > 0}); }, "(WEFT-C001)");
+}
+
+TEST(Selection, RefusesWhatDoesNotFit) {
+  Tensor x = tensor({1, 2, -1});
+  EXPECT_ERROR(bincount(x), "bincount only supports 1-d non-negative integral inputs.");
+  EXPECT_ERROR(bincount(zeros({2, 2}, i64)), "1-d");
+  EXPECT_ERROR(bincount(tensor({1, 2}), zeros({3})), "same length as input");
+  EXPECT_ERROR(histc(zeros({3}), 0), "bins must be > 0");
+  EXPECT_ERROR(histc(zeros({3}), 3, 2, 1), "max must be larger than min");
+  EXPECT_ERROR(masked_select(x, x), "expected BoolTensor for mask");
+  EXPECT_ERROR(masked_scatter(x, x > 0, zeros({3})), "same dtypes");
+  EXPECT_ERROR(masked_scatter(x, x > 0, tensor({7})).to_vector<int64_t>(), "out of");
+  EXPECT_ERROR(nonzero_static(x, -1), "non-negative integer");
+  EXPECT_ERROR(combinations(zeros({2, 2})), "1D vector");
+  EXPECT_ERROR(multinomial(zeros({3}), 4), "without replacement");
+  EXPECT_ERROR(multinomial(zeros({3}), 0, true), "cannot sample n_sample <= 0 samples");
+}
+
+TEST(Multinomial, DrawsByWeight) {
+  Generator generator(7);
+  Tensor weights = tensor({1.0f, 0.0f, 3.0f});
+  Tensor drawn = multinomial(weights, 4000, true, generator);
+  const auto counts = bincount(drawn, {}, 3).to_vector<int64_t>();
+  EXPECT_EQ(counts[1], 0);
+  EXPECT_NEAR(static_cast<double>(counts[0]), 1000, 120);
+  Tensor rows = multinomial(ones({50, 6}), 6, false, generator);
+  for (int64_t row = 0; row < 50; ++row) {
+    const Whole places = wholes(rows[row]);
+    EXPECT_EQ(std::set<int64_t>(places.begin(), places.end()).size(), 6u);
+  }
+  EXPECT_NE(wholes(rows[0]), wholes(rows[1]));
+}
+
+//===----------------------------------------------------------------------===//
+// Special functions
+//===----------------------------------------------------------------------===//
+
+TEST(SpecialFunctions, AtTheirEdges) {
+  const double inf = INFINITY;
+  auto at = [](auto function, double x) { return function(tensor({x}, f64)).template item<double>(); };
+  auto gamma = [](const Tensor &x) { return lgamma(x); };
+  EXPECT_EQ(at(gamma, 0.0), inf);
+  EXPECT_EQ(at(gamma, -3.0), inf);
+  EXPECT_EQ(at(gamma, inf), inf);
+  EXPECT_EQ(at(gamma, 1.0), 0);
+  EXPECT_EQ(at(gamma, 2.0), 0);
+  EXPECT_NEAR(at(gamma, 1e10), std::lgamma(1e10), 1e-4);
+  auto inverse = [](const Tensor &x) { return erfinv(x); };
+  EXPECT_EQ(at(inverse, 1.0), inf);
+  EXPECT_EQ(at(inverse, -1.0), -inf);
+  EXPECT_TRUE(std::isnan(at(inverse, 1.5)));
+  EXPECT_NEAR(at([](const Tensor &x) { return erfc(x); }, 10.0), std::erfc(10.0), 1e-58);
+  EXPECT_TRUE(std::isnan(at([](const Tensor &x) { return digamma(x); }, -2.0)));
+  EXPECT_EQ(at([](const Tensor &x) { return digamma(x); }, 0.0), -inf);
+  EXPECT_NEAR(at([](const Tensor &x) { return special::log_ndtr(x); }, -50.0), -1254.831361, 1e-5);
+}
+
+TEST(SpecialFunctions, OfTheGammaFamilyAreAsInTheStandardLibrary) {
+  for (double x : {-20.5, -3.75, -0.5, 0.25, 0.75, 1.5, 2.4, 2.6, 5.0, 8.4, 8.6, 30.0, 170.5})
+    EXPECT_NEAR(lgamma(tensor({x}, f64)).item<double>(), std::lgamma(x),
+                4e-15 * (1 + std::abs(std::lgamma(x))))
+        << x;
+  for (double x : {-3.0, -0.6, -0.4, 0.0, 0.3, 0.7, 2.0, 6.0, 20.0})
+    EXPECT_NEAR(erfc(tensor({x}, f64)).item<double>() / std::erfc(x), 1, 1e-14) << x;
+  EXPECT_ERROR(polygamma(-1, zeros({1})), "does not support negative n");
+  EXPECT_ERROR(mvlgamma(ones({1}), 0), "p has to be greater than or equal to 1");
+}
+
+//===----------------------------------------------------------------------===//
+// Images, copies
+//===----------------------------------------------------------------------===//
+
+TEST(Resampling, RefusesWhatDoesNotFit) {
+  Tensor x = zeros({1, 1, 4, 4});
+  EXPECT_ERROR(interpolate(x, {.size = {8}, .mode = "linear"}), "mode 'linear' is for 1 extents");
+  EXPECT_ERROR(interpolate(x, {}), "only one of size or scale_factor should be defined");
+  EXPECT_ERROR(interpolate(x, {.size = {8}, .mode = "lanczos"}), "there is no mode 'lanczos'");
+  EXPECT_ERROR(interpolate(zeros({4, 4}), {.size = {8}}), "Only 3D, 4D and 5D input Tensors supported");
+  EXPECT_ERROR(interpolate(x, {.scale_factor = {0.1}}), "should be greater than 0");
+  EXPECT_ERROR(interpolate(x, {.scale_factor = {1, 1, 1}}), "scale_factor shape must match input shape");
+  EXPECT_ERROR(grid_sample(x, zeros({1, 2, 2, 3})), "expected grid to have size 2 in last dimension");
+  EXPECT_ERROR(grid_sample(x, zeros({1, 2, 2, 2}), {.mode = "cubic"}), "there is no mode 'cubic'");
+  EXPECT_ERROR(unfold(x, 3, 5, 1), "maximum size for tensor at dimension 3 is 4 but size is 5");
+  EXPECT_ERROR(unfold(x, 3, 2, 0), "step is 0 but must be > 0");
+  EXPECT_ERROR(max_unpool2d(x, zeros({1, 1, 2, 2}, i64), {2}), "Expected shape of indices");
+  EXPECT_ERROR(as_strided(x, {4}, {6}), "reach element 18 of 16");
+  EXPECT_ERROR(as_strided(x, {4}, {1, 1}), "mismatch in length of strides and shape");
+}
