@@ -345,13 +345,19 @@ static Attribute splat(RankedTensorType type, const Node &node) {
   return ir::splatOf(type, IntegerAttr::get(element, bits));
 }
 
+static Spec onHost(Spec spec) {
+  spec.device = Device();
+  return spec;
+}
+
 static OwningOpRef<ModuleOp> emit(const Region &region) {
   Builder attrs(&context());
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context()));
   OpBuilder builder(module->getBodyRegion());
   SmallVector<Type> inputs, outputs;
   for (const RegionArgument &argument : region.arguments)
-    inputs.push_back(toType(argument.value.spec()));
+    inputs.push_back(
+        toType(isPassedOnHost(argument) ? onHost(argument.value.spec()) : argument.value.spec()));
   for (const RegionResult &result : region.results)
     outputs.push_back(toType(result.value.spec()));
   auto function =
@@ -391,6 +397,12 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
   if (!region.options.numerics.empty())
     function->setAttr(ir::attr::numerics, attrs.getStringAttr(region.options.numerics));
   builder.setInsertionPointToStart(&block);
+  for (auto [i, argument] : llvm::enumerate(region.arguments))
+    if (isPassedOnHost(argument)) {
+      const Ref &number = argument.value;
+      values[{number.node.get(), number.result}] = builder.create<ir::TransferOp>(
+          toLocation(number.node->loc), block.getArgument(i), ir::deviceOf(toType(number.spec())), true);
+    }
   const std::unordered_set<const Node *> stops = gradientStops(region);
   int64_t fallible = 0;
   for (const Node *node : region.nodes) {

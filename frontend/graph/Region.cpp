@@ -174,6 +174,10 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
     sortByUse(nodes, leaves);
 }
 
+bool isPassedOnHost(const RegionArgument &argument) {
+  return argument.value.node->kind == NodeKind::number && !argument.value.spec().device.is_cpu();
+}
+
 std::vector<const Node *> fallibleNodes(const Region &region) {
   std::vector<const Node *> list;
   for (const Node *node : region.nodes)

@@ -35,6 +35,10 @@ struct RegionArgument {
   int64_t alignment = 0;             ///< bytes that divide its address; 0: as many as a GPU accesses at once
 };
 
+/// Whether calls pass the value in memory of the host although it lies on another device in the graph: a
+/// number of the user, which travels in the block of scalars of the call.
+bool isPassedOnHost(const RegionArgument &argument);
+
 struct RegionResult {
   Ref value;
   std::string name;

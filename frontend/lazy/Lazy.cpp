@@ -21,16 +21,16 @@
 
 namespace weft::frontend {
 
-static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
-  const Spec &spec = node.results[0].spec;
-  auto buffer = allocateOn(spec.device, itemsize(spec.dtype), node.loc);
+/// New storage of a number of the user on a device.
+static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node, const Device &device) {
+  auto buffer = allocateOn(device, itemsize(node.results[0].spec.dtype), node.loc);
   fillBuffer(*buffer, node.numberBytes.data(), buffer->bytes(), node.loc);
   return buffer;
 }
 
-/// The storage of a computed value; a number of the user gets new storage.
+/// The storage of an argument of a call; a number of the user gets new storage, on the host.
 static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
-  return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.buffer();
+  return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node, Device()) : ref.buffer();
 }
 
 void failWithoutDevice(const Ref &value, Loc loc) {
@@ -96,11 +96,19 @@ static std::vector<Ref> missingOf(const std::vector<Ref> &values) {
     if (ref.node->lacksDevice)
       failWithoutDevice(ref, ref.node->loc);
     if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
-      ref.buffer() = numberBuffer(*ref.node);
+      ref.buffer() = numberBuffer(*ref.node, ref.spec().device);
     if (!ref.node->computed(ref.result) && seen.emplace(ref.node.get(), ref.result).second)
       missing.push_back(ref);
   }
   return missing;
+}
+
+/// Whether a region has values on a device beside the host.
+static bool usesDevices(const Region &region) {
+  return std::any_of(region.nodes.begin(), region.nodes.end(), [](const Node *node) {
+    return std::any_of(node->results.begin(), node->results.end(),
+                       [](const NodeResult &result) { return !result.spec.device.is_cpu(); });
+  });
 }
 
 /// The program that computes these values. Intermediate values that a slot holds are results too, so that
@@ -110,10 +118,14 @@ static Region makeRegion(const std::vector<Ref> &wanted) {
   region.isLazy = true;
   std::vector<Ref> leaves;
   collect(wanted, /*numbersAreConstants=*/false, region.nodes, leaves);
-  for (const Ref &ref : leaves)
-    region.arguments.push_back(
-        {ref, "",
-         ref.node->kind == NodeKind::number ? ir::ArgumentRole::scalar : ir::ArgumentRole::argument});
+  // A 0-dimensional tensor of the host reaches other devices as a number does: in the call's block of
+  // scalars.
+  const bool sendsScalars = usesDevices(region);
+  for (const Ref &ref : leaves) {
+    const bool isScalar = ref.node->kind == NodeKind::number ||
+                          (sendsScalars && ref.spec().shape.empty() && ref.spec().device.is_cpu());
+    region.arguments.push_back({ref, "", isScalar ? ir::ArgumentRole::scalar : ir::ArgumentRole::argument});
+  }
   std::set<std::pair<const Node *, uint32_t>> asked;
   std::unordered_map<const Node *, std::shared_ptr<Node>> owners;
   for (const Ref &ref : wanted) {

@@ -149,9 +149,6 @@ void Optimizer::to(Device device) {
     if (tensor.device() != device)
       moveSlot(tensor, [&](const Tensor &t, Loc loc) { return movedTo(t, device, loc); });
   };
-  for (detail::Group &group : state_->groups)
-    for (detail::Hyperparameter &number : group.numbers)
-      move(number.tensor);
   for (detail::Member &member : state_->members) {
     if (member.counter)
       move(member.counter->steps);

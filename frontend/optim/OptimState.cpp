@@ -227,11 +227,7 @@ void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
 void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
   Trace *trace = Trace::current();
   // If all members step and have their state, where they are, nothing is made.
-  const auto hasState = [&](const Member *member) {
-    const std::vector<Hyperparameter> &numbers = groups[member->group].numbers;
-    return member->counter && (numbers.empty() || Access::slot(numbers[0].tensor)->spec().device ==
-                                                      Access::slot(member->parameter)->spec().device);
-  };
+  const auto hasState = [](const Member *member) { return member->counter != nullptr; };
   if (stepping.size() == members.size() && std::all_of(stepping.begin(), stepping.end(), hasState)) {
     for (const Member *member : stepping)
       checkPlacement(*member, loc);
@@ -275,20 +271,6 @@ void OptimizerState::splitCounters(const std::vector<Member *> &stepping, Draft 
       splitCounter(parts.first, parts.second, draft, loc);
 }
 
-void OptimizerState::moveNumbers(Group &group, Device device, Draft &draft) {
-  for (Hyperparameter &number : group.numbers) {
-    if (number.tensor.device() == device)
-      continue;
-    const auto &slot = Access::slot(number.tensor);
-    if (slot->value().node->trace) { // the trace has it already, and moves it in each call
-      assign(slot, use(number.tensor.to(device, slot->loc), slot->loc));
-      continue;
-    }
-    SuspendTrace suspend;
-    draft.replace(slot, use(number.tensor.to(device, slot->loc), slot->loc));
-  }
-}
-
 void OptimizerState::makeState(const std::vector<Member *> &stepping, Draft &draft, Loc loc) {
   splitCounters(stepping, draft, loc);
   std::map<size_t, std::shared_ptr<Counter>> fresh;
@@ -301,8 +283,6 @@ void OptimizerState::makeState(const std::vector<Member *> &stepping, Draft &dra
                known->second.str() + " and " + device.str() + "! (WEFT-P001)\n  in parameter group " +
                std::to_string(member->group) + " of the optimiser: make one group for each device",
            loc, {}, "WEFT-P001");
-    if (first)
-      moveNumbers(groups[member->group], device, draft);
     checkPlacement(*member, loc);
     if (!member->counter) {
       std::shared_ptr<Counter> &counter = fresh[member->group];

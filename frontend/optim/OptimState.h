@@ -12,7 +12,8 @@
 
 namespace weft::optim::detail {
 
-/// A 0-dimensional run-time number, such as a learning rate. Its value is kept on the host as well.
+/// A 0-dimensional run-time number, such as a learning rate. The tensor is on the host wherever the
+/// parameters are, so that its value travels in a call's block of scalars.
 struct Hyperparameter {
   const char *name;
   double value;
@@ -88,8 +89,6 @@ private:
   /// way, but become state of the program only with it; if making them or the trace fails, there are none.
   void prepare(const std::vector<Member *> &stepping, Loc loc);
   void makeState(const std::vector<Member *> &stepping, Draft &draft, Loc loc);
-  /// Moves the numbers of a group to the device of its members.
-  void moveNumbers(Group &group, Device device, Draft &draft);
   void makePieces(Member &member);
   void checkPlacement(const Member &member, Loc loc) const;
 };

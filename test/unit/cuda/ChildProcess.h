@@ -94,6 +94,7 @@ int orderStreams();           // CudaStreamsTest.cpp, --streams
 int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
 int branchForEdges();         // CudaGraphsTest.cpp, --branch
 int scaleForCalls();          // CudaGraphsTest.cpp, --scale
+int changeNumbers();          // CudaGraphsTest.cpp, --numbers
 int addToTwo();               // CudaFaultsTest.cpp, --add-to-two
 int failOnce();               // CudaMutantsTest.cpp, --fail
 

@@ -231,3 +231,51 @@ TEST(CudaGraphs, BranchesMayFailTogether) {
     EXPECT_EQ(sums(), expected);
   }
 }
+
+/// Steps with a learning rate that changes, calls with a number, and lazy programs with a number. Writes
+/// whether the results are right.
+int weft::testing::changeNumbers() {
+  DeviceTraining host = seeded("cpu"), there = seeded("cuda:0");
+  auto step = compile([&](Tensor x, Tensor classes) { return there.body(x, classes); });
+  auto scale = compile([](Tensor x, Scalar by) { return x * by; });
+  Tensor x = there.images(), classes = there.labels(), sent = full({}, 3.0F).to("cuda:0") * 1;
+  Tensor hostScalar = full({}, 0.5F) * 1;
+  bool right = sent.item<float>() == 3 && (hostScalar.to("cuda:0")).item<float>() == 0.5F;
+  const float first = x.cpu().to_vector<float>()[1];
+  for (int i = 0; i < 6; ++i) {
+    for (DeviceTraining *run : {&host, &there})
+      run->adam->set_lr(0.01 / (1 + i));
+    const float expected = host.body(host.images(), host.labels()).item<float>();
+    Tensor loss = step(x, classes);
+    synchronize();
+    Tensor scaled = scale(x, 0.5 + i);
+    synchronize();
+    Tensor lazy = x * (1.5 + i) + hostScalar;
+    synchronize();
+    // The numbers are read at the end, so that the calls above stand alone in the log.
+    right &= std::abs(loss.item<float>() - expected) < 1e-5 &&
+             scaled.to_vector<float>()[1] == first * static_cast<float>(0.5 + i) &&
+             std::abs(lazy.to_vector<float>()[1] - (first * (1.5 + i) + 0.5)) < 1e-5;
+  }
+  std::printf("%s\n", right ? "right" : "wrong");
+  return 0;
+}
+
+TEST(CudaGraphs, NumbersTravelInTheBlockOfScalars) {
+  TemporaryFolder folder;
+  const Child child = runChild("--numbers", "CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_TRUE(mentions(child.output, "right")) << child.output;
+  std::vector<std::string> calls = weft::testing::namesIn(folder / "log");
+  std::erase(calls, "cuLibraryUnload"); // at the end of the program
+  // Each call is the copy of its block, what it launches, and an event; then the host waits.
+  std::vector<std::string> expected;
+  for (const char *launched : {"cuGraphLaunch", "cuLaunchKernelEx", "cuGraphLaunch"})
+    for (const char *each : {"cuMemcpyHtoDAsync", launched, "cuEventRecord", "cuEventSynchronize"})
+      expected.emplace_back(each);
+  for (int i = 0; i < 3; ++i) // the numbers that are read
+    for (const char *each : {"cuMemcpyDtoHAsync", "cuStreamSynchronize"})
+      expected.emplace_back(each);
+  ASSERT_GT(calls.size(), expected.size());
+  EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
+            expected);
+}
