@@ -25,6 +25,7 @@
 #include "passes/fusion/FusionCost.h"
 #include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
+#include "runtime/execution/ProductCandidates.h"
 #include "runtime/package/Package.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
@@ -422,8 +423,11 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
   if (target.getCuda())
     writer.add(image + ".device", kernels.device.bytes(target, signatures, binding));
   for (const auto &[suffix, bytes] : plans) {
-    const uint64_t seal = runtime::plan_seal(bytes.plan, bytes.launchesKernels ? binding : 0);
-    writer.add("plan" + suffix, bytes.plan);
+    // A package for others has what the library of a GPU here proposes. A program of this process asks it.
+    const bool isShipped = target.getCuda() && !options.targets.empty();
+    const std::vector<std::byte> plan = isShipped ? runtime::with_candidates(bytes.plan, name) : bytes.plan;
+    const uint64_t seal = runtime::plan_seal(plan, bytes.launchesKernels ? binding : 0);
+    writer.add("plan" + suffix, plan);
     writer.add("seal" + suffix, std::as_bytes(std::span(&seal, 1)));
     if (!bytes.constants.empty())
       writer.add("constants" + suffix, bytes.constants);

@@ -26,12 +26,13 @@
 
 namespace weft::runtime {
 
-class Contraction;        // runtime/gemm/Contraction.h
-struct ContractionChoice; // runtime/gemm/Contraction.h
-struct ContractionShape;  // runtime/gemm/Contraction.h
-class DeviceImage;        // runtime/plan/DeviceImage.h
-class FailureFlags;       // runtime/device/FailureFlags.h
-struct LaunchRun;         // runtime/execution/LaunchRun.h
+class Contraction;            // runtime/gemm/Contraction.h
+struct ContractionCandidates; // runtime/gemm/Contraction.h
+struct ContractionChoice;     // runtime/gemm/Contraction.h
+struct ContractionShape;      // runtime/gemm/Contraction.h
+class DeviceImage;            // runtime/plan/DeviceImage.h
+class FailureFlags;           // runtime/device/FailureFlags.h
+struct LaunchRun;             // runtime/execution/LaunchRun.h
 
 /// Which side of a copy is memory of the host.
 enum class CopyDirection : uint8_t {
@@ -84,6 +85,8 @@ struct ContractionAlignment {
 struct DeviceContraction {
   std::shared_ptr<const Contraction> contraction; ///< null if it does not take it
   std::string refusal;                            ///< the reason then
+  bool refuses_candidates = false; ///< the refusal is of candidates that a package has (WEFT-N012)
+  std::shared_ptr<const ContractionCandidates> candidates = {}; ///< what it proposed, if it was asked
 };
 
 /// A device exists as long as the process, because queues keep streams and memory on it.

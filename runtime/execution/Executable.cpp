@@ -154,7 +154,7 @@ std::vector<RefusedContraction> Executable::refused_contractions() const {
   std::vector<RefusedContraction> refused;
   for (const Launch &launch : impl_->launches)
     if (!launch.refusal.empty())
-      refused.push_back({launch.name, launch.origin.text, launch.refusal});
+      refused.push_back({launch.name, launch.origin.text, launch.refusal, launch.refuses_candidates});
   return refused;
 }
 

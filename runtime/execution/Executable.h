@@ -129,8 +129,9 @@ struct PlannedMemory {
 
 /// A contraction that a plan gives to a device's library and that a kernel of our own carries out.
 struct RefusedContraction {
-  std::string name, location; ///< of the launch
-  std::string refusal;        ///< why the library does not
+  std::string name, location;      ///< of the launch
+  std::string refusal;             ///< why the library does not
+  bool refuses_candidates = false; ///< it has none of the algorithms that the package names (WEFT-N012)
 };
 
 /// The devices of this machine for a function's logical devices, by logical name ("cuda:0"). "cpu" is the

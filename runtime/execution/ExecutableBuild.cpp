@@ -7,6 +7,7 @@
 
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
+#include "runtime/execution/ProductCandidates.h"
 #include "runtime/execution/Segments.h"
 #include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
@@ -235,24 +236,6 @@ private:
     return {};
   }
 
-  /// Bytes of which the address of a buffer is a multiple in each call.
-  uint32_t alignment_of(uint32_t number) const {
-    constexpr uint64_t most = 256;
-    const fb::Buffer &buffer = *plan_.buffers()->Get(number);
-    const auto [storage, index] = place_of(plan_, buffer);
-    uint64_t base = most; // of memory of the runtime
-    if (storage == fb::Storage::argument)
-      base = std::max<uint64_t>(function_.signature.arguments[index].type.alignment,
-                                itemsize(function_.signature.arguments[index].type.dtype));
-    else if (storage == fb::Storage::result)
-      base = widestAccess; // the caller may give its memory
-    // The memory of a device begins with its part of the arena.
-    const uint64_t before =
-        storage == fb::Storage::arena ? function_.devices[buffer.device()].arena_begin : 0;
-    const uint64_t all = base | (buffer.offset() - before);
-    return static_cast<uint32_t>(std::min(all & (~all + 1), most));
-  }
-
   /// A GPU has kernels of our own for it, which its library may take the place of.
   Status take_contraction_of_device(Launch &launch, const fb::Launch &source,
                                     const ContractionShape &shape) const {
@@ -261,22 +244,14 @@ private:
     const fb::ContractionLaunch &product = *source.op_as_ContractionLaunch();
     if (text(product.library()) == contractionLibraries.back()) // the compiler has said why
       return {};
-    ContractionAlignment alignment{alignment_of(product.a()), alignment_of(product.b()),
-                                   alignment_of(product.c())};
-    if (shape.bias)
-      alignment.bias = alignment_of(static_cast<uint32_t>(product.bias()));
-    Expected<DeviceContraction> found =
-        function_.devices[launch.device].device->contraction(shape, choice_of(product), alignment);
+    Expected<DeviceContraction> found = function_.devices[launch.device].device->contraction(
+        shape, contraction_choice(product), contraction_alignment(plan_, product));
     if (!found)
       return found.status();
     launch.contraction = std::move(found->contraction);
     launch.refusal = std::move(found->refusal);
+    launch.refuses_candidates = found->refuses_candidates;
     return {};
-  }
-
-  static ContractionChoice choice_of(const fb::ContractionLaunch &product) {
-    return {text(product.library()), product.library_flops(),
-            static_cast<int64_t>(product.workspace_bytes())};
   }
 
   Status take_contraction(Launch &launch, const fb::Launch &source) {
@@ -294,7 +269,8 @@ private:
     launch.flops = std::max(launch.flops, flops);
     if (is_device_launch(plan_, source))
       return take_contraction_of_device(launch, source, shape);
-    Expected<std::shared_ptr<const Contraction>> contraction = Contraction::get(shape, choice_of(product));
+    Expected<std::shared_ptr<const Contraction>> contraction =
+        Contraction::get(shape, contraction_choice(product));
     if (!contraction)
       return contraction.status();
     launch.contraction = *contraction;

@@ -97,7 +97,8 @@ struct Launch {
   std::vector<DeviceLaunch> on_device;
   // Contraction: operands a, b, c, bias and residual where it has them, and those of further products
   std::shared_ptr<const Contraction> contraction; // of a GPU: by its library; null: by kernels of our own
-  std::string refusal;                            // and why not by the library
+  std::string refusal;                            // and why not by the library,
+  bool refuses_candidates = false;                // which has none of the package's algorithms
   bool bias = false, residual = false;
   // Attention: the operands are its parts, in order
   std::shared_ptr<const Attention> attention;

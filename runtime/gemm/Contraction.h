@@ -35,6 +35,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::runtime {
 
@@ -54,12 +55,28 @@ struct ContractionShape {
 /// The implementations of products, by their names in plans: the library, and the runtime's own kernel.
 inline constexpr std::array<std::string_view, 2> contractionLibraries = {"onednn", "weft"};
 
+/// An algorithm of a GPU's library, as the words that the library gives and takes.
+struct ContractionAlgorithm {
+  std::array<uint64_t, 8> words = {};
+  auto operator<=>(const ContractionAlgorithm &) const = default;
+};
+
+/// Algorithms that a GPU's library proposed for a contraction, best first.
+struct ContractionCandidates {
+  static constexpr size_t most = 8; ///< of a contraction
+  uint64_t release = 0;             ///< of the library, as 131000 for 13.10.0
+  uint32_t device = 0;              ///< the compute capability that it was asked for, as 90
+  std::vector<ContractionAlgorithm> algorithms;
+  auto operator<=>(const ContractionCandidates &) const = default;
+};
+
 /// What a plan determines about the choice of the implementation.
 struct ContractionChoice {
   std::string library = {}; ///< one of contractionLibraries; empty: the library that is there
   /// From how many operations on the library is asked; where no plan says so, what ir/devices/cpu.txt has.
   int64_t library_flops = 128000;
   int64_t workspace_bytes = int64_t(1) << 28; ///< a library that needs more is not used
+  ContractionCandidates candidates = {};      ///< of a GPU's library; none: it is asked
   auto operator<=>(const ContractionChoice &) const = default;
 };
 

@@ -130,7 +130,9 @@ private:
              groups(kernel->groups());
     if (const auto *product = launch.op_as_ContractionLaunch())
       return list(product->a_strides()) && list(product->b_strides()) && list(product->c_strides()) &&
-             string(product->library()) && list(product->more());
+             string(product->library()) && list(product->more()) &&
+             each(product->candidates(),
+                  [&](const fb::ProductAlgorithm &algorithm) { return list(algorithm.words()); });
     if (const auto *of_attention = launch.op_as_AttentionLaunch())
       return attention(*of_attention);
     if (const auto *of_convolution = launch.op_as_ConvolutionLaunch())

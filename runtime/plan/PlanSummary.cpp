@@ -32,6 +32,10 @@ Expected<PlanSummary> summarize_plan(const Package &package, std::string_view fu
     summary.predicated += launch.predicate() != fb::Predicate::none;
     summary.regions += launch.region() > region;
     region = std::max(region, launch.region());
+    if (const auto *product = launch.op_as_ContractionLaunch(); product && length(product->candidates())) {
+      ++summary.contractions_with_candidates;
+      summary.library_release = product->library_release();
+    }
   }
   summary.scalar_bytes = plan.scalar_bytes();
   for (uint32_t i = 0; i < length(plan.scalars()); ++i) {

@@ -31,6 +31,8 @@ struct PlanSummary {
   uint32_t regions = 0;    ///< runs of launches that a graph may hold
   std::vector<Scalar> scalars;
   uint64_t scalar_bytes = 0;
+  uint32_t contractions_with_candidates = 0; ///< that have algorithms of a GPU's library,
+  uint64_t library_release = 0;              ///< which is this one, as 131000
 };
 
 /// Of a function that was loaded for a target.

@@ -563,9 +563,21 @@ private:
     if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
       return fail(what + ": the library is used from " + number(launch.library_flops()) +
                   " operations on, with " + number(launch.workspace_bytes()) + " bytes of workspace");
+    const uint32_t candidates = length(launch.candidates());
+    for (uint32_t i = 0; i < candidates; ++i)
+      if (length(launch.candidates()->Get(i)->words()) !=
+          std::tuple_size_v<decltype(ContractionAlgorithm::words)>)
+        return fail(what + ": candidate " + number(i) + " has " +
+                    number(length(launch.candidates()->Get(i)->words())) + " words");
+    if (candidates > ContractionCandidates::most)
+      return fail(what + " has " + number(candidates) +
+                  " candidates of a library, of which there are at most " +
+                  number(ContractionCandidates::most));
     // Kernels of our own stand in for a library of a GPU.
     if (is_device_launch(plan_, *plan_.launches()->Get(index)))
       return {};
+    if (candidates)
+      return fail(what + " is the host's, and has candidates of a library for GPUs");
     // A plan without a name is older than the field, and means what the runtime has.
     if (const std::string library = text(launch.library());
         !library.empty() && std::ranges::find(contractionLibraries, library) == contractionLibraries.end())

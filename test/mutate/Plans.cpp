@@ -209,6 +209,14 @@ private:
       number("contraction.library_flops", product->library_flops);
       number("contraction.workspace_bytes", product->workspace_bytes);
       string("contraction.library", product->library);
+      number("contraction.library_release", product->library_release);
+      number("contraction.library_device", product->library_device);
+      whole("contraction.candidates", product->candidates);
+      fields.push_back({"contraction.candidate", [product](Random &random) {
+                          auto algorithm = std::make_unique<fb::ProductAlgorithmT>();
+                          algorithm->words.assign(random() % 10, random());
+                          product->candidates.push_back(std::move(algorithm));
+                        }});
     } else if (auto *attention = launch.op.AsAttentionLaunch()) {
       number("attention.dtype", attention->dtype);
       number("attention.mask_dtype", attention->mask_dtype);

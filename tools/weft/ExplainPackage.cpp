@@ -92,6 +92,10 @@ void printCalls(const runtime::PlanSummary &summary) {
                   static_cast<unsigned long long>(scalar.offset));
     std::printf("\n");
   }
+  if (summary.contractions_with_candidates)
+    std::printf("  library: algorithms of cuBLASLt %llu for %s\n",
+                static_cast<unsigned long long>(summary.library_release),
+                ir::amountText(summary.contractions_with_candidates, "contraction").c_str());
 }
 
 void printFunction(const Function &function) {
@@ -190,6 +194,8 @@ json::Object functionObject(const Function &function) {
   object["regions"] = function.summary.regions;
   object["scalars"] = std::move(scalars);
   object["scalar_bytes"] = function.summary.scalar_bytes;
+  object["contractions_with_candidates"] = function.summary.contractions_with_candidates;
+  object["library_release"] = function.summary.library_release;
   const bool dynamic = function.isDynamic();
   object["launches"] = dynamic ? json::Value(nullptr) : json::Value(executable.launch_count());
   object["arena_bytes"] = dynamic ? json::Value(nullptr) : json::Value(executable.arena_bytes());

@@ -300,6 +300,19 @@ static Expected<std::shared_ptr<runtime::Buffer>> upload(const runtime::TensorIn
   return buffer;
 }
 
+/// Says which contractions of a package the library of a GPU does not carry out as the package says.
+static void noteRefused(const runtime::Executable &executable) {
+  size_t count = 0;
+  runtime::RefusedContraction first;
+  for (runtime::RefusedContraction &refused : executable.refused_contractions())
+    if (refused.refuses_candidates && count++ == 0)
+      first = std::move(refused);
+  if (count > 0)
+    std::fprintf(stderr, "weft run: note: kernels of Weft compute %s, first '%s'%s: %s\n",
+                 ir::amountText(count, "contraction").c_str(), first.name.c_str(),
+                 first.location.empty() ? "" : (" (" + first.location + ")").c_str(), first.refusal.c_str());
+}
+
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
   const std::string devices = devicesOf(request);
   if (Status status = runtime::check_device_map(devices); !status)
@@ -344,6 +357,7 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
   executable = (*executable)->at(*sizes);
   if (!executable)
     return executable.status();
+  noteRefused(**executable);
   const runtime::Signature &signature = (*executable)->signature();
   std::mt19937_64 engine(1);
   for (size_t i = 0; i < signature.arguments.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/memory/Layout.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <span>
@@ -140,8 +141,13 @@ public:
 
   /// Makes the descriptors. An error is the library's.
   LibraryStatus describe(const Matrix &a, const Matrix &b, const Matrix &c, CUdeviceptr bias);
-  /// Takes the first algorithm that computes what is asked for. Text if there is none.
+  /// Asks for algorithms, and takes the first that computes what is asked for. Text if there is none.
   std::optional<std::string> choose(size_t most_workspace, const ContractionAlignment &alignment);
+  /// Takes the first of these algorithms that the library carries out as it is asked for. Text if there is
+  /// none.
+  std::optional<std::string> check(size_t most_workspace, const ContractionCandidates &candidates);
+  /// What choose() was proposed and may be taken, best first.
+  const std::vector<ContractionAlgorithm> &proposed() const { return proposed_; }
 
   const ContractionShape &shape() const { return shape_; }
   size_t scratch_bytes(int) const override { return workspace_; }
@@ -178,10 +184,16 @@ public:
   }
 
 private:
+  /// Whether an algorithm computes what is asked for.
+  bool computes(const cublaslt::HeuristicResult &result, size_t most_workspace) const;
+  /// Takes an algorithm, if the library says its number.
+  bool take(const cublaslt::HeuristicResult &result);
+
   const CudaContext &context_;
   const Table &table_;
   const cublaslt::Handle handle_;
   const ContractionShape shape_;
+  std::vector<ContractionAlgorithm> proposed_;
   Descriptors descriptors_;
   MatmulAlgo algorithm_ = {};
   size_t workspace_ = 0;
@@ -258,7 +270,7 @@ std::optional<std::string> CublasLtContraction::choose(size_t most_workspace,
   preference.set(Attribute::min_alignment_d, alignment.c);
   if (preference.status() != LibraryStatus::success)
     return "cuBLASLt: " + status_text(table_, preference.status());
-  constexpr int most = 8;
+  constexpr int most = ContractionCandidates::most;
   std::array<cublaslt::HeuristicResult, most> found = {};
   int count = 0;
   const LibraryStatus status = table_.cublasLtMatmulAlgoGetHeuristic(
@@ -267,24 +279,58 @@ std::optional<std::string> CublasLtContraction::choose(size_t most_workspace,
   if (status != LibraryStatus::success)
     return "cuBLASLt: " + status_text(table_, status);
   for (const cublaslt::HeuristicResult &result : std::span(found).first(static_cast<size_t>(count))) {
-    uint64_t computes = 0;
-    size_t written = 0;
-    int32_t id = 0;
-    if (result.state != LibraryStatus::success || result.workspace_size > most_workspace ||
-        table_.cublasLtMatmulAlgoCapGetAttribute(&result.algo,
-                                                 cublaslt::AlgoCapAttribute::numerical_impl_flags, &computes,
-                                                 sizeof computes, &written) != LibraryStatus::success ||
-        (computes & arithmetic.refused) != 0 ||
-        table_.cublasLtMatmulAlgoConfigGetAttribute(&result.algo, cublaslt::AlgoConfigAttribute::id, &id,
-                                                    sizeof id, &written) != LibraryStatus::success)
+    if (!computes(result, most_workspace) || (proposed_.empty() && !take(result)))
       continue;
-    algorithm_ = result.algo;
-    workspace_ = result.workspace_size;
-    implementation_ = "cublaslt:" + std::to_string(id);
-    return std::nullopt;
+    std::ranges::copy(result.algo.words, proposed_.emplace_back().words.begin());
   }
+  if (!proposed_.empty())
+    return std::nullopt;
   return "cuBLASLt has no algorithm that computes it in " + std::string(name(shape_.dtype)) + " with " +
          std::to_string(most_workspace) + " bytes of workspace";
+}
+
+bool CublasLtContraction::computes(const cublaslt::HeuristicResult &result, size_t most_workspace) const {
+  uint64_t computes = 0;
+  size_t written = 0;
+  return result.state == LibraryStatus::success && result.workspace_size <= most_workspace &&
+         table_.cublasLtMatmulAlgoCapGetAttribute(&result.algo,
+                                                  cublaslt::AlgoCapAttribute::numerical_impl_flags, &computes,
+                                                  sizeof computes, &written) == LibraryStatus::success &&
+         (computes & arithmetic_of(shape_.dtype)->refused) == 0;
+}
+
+bool CublasLtContraction::take(const cublaslt::HeuristicResult &result) {
+  size_t written = 0;
+  int32_t id = 0;
+  if (table_.cublasLtMatmulAlgoConfigGetAttribute(&result.algo, cublaslt::AlgoConfigAttribute::id, &id,
+                                                  sizeof id, &written) != LibraryStatus::success)
+    return false;
+  algorithm_ = result.algo;
+  workspace_ = result.workspace_size;
+  implementation_ = "cublaslt:" + std::to_string(id);
+  return true;
+}
+
+std::optional<std::string> CublasLtContraction::check(size_t most_workspace,
+                                                      const ContractionCandidates &candidates) {
+  std::string last;
+  for (const ContractionAlgorithm &candidate : candidates.algorithms) {
+    MatmulAlgo words = {};
+    std::ranges::copy(candidate.words, words.words);
+    cublaslt::HeuristicResult result = {};
+    const LibraryStatus status =
+        table_.cublasLtMatmulAlgoCheck(handle_, descriptors_.product, descriptors_.a, descriptors_.b,
+                                       descriptors_.c, descriptors_.c, &words, &result);
+    // What the check writes of the algorithm is not documented.
+    result.algo = words;
+    if (status != LibraryStatus::success)
+      last = ": " + status_text(table_, status);
+    else if (computes(result, most_workspace) && take(result))
+      return std::nullopt;
+  }
+  return "cuBLASLt takes none of the " + std::to_string(candidates.algorithms.size()) +
+         " algorithms that the package has" + last +
+         "; compile the package again with this library (WEFT-N012)";
 }
 
 /// Why the library is not even asked, or empty.
@@ -355,9 +401,27 @@ Expected<DeviceContraction> CublasLtProducts::find(const ContractionShape &shape
   auto made = std::make_shared<CublasLtContraction>(context_, *table_, handle_, shape);
   if (const LibraryStatus status = made->describe(*a, *b, *c, aligned_); status != LibraryStatus::success)
     return DeviceContraction{nullptr, "cuBLASLt: " + status_text(*table_, status)};
-  if (auto refusal = made->choose(static_cast<size_t>(choice.workspace_bytes), alignment))
+  const auto workspace = static_cast<size_t>(choice.workspace_bytes);
+  const ContractionCandidates &candidates = choice.candidates;
+  const uint64_t release = table_->cublasLtGetVersion();
+  const auto capability = static_cast<uint32_t>(capability_);
+  // Algorithms for another GPU say nothing of this one.
+  if (!candidates.algorithms.empty() && candidates.device == capability) {
+    if (candidates.release != release)
+      return DeviceContraction{
+          nullptr,
+          "the package has algorithms of cuBLASLt " + std::to_string(candidates.release) + ", and this is " +
+              std::to_string(release) + "; compile the package again with this library (WEFT-N012)",
+          true};
+    if (auto refusal = made->check(workspace, candidates))
+      return DeviceContraction{nullptr, *std::move(refusal), true};
+    return DeviceContraction{std::move(made), ""};
+  }
+  if (auto refusal = made->choose(workspace, alignment))
     return DeviceContraction{nullptr, *std::move(refusal)};
-  return DeviceContraction{std::move(made), ""};
+  auto proposed = std::make_shared<const ContractionCandidates>(
+      ContractionCandidates{release, capability, made->proposed()});
+  return DeviceContraction{std::move(made), "", false, std::move(proposed)};
 }
 
 std::array<size_t, productOperands> product_bytes(const Contraction &product) {

@@ -10,6 +10,9 @@
 // contraction says: f32 in f32, without TF32, and sums of halves in f32. Where the library is missing, is
 // told by its environment to compute otherwise, or has no such algorithm, a kernel of our own is used.
 //
+// If the plan has algorithms that were recorded for this GPU, the library checks them, and is asked for no
+// others. Their words mean something to the release that gave them alone.
+//
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CUDA_DEVICE_CUBLASLTPRODUCTS_H
 #define WEFT_RUNTIME_CUDA_DEVICE_CUBLASLTPRODUCTS_H
@@ -28,7 +31,8 @@ namespace weft::runtime {
 class CublasLtProducts {
 public:
   /// `aligned` is an address in memory of the device, aligned as allocations are.
-  CublasLtProducts(const CudaContext &context, CUdeviceptr aligned) : context_(context), aligned_(aligned) {}
+  CublasLtProducts(const CudaContext &context, int capability, CUdeviceptr aligned)
+      : context_(context), capability_(capability), aligned_(aligned) {}
   /// The library keeps memory in the context until then.
   ~CublasLtProducts();
   CublasLtProducts(const CublasLtProducts &) = delete;
@@ -43,6 +47,7 @@ private:
   Status open();
 
   const CudaContext &context_;
+  const int capability_; ///< as 90
   const CUdeviceptr aligned_;
   std::mutex mutex_;
   const cublaslt::Table *table_ = nullptr;

@@ -89,7 +89,7 @@ Status CudaDevice::prepare() {
   if (!word)
     return word.status();
   never_failed_ = address_of(word->data);
-  products_ = std::make_unique<CublasLtProducts>(*context_, never_failed_);
+  products_ = std::make_unique<CublasLtProducts>(*context_, capability_, never_failed_);
   const uint64_t key = FailureRecord::noKey;
   return copy_now(word->data, &key, sizeof key, CopyDirection::host_to_device);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/cudasim/cublaslt/Attributes.h"
 #include "test/cudasim/cublaslt/Library.h"
+#include "test/cudasim/driver/Settings.h"
 
 namespace weft::cusim::lt {
 namespace {
@@ -35,7 +36,10 @@ template <class T> Status destroy(void *handle) {
 
 namespace functions {
 
-size_t cublasLtGetVersion() { return version; }
+size_t cublasLtGetVersion() {
+  const uint64_t other = settings().cublasLtRelease;
+  return other ? other : version;
+}
 
 const char *cublasLtGetStatusName(Status status) {
   switch (status) {

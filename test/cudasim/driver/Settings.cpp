@@ -91,6 +91,7 @@ Settings read() {
   reader.number("CUSIM_DEVICES", 0, 16, made.devices);
   reader.number("CUSIM_CC", 75, 120, made.computeCapability);
   reader.number("CUSIM_MEM", 1, uint64_t(1) << 37, made.memory);
+  reader.number("CUSIM_CUBLASLT", 130000, 139999, made.cublasLtRelease);
   reader.flag("CUSIM_RACE", made.race);
   reader.flag("CUSIM_EAGER", made.eager);
   reader.flag("CUSIM_LEAKS", made.leaks);

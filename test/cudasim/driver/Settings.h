@@ -38,6 +38,7 @@ struct Settings {
   uint64_t unblockedLaunch = 0;              ///< CUSIM_UNBLOCK, from 1; 0 for none
   cudasim::Order order = {};                 ///< CUSIM_ORDER, of warps, blocks and streams
   uint64_t seed = 0;                         ///< of the shuffled order
+  uint64_t cublasLtRelease = 0;              ///< CUSIM_CUBLASLT; 0: that of the header
   std::string log;                           ///< CUSIM_LOG
   std::vector<InjectedFailure> failures;     ///< CUSIM_FAIL
   std::optional<std::string> visibleDevices; ///< CUDA_VISIBLE_DEVICES

@@ -87,6 +87,7 @@ inline std::vector<int> edgesIn(const std::filesystem::path &log) {
 // What children do; each returns the exit code.
 int trainForFaults();         // CudaFaultsTest.cpp, --train
 int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
+int useCandidates();          // CudaProductsTest.cpp, --candidates
 int passBetweenDevices();     // CudaMutantsTest.cpp, --pass
 int useDriverPools();         // CudaMemoryTest.cpp, --pools
 int nameRanges();             // NvtxTest.cpp, --nvtx

@@ -6,11 +6,16 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/device/Devices.h"
 #include "runtime/device/Device.h"
+#include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
+#include "runtime/package/Package.h"
+#include "runtime/plan/PlanSummary.h"
+#include "runtime/queue/Buffer.h"
 #include "test/unit/TemporaryFolder.h"
 #include "test/unit/cuda/ChildProcess.h"
 #include "test/unit/frontend/DeviceTraining.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -91,6 +96,44 @@ TEST(CudaProducts, WhatItDoesNotTakeHasAReason) {
     shape.bias = true;
     alignment.bias = 4;
   });
+}
+
+TEST(CudaProducts, CandidatesAreCheckedAndNothingElseIsAsked) {
+  if (!hasLibrary())
+    GTEST_SKIP() << "there is no cuBLASLt";
+  const runtime::DeviceContraction asked = ask([](auto &, auto &, auto &) {});
+  ASSERT_TRUE(asked.candidates);
+  ASSERT_GE(asked.candidates->algorithms.size(), 2U);
+  EXPECT_EQ(asked.candidates->device, 90U);
+  const auto with = [&](auto change) {
+    return ask([&](auto &, auto &choice, auto &) {
+      choice.candidates = *asked.candidates;
+      change(choice.candidates);
+    });
+  };
+  const runtime::DeviceContraction same = with([](auto &) {});
+  ASSERT_TRUE(same.contraction) << same.refusal;
+  EXPECT_EQ(same.contraction->implementation(), asked.contraction->implementation());
+  EXPECT_FALSE(same.candidates) << "the library was asked again";
+  // The second, if the library does not take the first.
+  const auto spoil = [](runtime::ContractionAlgorithm &algorithm) { algorithm.words.fill(~uint64_t(0)); };
+  const runtime::DeviceContraction second = with([&](auto &candidates) { spoil(candidates.algorithms[0]); });
+  ASSERT_TRUE(second.contraction) << second.refusal;
+  const runtime::DeviceContraction alone =
+      with([&](auto &candidates) { candidates.algorithms.erase(candidates.algorithms.begin()); });
+  EXPECT_EQ(second.contraction->implementation(), alone.contraction->implementation());
+  // Our own kernel behind all of them.
+  const runtime::DeviceContraction none =
+      with([&](auto &candidates) { std::ranges::for_each(candidates.algorithms, spoil); });
+  EXPECT_TRUE(none.refuses_candidates);
+  EXPECT_TRUE(mentions(none.refusal, "takes none of the")) << none.refusal;
+  const runtime::DeviceContraction newer = with([](auto &candidates) { ++candidates.release; });
+  EXPECT_TRUE(newer.refuses_candidates);
+  EXPECT_TRUE(mentions(newer.refusal, "compile the package again with this library")) << newer.refusal;
+  // Those of another GPU say nothing.
+  const runtime::DeviceContraction other = with([](auto &candidates) { candidates.device = 80; });
+  ASSERT_TRUE(other.contraction) << other.refusal;
+  EXPECT_TRUE(other.candidates);
 }
 
 TEST(CudaProducts, ValuesAreThoseOfTheHost) {
@@ -209,4 +252,77 @@ TEST(CudaProducts, ExplainSaysWhoMultipliesIfTheLibraryDoesNot) {
     EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
   EXPECT_TRUE(mentions(layer.explain(), refused)) << layer.explain();
   EXPECT_TRUE(mentions(layer.explain(), "multiples of 16")) << layer.explain();
+}
+
+/// Saves a product as a package, if the file is not there, and calls the package's function. Writes its
+/// result, and what the library refuses.
+int weft::testing::useCandidates() {
+  const std::string path = std::getenv("WEFT_TEST_PACKAGE");
+  const auto operand = [](int64_t rows, int64_t columns) {
+    return numbers(rows * columns).reshape({rows, columns});
+  };
+  Tensor x = operand(48, 96), w = operand(96, 64);
+  if (!std::filesystem::exists(path)) {
+    auto product = compile([](Tensor a, Tensor b) { return matmul(a, b); }, {.name = "product"});
+    product(x.to("cuda:0"), w.to("cuda:0"));
+    product.save(path, {.targets = {"cpu", "cuda:sm_90"}});
+  }
+  auto package = runtime::Package::open(path).value_or_throw();
+  const auto summary = runtime::summarize_plan(*package, "product", "cuda:sm_90").value_or_throw();
+  std::printf("%u of release %llu\n", summary.contractions_with_candidates,
+              static_cast<unsigned long long>(summary.library_release));
+  auto executable =
+      runtime::Executable::load(package, "product", nullptr, {{"cuda:0", *runtime::cuda_device(0)}})
+          .value_or_throw();
+  for (const runtime::RefusedContraction &refused : executable->refused_contractions())
+    std::printf("%srefused: %s\n", refused.refuses_candidates ? "recorded, " : "", refused.refusal.c_str());
+  std::vector<std::shared_ptr<runtime::Buffer>> in, out(1);
+  for (const Tensor &operand : {x, w}) {
+    const Floats values = floats(operand);
+    in.push_back(runtime::Buffer::allocate(values.size() * sizeof(float), 0, **runtime::cuda_device(0))
+                     .value_or_throw());
+    in.back()->write(0, std::as_bytes(std::span(values))).throw_if_failed();
+  }
+  executable->run(in, out).throw_if_failed();
+  out[0]->wait().throw_if_failed();
+  Floats found(48 * 64);
+  out[0]->read(0, std::as_writable_bytes(std::span(found))).throw_if_failed();
+  const Floats expected = floats(matmul(x, w));
+  bool right = true;
+  for (size_t i = 0; i < found.size(); ++i)
+    right &= std::abs(found[i] - expected[i]) < 1e-4;
+  std::printf("%s %a %a\n", right ? "right" : "wrong", found[7], found[1000]);
+  return 0;
+}
+
+TEST(CudaProducts, APackageHasTheAlgorithmsOfItsLibrary) {
+  if (!hasLibrary())
+    GTEST_SKIP() << "there is no cuBLASLt";
+  TemporaryFolder folder;
+  const std::string common =
+      "WEFT_TEST_CUBLASLT=1 WEFT_TEST_PACKAGE=" + (folder / "product.weft") + " CUSIM_LOG=";
+  const Child made = runChild("--candidates", common + (folder / "made"));
+  EXPECT_TRUE(made.output.starts_with("1 of release 13")) << made.output;
+  EXPECT_TRUE(mentions(made.output, "right")) << made.output;
+  // Another process asks for no algorithm, and computes the same bits.
+  const Child again = runChild("--candidates", common + (folder / "again"));
+  EXPECT_EQ(again.output, made.output);
+  std::map<std::string, int> calls = callsIn(folder / "again");
+  EXPECT_EQ(calls["cublasLtMatmulAlgoGetHeuristic"], 0);
+  EXPECT_EQ(calls["cublasLtMatmulAlgoCheck"], 1);
+  EXPECT_EQ(calls["cublasLtMatmul"], 1);
+  // Of another release, and if the check fails, our own kernel computes it.
+  for (const std::string &setting :
+       {std::string("CUSIM_CUBLASLT=139900 "), std::string("CUSIM_FAIL=cublasLtMatmulAlgoCheck:1:15 ")}) {
+    const Child own = runChild("--candidates", setting + common + (folder / "own"));
+    const bool is_release = setting.starts_with("CUSIM_CUBLASLT");
+    EXPECT_TRUE(mentions(own.output, "right")) << own.output;
+    if (is_release)
+      EXPECT_TRUE(mentions(own.output, "recorded, refused: the package has algorithms of cuBLASLt"))
+          << own.output;
+    if (is_release)
+      EXPECT_TRUE(mentions(own.output, "(WEFT-N012)")) << own.output;
+    EXPECT_EQ(callsIn(folder / "own")["cublasLtMatmulAlgoGetHeuristic"], 0);
+    EXPECT_EQ(callsIn(folder / "own")["cublasLtMatmul"], is_release ? 0 : 1);
+  }
 }

@@ -53,6 +53,8 @@ int main(int count, char **arguments) {
     return weft::testing::branchForEdges();
   if (option == "--add-to-two")
     return weft::testing::addToTwo();
+  if (option == "--candidates")
+    return weft::testing::useCandidates();
   if (option == "--numbers")
     return weft::testing::changeNumbers();
   if (option == "--scale")

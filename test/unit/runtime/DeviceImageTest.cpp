@@ -285,6 +285,20 @@ TEST(DeviceImage, PlansFitTheirKernels) {
                "gives its kernel 'added' no operand for pointer 3");
   EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->op.AsContractionLaunch()->k = 7; }),
                "has 7 as number 2 of its product, and its kernel was made for 8");
+  EXPECT_FAILS(verified([](PlanBuilder &b) {
+                 auto candidate = std::make_unique<fb::ProductAlgorithmT>();
+                 candidate->words = {1, 2};
+                 b.plan.launches[1]->op.AsContractionLaunch()->candidates.push_back(std::move(candidate));
+               }),
+               "candidate 0 has 2 words");
+  EXPECT_FAILS(verified([](PlanBuilder &b) {
+                 for (int i = 0; i < 9; ++i) {
+                   auto candidate = std::make_unique<fb::ProductAlgorithmT>();
+                   candidate->words.resize(8);
+                   b.plan.launches[1]->op.AsContractionLaunch()->candidates.push_back(std::move(candidate));
+                 }
+               }),
+               "has 9 candidates of a library, of which there are at most 8");
   // There is one batch index, whose stride says nothing.
   EXPECT_TRUE(verified([](PlanBuilder &b) {
                 b.plan.launches[1]->op.AsContractionLaunch()->a_strides[0] = 800;
