@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // How the log shows an argument. Objects have their names ("stream 2"), device addresses are numbers, and
-// addresses of the host, which differ between runs, are "host". A result is shown after an arrow.
+// addresses of the host, which differ between runs, are "host", or "pinned" if the driver has pinned them. A
+// result is shown after an arrow.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_DRIVER_LOGTEXT_H
@@ -26,7 +27,9 @@ inline std::string dimensions(uint64_t x, uint64_t y, uint64_t z) {
 }
 
 inline std::string addressText(uint64_t address) {
-  return !address ? "null" : state().deviceOf(address) ? hex(address) : "host";
+  if (!address || state().deviceOf(address))
+    return address ? hex(address) : "null";
+  return state().isPinned(address, 1) ? "pinned" : "host";
 }
 
 /// An argument as the call gets it.
@@ -52,7 +55,7 @@ template <class T> std::string logText(T value) {
       return "function";
     } else {
       const std::string name = state().nameOf(value);
-      return name.empty() ? "host" : name;
+      return name.empty() ? addressText(reinterpret_cast<uint64_t>(value)) : name;
     }
   } else if constexpr (std::is_enum_v<T>) {
     return std::to_string(static_cast<long long>(value));

@@ -88,6 +88,8 @@ inline std::vector<int> edgesIn(const std::filesystem::path &log) {
 int trainForFaults();         // CudaFaultsTest.cpp, --train
 int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
 int useCandidates();          // CudaProductsTest.cpp, --candidates
+int runPlannedStep();         // CudaPlanMutantsTest.cpp, --planned
+int runAhead();               // CudaPlanMutantsTest.cpp, --ahead
 int passBetweenDevices();     // CudaMutantsTest.cpp, --pass
 int useDriverPools();         // CudaMemoryTest.cpp, --pools
 int nameRanges();             // NvtxTest.cpp, --nvtx

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/unit/TemporaryFolder.h"
 #include "test/unit/cuda/ChildProcess.h"
+#include "test/unit/cuda/SmallGpt.h"
 #include "test/unit/frontend/DeviceTraining.h"
 
 #include <cmath>
@@ -28,6 +29,7 @@ using weft::testing::Child;
 using weft::testing::edgesIn;
 using weft::testing::numbers;
 using weft::testing::runChild;
+using weft::testing::SmallGpt;
 
 constexpr const char *settings = "CUSIM_RACE=1 WEFT_TEST_STEPS=4 WEFT_CUDA_GRAPHS=1 WEFT_LAUNCH_BLOCKING=0 ";
 
@@ -104,32 +106,6 @@ TEST(CudaMutants, EveryWaitBetweenDevicesIsNeeded) {
 }
 
 namespace {
-
-/// A transformer of one block, of which every kind of layer has state that a failed step would change.
-struct SmallGpt : nn::Module {
-  static constexpr int64_t words = 11, width = 8, length = 6, heads = 2;
-  nn::Embedding word = register_module("word", nn::Embedding(words, width));
-  nn::Embedding place = register_module("place", nn::Embedding(length, width));
-  nn::LayerNorm before = register_module("before", nn::LayerNorm(width));
-  nn::Linear all = register_module("all", nn::Linear(width, 3 * width));
-  nn::Linear out = register_module("out", nn::Linear(width, width));
-  nn::LayerNorm after = register_module("after", nn::LayerNorm(width));
-  nn::Linear up = register_module("up", nn::Linear(width, 2 * width));
-  nn::Linear down = register_module("down", nn::Linear(2 * width, width));
-  nn::Linear head = register_module("head", nn::Linear(width, words));
-  nn::Dropout drop = register_module("drop", nn::Dropout(0.1));
-
-  Tensor operator()(Tensor ids) {
-    const int64_t batch = ids.size(0);
-    Tensor x = word(ids) + place(ones_like(ids).cumsum(1) - 1);
-    Tensor all_heads =
-        all(before(x)).reshape({batch, length, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
-    const auto part = [&](int64_t i) { return all_heads.narrow(0, i, 1).squeeze(0); };
-    Tensor seen = scaled_dot_product_attention(part(0), part(1), part(2), {.causal = true});
-    x = x + drop(out(seen.transpose(1, 2).reshape({batch, length, width})));
-    return head(x + drop(down(gelu(up(after(x)))))).reshape({batch * length, words});
-  }
-};
 
 /// Four steps, of which the last has a bad label, and one more. Writes whether that one changed parameters,
 /// moments or the generator.

@@ -55,6 +55,10 @@ int main(int count, char **arguments) {
     return weft::testing::addToTwo();
   if (option == "--candidates")
     return weft::testing::useCandidates();
+  if (option == "--planned")
+    return weft::testing::runPlannedStep();
+  if (option == "--ahead")
+    return weft::testing::runAhead();
   if (option == "--numbers")
     return weft::testing::changeNumbers();
   if (option == "--scale")
