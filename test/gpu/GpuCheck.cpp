@@ -7,10 +7,12 @@
 //
 // Runs each function of each package of a folder on a CUDA device and on the host, with the same arguments,
 // and writes one JSON: how far results differ, whether calls as launches and as graphs have the same bits,
-// how long a call takes, and what that is of a copy's bandwidth. It needs a driver, the runtime and the
+// how long a call takes, and what that is of a copy's bandwidth. A package with a file of recorded arguments
+// and results beside it (RecordedCase.h) is compared with these. It needs a driver, the runtime and the
 // packages, and neither a compiler nor NVRTC: scripts/gpu-check packs all of them.
 //
-//   weft-gpu-check FOLDER [DEVICE]     DEVICE is cuda:0 if it is left out
+//   weft-gpu-check FOLDER [DEVICE]              DEVICE is cuda:0 if it is left out
+//   weft-gpu-check --fixtures [DEVICE [LIKE]]   writes what the device answers (Fixtures.h)
 //
 // It exits with 1 if something differs or fails.
 //
@@ -19,10 +21,13 @@
 #include "runtime/cuda/device/Devices.h"
 #include "runtime/execution/NamedDevices.h"
 #include "runtime/execution/StatefulExecutable.h"
+#include "runtime/memory/Layout.h"
 #include "runtime/package/Package.h"
 #include "runtime/queue/Buffer.h"
 #include "runtime/support/DeviceName.h"
 #include "runtime/support/JsonText.h"
+#include "test/gpu/Fixtures.h"
+#include "test/gpu/RecordedCase.h"
 #include "test/unit/codegen/Elements.h"
 
 #include <algorithm>
@@ -39,6 +44,7 @@ using namespace weft::runtime;
 namespace {
 
 using weft::testing::Elements;
+using weft::testing::RecordedCase;
 using Bytes = std::vector<std::byte>;
 using Clock = std::chrono::steady_clock;
 
@@ -221,6 +227,83 @@ Status check(const std::shared_ptr<const Package> &package, const std::string &f
   return {};
 }
 
+/// The elements in the argument's memory, which may have strides.
+Bytes in_memory(const TensorInfo &type, const Bytes &packed) {
+  if (type.strides.empty())
+    return packed;
+  Bytes memory(type.bytes);
+  scatter(type.shape, type.strides, itemsize(type.dtype), packed.data(), memory.data());
+  return memory;
+}
+
+/// The first element of a result that is off by more than it may be; empty if there is none.
+std::string mismatch(const RecordedCase::Result &expected, const Bytes &found) {
+  if (found.size() != expected.bytes.size())
+    return "has " + std::to_string(found.size()) + " bytes, expected " +
+           std::to_string(expected.bytes.size());
+  Elements ours(expected.dtype, 0), theirs(expected.dtype, 0);
+  ours.bytes = found;
+  theirs.bytes = expected.bytes;
+  const size_t item = itemsize(expected.dtype);
+  for (size_t i = 0; i < expected.error.size(); ++i) {
+    if (!(expected.error[i] < INFINITY))
+      continue;
+    bool inside = std::memcmp(&found[i * item], &expected.bytes[i * item], item) == 0;
+    if (!inside && is_floating_point(expected.dtype)) {
+      const double a = ours.real(static_cast<int64_t>(i)), b = theirs.real(static_cast<int64_t>(i));
+      inside = std::isnan(b) ? std::isnan(a) : a == b || std::abs(a - b) <= expected.error[i];
+    }
+    if (!inside)
+      return "element " + std::to_string(i) + " is off by more than " + std::to_string(expected.error[i]);
+  }
+  return "";
+}
+
+/// Calls a function on the device with recorded arguments: two calls as launches, and three as a graph.
+Status check_recorded(const std::shared_ptr<const Package> &package, const RecordedCase &recorded,
+                      const std::string &device, Report &report) {
+  const std::vector<std::string> functions = package_functions(*package);
+  if (functions.size() != 1)
+    return Status::error("has " + std::to_string(functions.size()) + " functions, and one is recorded");
+  const Expected<DeviceMap> map = open_named_devices(*package, functions[0], device);
+  if (!map)
+    return map.status();
+  Runner gpu;
+  Expected<std::shared_ptr<Executable>> loaded = Executable::load(package, functions[0], nullptr, *map);
+  if (!loaded)
+    return loaded.status();
+  gpu.executable = *std::move(loaded);
+  const Signature &signature = gpu.executable->signature();
+  std::vector<Bytes> values;
+  for (size_t i = 0; i < signature.arguments.size(); ++i) {
+    const ArgumentInfo &argument = signature.arguments[i];
+    const int64_t state = argument.name.ends_with(".key") ? recorded.key : recorded.counter;
+    values.push_back(i < recorded.arguments.size() ? in_memory(argument.type, recorded.arguments[i])
+                                                   : Bytes(argument.type.bytes));
+    if (i >= recorded.arguments.size()) // the generator's
+      std::memcpy(values.back().data(), &state, std::min(values.back().size(), sizeof state));
+  }
+  std::vector<Bytes> first;
+  bool equal = true;
+  std::string wrong;
+  for (int call = 0; call < 5; ++call) {
+    auto found = gpu.call(values);
+    if (!found)
+      return found.status();
+    for (size_t i = 0; call == 0 && i < recorded.results.size() && wrong.empty(); ++i)
+      if (const std::string text = mismatch(recorded.results[i], (*found)[i]); !text.empty())
+        wrong = "result " + std::to_string(i) + ": " + text;
+    for (size_t i = 0; call > 0 && i < recorded.results.size(); ++i)
+      equal &= recorded.results[i].varies || (*found)[i] == first[i];
+    if (call == 0)
+      first = *std::move(found);
+  }
+  report.good = wrong.empty() && equal;
+  report.text = std::string("\"recorded\": true, \"graphs_equal\": ") + (equal ? "true" : "false") +
+                (wrong.empty() ? "" : ", \"wrong\": " + json_string(wrong));
+  return {};
+}
+
 /// Bytes that a copy within the device reads and writes in a second.
 Expected<double> copy_rate_of(Device &device, size_t bytes) {
   Expected<std::shared_ptr<Buffer>> from = Buffer::allocate(bytes, 0, device),
@@ -274,7 +357,13 @@ int run(const std::filesystem::path &folder, const std::string &name) {
       return fail(package.status());
     for (const std::string &function : package_functions(**package)) {
       Report report;
-      const Status status = check(*package, function, name, *rate, report);
+      RecordedCase recorded;
+      const std::string beside = std::filesystem::path(file).replace_extension(".case").string();
+      const bool has_case = std::filesystem::exists(beside);
+      const Status status = has_case && !recorded.read(beside)
+                                ? Status::error("'" + beside + "' is no recorded case")
+                            : has_case ? check_recorded(*package, recorded, name, report)
+                                       : check(*package, function, name, *rate, report);
       const bool good = status.ok() && report.good;
       std::printf(
           "%s\n  {\"package\": %s, \"function\": %s, \"passed\": %s, %s}", passed + failed ? "," : "",
@@ -291,12 +380,28 @@ int run(const std::filesystem::path &folder, const std::string &name) {
 } // namespace
 
 int main(int count, char **arguments) {
-  if (count < 2 || count > 3) {
-    std::fprintf(stderr, "usage: weft-gpu-check FOLDER [DEVICE]\n");
+  const std::string first = count > 1 ? arguments[1] : "", name = count > 2 ? arguments[2] : "cuda:0";
+  const bool fixtures = first == "--fixtures", fault = first.starts_with("--fault=");
+  if (count < 2 || count > (fixtures ? 4 : 3)) {
+    std::fprintf(stderr,
+                 "usage: weft-gpu-check FOLDER [DEVICE]\n       weft-gpu-check --fixtures [DEVICE [LIKE]]\n");
     return 2;
   }
   try {
-    return run(arguments[1], count == 3 ? arguments[2] : "cuda:0");
+    if (!fixtures && !fault)
+      return run(first, name);
+    const Expected<DeviceName> parsed = parse_device_name(name);
+    if (!parsed || !parsed->cuda)
+      return fail(Status::error("'" + name + "' is no CUDA device: name one as cuda:0"));
+    const Driver &found = driver();
+    if (found.state != DriverState::ready)
+      return fail(Status::error(found.text()));
+    const int ordinal = parsed->index.value_or(0);
+    if (fault)
+      return weft::testing::cause_fault(ordinal, std::stoul(first.substr(first.find('=') + 1)));
+    const Status status = weft::testing::write_fixtures(
+        ordinal, count > 3 ? arguments[3] : "", std::filesystem::read_symlink("/proc/self/exe").string());
+    return status.ok() ? 0 : fail(status);
   } catch (const std::exception &error) {
     return fail(Status::error(error.what()));
   }

@@ -275,6 +275,9 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
     count.unknown += llvm::count_if(result.error, [](double error) { return !(error < HUGE_VAL); });
   }
 
+  if (options.record && expected.error.empty())
+    options.record(module, inputs, expected.results);
+
   // The plain interpreter, with calls and without bounds.
   if (!hasGradient(function)) {
     Diagnostics diagnostics(module.getContext());

@@ -34,6 +34,8 @@ struct CheckOptions {
   /// Of a backend whose kernels may add in another order where a size is 1, which is then no loop, and for
   /// attention: such programs with a dynamic dimension must only be within their bounds.
   bool roundsBySize = false;
+  /// Called with a program that does not fail, its arguments, and what the interpreter gives for them.
+  std::function<void(mlir::ModuleOp, llvm::ArrayRef<ir::Literal>, llvm::ArrayRef<Bounded>)> record;
   /// Adds passes before those of the pipeline. Only the self-test uses it.
   std::function<void(mlir::OpPassManager &)> before;
 };

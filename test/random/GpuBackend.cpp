@@ -19,9 +19,7 @@ namespace weft::randomtest {
 /// Two as launches, one that makes the graph, one in other memory, which changes its nodes, and one more.
 static constexpr unsigned callsOfEach = 5;
 
-/// Which results depend on elements of an undefined tensor. These are what its memory had before, which is
-/// another thing in each call.
-static std::vector<bool> unknownResults(ModuleOp module) {
+std::vector<bool> unknownResults(ModuleOp module) {
   auto function = module.lookupSymbol<ir::FuncOp>(kEntry);
   llvm::DenseSet<Value> unknown;
   for (Operation &op : function.getBody().front()) {

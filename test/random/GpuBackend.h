@@ -19,6 +19,10 @@ namespace weft::randomtest {
 /// three has arguments that are not aligned.
 Backend backendOf(runtime::Device &gpu);
 
+/// Which results depend on elements of an undefined tensor. These are what its memory had before, which is
+/// another thing in each call.
+std::vector<bool> unknownResults(mlir::ModuleOp module);
+
 } // namespace weft::randomtest
 
 #endif // WEFT_TEST_RANDOM_GPUBACKEND_H

@@ -8,6 +8,7 @@
 #include "Check.h"
 #include "Generator.h"
 #include "GpuBackend.h"
+#include "Record.h"
 #include "Shrink.h"
 
 #include "ir/Parse.h"
@@ -37,6 +38,8 @@ Compares random programs: the interpreter with what it gives after every pass, a
   --seed=N              seed of the first program; the next ones count up (1)
   --passes              interpret every program again after every pass, not only every tenth
   --dynamic             compile every program with a dynamic dimension too, not only every tenth
+  --record=DIR          write each program to DIR, with its arguments and results, for scripts/gpu-check
+  --new-ops             only programs with an op that none before had
   --no-backend          leave out the backend
   --device=DEVICE       where programs run: cpu, cuda:0, ... (cpu, or WEFT_TEST_DEVICE)
   --save-failures=DIR   write shrunk failures to DIR (random-failures)
@@ -49,9 +52,9 @@ Compares random programs: the interpreter with what it gives after every pass, a
 
 struct Arguments {
   uint64_t count = 2000, seed = 1, maxFailures = 10;
-  bool passes = false, dynamic = false, backend = true, shrink = true, verbose = false;
+  bool passes = false, dynamic = false, backend = true, shrink = true, verbose = false, newOps = false;
   std::optional<uint64_t> print;
-  std::string failures = "random-failures", reproduce, device = "cpu";
+  std::string failures = "random-failures", reproduce, device = "cpu", record;
 };
 
 /// Reads the command line. On an error, prints a message and returns false.
@@ -81,6 +84,10 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.reproduce = argv[++i];
     else if (name == "--device" && !value.empty())
       arguments.device = value.str();
+    else if (name == "--record" && !value.empty())
+      arguments.record = value.str();
+    else if (text == "--new-ops")
+      arguments.newOps = true;
     else if (text == "--passes")
       arguments.passes = true;
     else if (text == "--dynamic")
@@ -213,13 +220,25 @@ void Run::check(const OpCatalog &catalog, uint64_t seed) {
   OwningOpRef<ModuleOp> module = generateProgram(context, catalog, seed);
   std::set<std::string> names;
   module->walk([&](Operation *op) { names.insert(op->getName().getStringRef().str()); });
+  if (arguments.newOps &&
+      llvm::all_of(names, [&](const std::string &name) { return programsWith[name] > 0; }))
+    return;
   for (const std::string &name : names)
     ++programsWith[name];
   if (arguments.verbose)
     llvm::outs() << "// seed " << seed << "\n" << *module << "\n";
   options.passes = arguments.passes || seed % 10 == 0;
   options.dynamic = arguments.dynamic || seed % 10 == 5;
+  std::optional<Status> recorded;
+  if (!arguments.record.empty())
+    options.record = [&](ModuleOp program, ArrayRef<ir::Literal> inputs, ArrayRef<Bounded> results) {
+      recorded =
+          recordProgram(arguments.record + "/random-" + std::to_string(seed), program, inputs, seed, results);
+    };
   auto failure = checkProgram(*module, seed, options, &statistics);
+  options.record = nullptr;
+  if (!failure && recorded && !*recorded)
+    failure = Failure{"recording", recorded->message()};
   if (!failure) {
     ++passed;
     return;

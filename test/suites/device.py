@@ -89,6 +89,34 @@ def parity(environment):
                                           base.RELEASE, "--device", DEVICE], environment=environment, timeout=2 * base.HOUR)
 
 
+def gpu_check(level, environment):
+    """scripts/gpu-check with a few programs, and its fixtures beside those of an H100, on the software device."""
+    script = os.path.join(base.ROOT, "scripts", "gpu-check")
+    folder = os.path.join(base.BUILD, "gpu-check")
+    os.makedirs(folder, exist_ok=True)
+    archive, written = os.path.join(folder, "check.tar.xz"), os.path.join(folder, "fixtures.json")
+    some = [] if level == "full" else ["--random=4", os.path.join(base.ROOT, "test", "cudasim", "speed", "one_row.mlir")]
+    counts = Counts()
+    # What the software device complains about is on standard error.
+    fixtures = ["bash", "-c", '"$0" fixtures "$1" >"$2"', script, archive, written]
+    for name, command in (("pack", [script, "pack", archive, *some]), ("run", [script, "run", archive]), ("fixtures", fixtures)):
+        outcome = run(f"device-gpu-check-{name}", command, environment={} if name == "pack" else environment, timeout=2 * base.HOUR,
+                      quiet=True)
+        if outcome.code != 0:
+            say(outcome.tail())
+            counts += failure(f"scripts/gpu-check {name} {outcome.why()} ({outcome.log})")
+            return counts
+        counts += Counts(passed=1)
+    if os.path.getsize(archive) > 40 << 20:
+        counts += failure(f"{archive} has {os.path.getsize(archive) >> 20} MiB, and 40 are allowed")
+    # What the script has written comes back as it is, and so do the answers of an H100.
+    answers = os.path.join(base.ROOT, "test", "cudasim", "calibration", "h100")
+    replay = [sys.executable, os.path.join(base.ROOT, "test", "gpu", "replay.py"), os.path.join(base.RELEASE, "bin", "weft-gpu-check"),
+              written, *(os.path.join(answers, name) for name in ("driver.json", "instructions.json", "matmul.json"))]
+    counts += closing_line("device-replay", replay, environment=environment)
+    return counts
+
+
 def device(level):
     real = os.environ.get("WEFT_TEST_CUDA") == "real"
     if not real and not os.path.exists(os.path.join(base.RELEASE, "cudasim", "libcuda.so.1")):
@@ -114,4 +142,6 @@ def device(level):
     tasks += generated("interface", programs[1], interface_count, places)
     if not real:
         tasks += [functools.partial(spoilt, program, launches, places[0]) for program in programs]
+        if level != "quick":
+            tasks.append(functools.partial(gpu_check, level, software_device(True)))
     return side_by_side(tasks)
