@@ -69,6 +69,9 @@ RowResult run_conv_3x3_deep_gradients();
 RowResult run_conv_1x1_gradients();
 RowResult run_conv_7x7_gradients();
 RowResult run_conv_depthwise_gradients();
+RowResult run_sort();
+RowResult run_topk();
+RowResult run_topk_1000();
 
 /// A step ("mlp_step", "adam_300") in a process that has not compiled anything: how long its first call
 /// takes, as JSON.

@@ -77,6 +77,7 @@ BARS = {
     "product_f64": [QUARTER_OF_F32],
     **{f"conv_{kind}{back}": [NO_SLOWER_THAN_TORCH] for back in ("", "_gradients")
        for kind in ("3x3", "3x3_deep", "1x1", "7x7", "depthwise")},
+    **{row: [NO_SLOWER_THAN_TORCH] for row in ("sort", "topk", "topk_1000")},
     "cold_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
     "disk_compile": [("<= 50 ms", lambda row: row.weft, 50.0)],
     "gpt_compile": [("<= 800 ms", lambda row: row.weft, 800.0), ("passes <= 150 ms", plain("pass_ms"), 150.0)],

@@ -64,7 +64,10 @@ const std::vector<Row> &rows() {
                                         {"conv_3x3_deep_gradients", run_conv_3x3_deep_gradients, true},
                                         {"conv_1x1_gradients", run_conv_1x1_gradients, true},
                                         {"conv_7x7_gradients", run_conv_7x7_gradients, true},
-                                        {"conv_depthwise_gradients", run_conv_depthwise_gradients, true}};
+                                        {"conv_depthwise_gradients", run_conv_depthwise_gradients, true},
+                                        {"sort", run_sort, true},
+                                        {"topk", run_topk, true},
+                                        {"topk_1000", run_topk_1000, true}};
   return list;
 }
 

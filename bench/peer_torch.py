@@ -51,6 +51,10 @@ class Torch:
             return (lambda x, w, g: torch.ops.aten.convolution_backward(
                 g, x, w, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], groups, [True, True, False])[:2],
                 (x, w, self.tensor((32, outputs, places, places), 2)))
+        if row == "sort":
+            return torch.sort, (self.tensor((1_000_000,), 0),)
+        if row.startswith("topk"):
+            return (lambda x: torch.topk(x, 1000 if row == "topk_1000" else 10)), (self.tensor((1_000_000,), 0),)
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
         if row.endswith("_middle"):

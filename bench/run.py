@@ -68,6 +68,9 @@ TITLES = {
        for back in ("", "_gradients")
        for kind, shape in (("3x3", "3x3, 64-64 at 32^2"), ("3x3_deep", "3x3, 256-256 at 8^2"), ("1x1", "1x1, 64-64 at 32^2"),
                            ("7x7", "7x7, 3-64 at 32^2"), ("depthwise", "3x3 depthwise, 64 at 32^2"))},
+    "sort": "sort of 1,000,000 f32",
+    "topk": "the 10 largest of 1,000,000 f32",
+    "topk_1000": "the 1,000 largest of 1,000,000 f32",
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
     "gpt_compile": "GPT step: compile, no caches",
