@@ -84,6 +84,8 @@ public:
         status = addConvolution(convolution);
       else if (auto sort = dyn_cast<SortOp>(op))
         status = addSort(sort);
+      else if (isa<FactorizeOp, TriangularSolveOp>(op))
+        status = addMatrices(&op);
       else if (auto raw = dyn_cast<RawKernelOp>(op))
         status = addRaw(raw);
       else if (isa<ToHostScalarOp, TransferOp>(op))
@@ -441,6 +443,46 @@ private:
     // About as much work as a pass of a sort by digits for each byte of a key.
     made->flops = amount(elementsOf(op.getA().getType()) * 16);
     made->op.Set(std::move(sort));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  /// The numbers in runtime/linalg/MatrixRoutine.h of what the host computes with matrices.
+  static uint8_t matrixKind(Operation *op) {
+    constexpr uint8_t solve = 5;
+    auto factorize = dyn_cast<FactorizeOp>(op);
+    return factorize ? static_cast<uint8_t>(factorize.getKind()) : solve;
+  }
+
+  Status addMatrices(Operation *op) {
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    if (!deviceOf(type).isCpu())
+      return problem(op, "is a launch on a CPU only; run --weft-decompose-composites first");
+    auto factorize = dyn_cast<FactorizeOp>(op);
+    auto solve = dyn_cast<TriangularSolveOp>(op);
+    auto made =
+        launch(op, factorize ? stringifyFactorization(factorize.getKind()).str() : "triangular solve");
+    rt::MatrixLaunchT matrices;
+    ArrayRef<Size> shape = sizesOf(type);
+    matrices.kind = matrixKind(op);
+    matrices.dtype = static_cast<uint8_t>(dtypeOf(type));
+    matrices.batch = amount(productOf(shape.drop_back(2)));
+    matrices.rows = shape[shape.size() - 2].asNumber();
+    matrices.columns = shape.back().asNumber();
+    matrices.full = factorize && factorize.getFull();
+    matrices.upper = solve && solve.getUpper();
+    matrices.unit = solve && solve.getUnit();
+    if (solve)
+      matrices.sides = sizesOf(solve.getB().getType()).back().asNumber();
+    for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value value : values) {
+        auto index = bufferOf(value);
+        if (!index)
+          return index.status();
+        matrices.buffers.push_back(*index);
+      }
+    made->flops = amount(elementsOf(type) * Size(2 * std::min(matrices.rows, matrices.columns)));
+    made->op.Set(std::move(matrices));
     addLaunch(op, std::move(made));
     return {};
   }

@@ -44,6 +44,7 @@ def Weft_GatherKind : Weft_Enum<"GatherKind", "how the dimensions of the index t
 def Weft_IndexMode : Weft_Enum<"IndexMode", "how an index outside of its range is handled", ["check", "clip", "assume"]>;
 def Weft_ScatterKind : Weft_Enum<"ScatterKind", "how a written element is combined with the old one",
     ["add", "set", "max", "min", "mul"]>;
+def Weft_Factorization : Weft_Enum<"Factorization", "how matrices are factorized", ["cholesky", "lu", "qr", "eigh", "svd"]>;
 def Weft_ReductionKind : Weft_Enum<"ReductionKind", "how a loss is reduced", ["none", "mean", "sum"]>;
 
 class Weft_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Weft_Dialect, info, mnemonic> {
@@ -53,6 +54,7 @@ def Weft_FusionKindAttr : Weft_EnumAttr<Weft_FusionKind, "fusion_kind">;
 def Weft_GatherKindAttr : Weft_EnumAttr<Weft_GatherKind, "gather_kind">;
 def Weft_IndexModeAttr : Weft_EnumAttr<Weft_IndexMode, "index_mode">;
 def Weft_ScatterKindAttr : Weft_EnumAttr<Weft_ScatterKind, "scatter_kind">;
+def Weft_FactorizationAttr : Weft_EnumAttr<Weft_Factorization, "factorization">;
 def Weft_ReductionKindAttr : Weft_EnumAttr<Weft_ReductionKind, "reduction">;
 
 //===----------------------------------------------------------------------===//

@@ -44,10 +44,10 @@ bool readsAlong(Value value, int64_t dim) {
   return false;
 }
 
-/// Whether the runtime carries out a composite as one launch: it sorts on a CPU.
+/// Whether the runtime carries out a composite as one launch: it sorts, and factorizes matrices, on a CPU.
 static bool isLaunchOfRuntime(Operation *op) {
-  auto sort = dyn_cast<ir::SortOp>(op);
-  return sort && ir::deviceOf(sort.getA().getType()).isCpu();
+  return isa<ir::SortOp, ir::FactorizeOp, ir::TriangularSolveOp>(op) &&
+         ir::deviceOf(op->getOperand(0).getType()).isCpu();
 }
 
 struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> {

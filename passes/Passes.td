@@ -105,7 +105,9 @@ def DecomposeComposites : Weft_FuncPass<"weft-decompose-composites"> {
   let summary = "replaces composites by their primitives";
   let description = [{
     softmax, log_softmax, cross_entropy, layer_norm, dropout, sdpa and sdpa_backward become primitives; statistics of
-    f16 and bf16 are in f32. So does weft.sort of devices other than the CPU, where it is a launch of the runtime. The pass runs just before fusion, so that earlier passes see whole composites.
+    f16 and bf16 are in f32. So does weft.sort of devices other than the CPU, where
+    it is a launch of the runtime. weft.factorize and weft.triangular_solve of other devices become copies to the host, a
+    launch of the runtime there, and copies back. The pass runs just before fusion, so that earlier passes see whole composites.
   }];
 }
 

@@ -27,6 +27,7 @@
 #include "weft/io.hpp"
 #include "weft/joining.hpp"
 #include "weft/layers.hpp"
+#include "weft/linalg.hpp"
 #include "weft/linear_algebra.hpp"
 #include "weft/losses.hpp"
 #include "weft/lr.hpp"

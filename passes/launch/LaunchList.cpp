@@ -15,8 +15,8 @@ using namespace weft::ir;
 namespace weft::passes {
 
 bool isLaunch(Operation *op) {
-  return isa<FusionOp, DotGeneralOp, AttentionOp, ImplicitGemmOp, SortOp, RawKernelOp, TransferOp,
-             ToHostScalarOp, PrintOp, AssertOp>(op);
+  return isa<FusionOp, DotGeneralOp, AttentionOp, ImplicitGemmOp, SortOp, FactorizeOp, TriangularSolveOp,
+             RawKernelOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
 }
 
 bool isEffect(Operation *op) { return isa<PrintOp, AssertOp>(op); }

@@ -43,6 +43,8 @@ std::string launchKind(Operation *op) {
     return "convolution";
   if (auto sort = dyn_cast<SortOp>(op))
     return sort.getDescending() ? "sort descending" : "sort";
+  if (auto factorize = dyn_cast<FactorizeOp>(op))
+    return stringifyFactorization(factorize.getKind()).str();
   if (auto raw = dyn_cast<RawKernelOp>(op))
     return "raw kernel " + raw.getEntry().str();
   return op->getName().stripDialect().str();

@@ -14,6 +14,7 @@
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
+#include "runtime/plan/MatrixPlan.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/SortPlan.h"
@@ -162,6 +163,13 @@ private:
       if (launch.name.empty())
         launch.name = "sort";
       launch.sort.emplace(sort_shape(*sort));
+      return {};
+    }
+    if (const fb::MatrixLaunch *matrices = source.op_as_MatrixLaunch()) {
+      launch.kind = LaunchKind::matrices;
+      if (launch.name.empty())
+        launch.name = "matrices";
+      launch.matrices.emplace(matrix_shape(*matrices));
       return {};
     }
     if (source.op_as_RawLaunch()) {

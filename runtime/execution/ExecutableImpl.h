@@ -18,6 +18,7 @@
 #include "runtime/gemm/Attention.h"
 #include "runtime/gemm/Contraction.h"
 #include "runtime/gemm/Convolution.h"
+#include "runtime/linalg/MatrixRoutine.h"
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/FailureKey.h"
 #include "runtime/sort/Sort.h"
@@ -70,6 +71,7 @@ enum class LaunchKind : uint8_t {
   attention,
   convolution,
   sort,
+  matrices,
   raw,
   copy,
   print,
@@ -106,6 +108,8 @@ struct Launch {
   std::shared_ptr<const Convolution> convolution;
   // Sort: the operands are source, values and indices
   std::optional<Sort> sort;
+  // Matrices: the operands are the parts of the routine
+  std::optional<MatrixRoutine> matrices;
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
@@ -148,7 +152,7 @@ struct ScalarPlace {
 /// The memory of a call on one device, beside arguments, results and constants. It is one block, which begins
 /// with the device's part of the arena. Here are the offsets of the other parts, and the size, in bytes.
 struct CallMemory {
-  size_t library_scratch = 0; // of contractions, attention, convolutions and sorts
+  size_t library_scratch = 0; // of contractions, attention, convolutions, sorts and matrices
   size_t scratch = 0;         // of kernels, for each thread
   size_t scalars = 0;         // the block of the call's scalars
   size_t failure = 0;         // the failure record
@@ -280,6 +284,8 @@ struct Executable::Impl {
         bytes = std::max(bytes, launch.convolution->scratch_bytes(width));
       else if (launch.sort)
         bytes = std::max(bytes, launch.sort->scratch_bytes(width));
+      else if (launch.matrices)
+        bytes = std::max(bytes, launch.matrices->scratch_bytes(width));
     return align_line(bytes);
   }
 };

@@ -207,6 +207,9 @@ Status run_launches(const LaunchRun &run) {
     case LaunchKind::sort:
       launch.sort->run({at[0], at[1], at[2]}, run.library_scratch, run.serial);
       break;
+    case LaunchKind::matrices:
+      launch.matrices->run(at, run.library_scratch, run.serial);
+      break;
     case LaunchKind::raw: // the plan's verifier lets no such launch run on the host
       return Status::error("'" + launch.name + "' is a kernel for a GPU; this is an error of Weft");
     case LaunchKind::copy:

@@ -38,9 +38,10 @@ struct LaunchRun {
   /// The addresses of all operands of the function, on their devices. Those of a launch begin at
   /// `first_operand`.
   std::span<void *> pointers;
-  std::byte *library_scratch = nullptr; ///< scratch of contractions, attention, convolutions and sorts
-  std::byte *scratch = nullptr;         ///< scratch of kernels: `kernel_scratch` bytes for each thread
-  std::byte *scalars = nullptr;         ///< the block of the call's scalars; null if no launch reads it
+  /// Scratch of contractions, attention, convolutions, sorts and matrices.
+  std::byte *library_scratch = nullptr;
+  std::byte *scratch = nullptr; ///< scratch of kernels: `kernel_scratch` bytes for each thread
+  std::byte *scalars = nullptr; ///< the block of the call's scalars; null if no launch reads it
   /// The call's record in memory of the device; null if no launch of the function can fail.
   FailureRecord *failure = nullptr;
   CheckSlot *checks = nullptr; ///< one for each thread; null if no launch of the device can fail

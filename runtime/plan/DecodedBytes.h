@@ -137,6 +137,8 @@ private:
       return attention(*of_attention);
     if (const auto *of_convolution = launch.op_as_ConvolutionLaunch())
       return convolution(*of_convolution);
+    if (const auto *matrices = launch.op_as_MatrixLaunch())
+      return list(matrices->buffers());
     if (const auto *raw = launch.op_as_RawLaunch())
       return list(raw->buffers()) && list(raw->grid()) && list(raw->block()) &&
              each(raw->arguments(), [](const fb::RawArgument &) { return true; });

@@ -316,6 +316,8 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
     } else if (fb::SortLaunchT *sort = launch->op.AsSortLaunch()) {
       for (int64_t *extent : {&sort->rows, &sort->extent, &sort->count})
         *extent = evaluate(*extent);
+    } else if (fb::MatrixLaunchT *matrices = launch->op.AsMatrixLaunch()) {
+      matrices->batch = evaluate(matrices->batch);
     } else if (fb::HostLaunchT *host = launch->op.AsHostLaunch()) {
       all(host->shape);
     }

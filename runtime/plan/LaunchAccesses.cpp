@@ -9,6 +9,7 @@
 
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/MatrixPlan.h"
 #include "runtime/plan/PlanFields.h"
 
 namespace weft::runtime {
@@ -41,6 +42,10 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
       accesses.push_back({raw->buffers()->Get(i), i >= raw->first_result()});
   } else if (const auto *sort = launch.op_as_SortLaunch()) {
     accesses = {{sort->source(), false}, {sort->values(), true}, {sort->indices(), true}};
+  } else if (const auto *matrices = launch.op_as_MatrixLaunch()) {
+    uint32_t i = 0;
+    for (const MatrixPart &part : MatrixRoutine::parts_of(matrix_shape(*matrices)))
+      accesses.push_back({matrices->buffers()->Get(i++), part.written});
   } else if (const auto *copy = launch.op_as_CopyLaunch()) {
     accesses = {{copy->source(), false}, {copy->destination(), true}};
   } else if (const auto *host = launch.op_as_HostLaunch()) {

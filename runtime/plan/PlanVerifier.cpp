@@ -18,6 +18,7 @@
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/LaunchAccesses.h"
+#include "runtime/plan/MatrixPlan.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanSegments.h"
@@ -378,6 +379,8 @@ private:
         status = check_convolution(what, *convolution, *launch, i);
       else if (const auto *sort = launch->op_as_SortLaunch())
         status = check_sort(what, *sort, *launch, i);
+      else if (const auto *matrices = launch->op_as_MatrixLaunch())
+        status = check_matrices(what, *matrices, *launch, i);
       else if (const auto *raw = launch->op_as_RawLaunch())
         status = check_raw(what, *raw, *launch, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
@@ -670,6 +673,22 @@ private:
     for (const uint32_t written : {launch.values(), launch.indices()})
       if (Status status = check_write(what, *buffer(written), index); !status)
         return status;
+    return {};
+  }
+
+  Status check_matrices(const std::string &what, const fb::MatrixLaunch &launch, const fb::Launch &of,
+                        uint32_t index) {
+    if (is_off_host(plan_, of) || of.may_fail())
+      return fail(what + (of.may_fail() ? " is of matrices, and is marked as one that may fail"
+                                        : " is of matrices on a device, which only the host computes"));
+    if (const std::string problem = matrix_problem(launch, plan_); !problem.empty())
+      return fail(what + " " + problem);
+    uint32_t i = 0;
+    for (const MatrixPart &part : MatrixRoutine::parts_of(matrix_shape(launch))) {
+      const uint32_t number = launch.buffers()->Get(i++);
+      if (Status status = part.written ? check_write(what, *buffer(number), index) : Status(); !status)
+        return status;
+    }
     return {};
   }
 

@@ -85,6 +85,7 @@ void addNetworks(Table &table);
 void addWindows(Table &table);
 void addSelection(Table &table);
 void addMore(Table &table);
+void addLinalg(Table &table);
 /// @}
 
 } // namespace parity

@@ -206,6 +206,7 @@ int main(int argc, char **argv) {
   addWindows(table);
   addSelection(table);
   addMore(table);
+  addLinalg(table);
   if (argc > 1 && std::string(argv[1]) == "--list") {
     for (const auto &[name, function] : table)
       std::cout << name << '\n';

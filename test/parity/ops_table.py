@@ -250,6 +250,60 @@ def any_unique(bound):
     return bound
 
 
+def number_of_elements(key):
+    """A tolerance may be a 0-dimensional tensor; of others there is no form."""
+    def change(bound):
+        for name in key.split():
+            if isinstance(bound.get(name), torch.Tensor):
+                if bound[name].dim():
+                    raise Skip(f"a tensor for {name}=")
+                bound[name] = bound[name].item()
+        if bound.get("tol") is not None:
+            raise Skip("a tolerance by its older name")
+        return bound
+    return change
+
+
+def last_dims(bound):
+    """The last two, and not the first."""
+    bound["offset"], bound["dim1"], bound["dim2"] = bound.get("offset", 0), bound.get("dim1", -2), bound.get("dim2", -1)
+    return bound
+
+
+def pivoted(bound):
+    if not bound.pop("pivot", True):
+        raise Skip("factors without pivots")
+    return bound
+
+
+def unpacked(bound):
+    if not (bound.pop("unpack_data", True) and bound.pop("unpack_pivots", True)):
+        raise Skip("a part of the results")
+    return bound
+
+
+def magnitudes_of_svd(function, transposed):
+    """Signs of singular vectors are any, and so are those beyond the rank."""
+    def change(*arguments, **keywords):
+        u, s, v = function(*arguments, **keywords)
+        k = s.shape[-1]
+        return u[..., :k].abs(), s, (v[..., :k, :] if transposed else v[..., :k]).abs()
+    return change
+
+
+def symmetric(matrix):
+    return (matrix + matrix.mT) / 2
+
+
+def pinv(matrix, *arguments, **keywords):
+    return torch.linalg.pinv(symmetric(matrix) if keywords.get("hermitian") else matrix, *arguments, **keywords)
+
+
+def magnitudes_of_eigh(matrix, *arguments, **keywords):
+    values, vectors = torch.linalg.eigh(symmetric(matrix), *arguments, **keywords)
+    return values, vectors.abs()
+
+
 FEW = 5  # of a dtype, where each sample compiles large programs of its own
 
 TABLE = [
@@ -526,6 +580,47 @@ TABLE = [
     Entry("nn.functional.instance_norm",
           "input running_mean running_var weight bias use_input_stats momentum eps"),
     Entry("nn.functional.local_response_norm", "input size alpha beta k", without=(torch.int64,)),  # as avg_pool
+    Entry("cholesky", "input upper"),
+    *(Entry("linalg." + name, "input upper", name="linalg_" + name) for name in ("cholesky", "cholesky_ex")),
+    Entry("cholesky_inverse", "input upper"),
+    Entry("cholesky_solve", "input input2 upper"),
+    Entry("linalg.lu", "input pivot", "input", name="linalg_lu", change=pivoted),
+    Entry("lu", "input pivot get_infos", "input get_infos", change=pivoted),
+    Entry("linalg.lu_factor", "input pivot", "input", name="lu", change=pivoted),
+    Entry("linalg.lu_factor_ex", "input pivot", "input", name="linalg_lu_factor_ex", change=pivoted),
+    Entry("lu_solve", "input LU pivots"),
+    Entry("linalg.lu_solve", "LU pivots B left adjoint", name="linalg_lu_solve"),
+    Entry("lu_unpack", "LU pivots unpack_data unpack_pivots", "LU pivots", change=unpacked),
+    Entry("qr", "input some"),
+    Entry("linalg.qr", "input mode", name="linalg_qr"),
+    Entry("svd", "input some", function=magnitudes_of_svd(torch.svd, False)),
+    Entry("linalg.svd", "input full_matrices", name="linalg_svd",
+          function=magnitudes_of_svd(torch.linalg.svd, True)),
+    *entries("linalg.svdvals linalg.inv linalg.inv_ex linalg.det linalg.slogdet logdet"),
+    Entry("linalg.eigh", "input UPLO", function=magnitudes_of_eigh),
+    Entry("linalg.eigvalsh", "input UPLO"),
+    Entry("linalg.matrix_norm", "input ord dim keepdim dtype", "input ord dim keepdim"),
+    *(Entry("linalg.norm", "input ord dim keepdim dtype", "input ord dim keepdim", name="linalg_norm", variant=variant,
+            gradient=not variant) for variant in ("", "subgradients_at_zero")),
+    Entry("linalg.cond", "input p"),
+    *(Entry("linalg.matrix_rank", "input atol rtol hermitian tol", "input atol rtol hermitian", variant=variant,
+            gradient=False, change=number_of_elements("atol rtol")) for variant in ("", "hermitian")),
+    *(Entry("linalg.pinv", "input atol rtol hermitian", variant=variant, change=number_of_elements("atol rtol"),
+            function=pinv)
+      for variant in ("", "hermitian")),
+    Entry("pinverse", "input rcond"),
+    Entry("linalg.matrix_power", "input n"),
+    Entry("linalg.multi_dot", "tensors"),
+    Entry("linalg.vander", "x N"),
+    Entry("linalg.vecdot", "x y dim"),
+    Entry("linalg.tensorinv", "input ind"),
+    Entry("linalg.tensorsolve", "input other dims"),
+    *entries("linalg.solve linalg.solve_ex", "input other left"),
+    Entry("linalg.solve_triangular", "input other upper left unitriangular"),
+    Entry("triangular_solve", "input A upper transpose unitriangular",
+          function=lambda *rest, **keywords: torch.triangular_solve(*rest, **keywords)[0]),
+    Entry("linalg.cross", "input other dim"),
+    Entry("linalg.diagonal", "input offset dim1 dim2", "input offset dim1 dim2", change=last_dims),
     *entries("sort argsort", "input dim descending stable"),
     Entry("msort"),
     Entry("topk", "input k dim largest sorted"),
@@ -572,6 +667,10 @@ DEVIATIONS = [
     (lambda entry, dtype, sample, message: dtype == torch.float64 and (
         entry.op == "digamma" and "gradient" in message or entry.op.endswith("polygamma")),
      "PyTorch's trigamma of f64 has ten digits"),
+    (lambda entry, dtype, sample, message: entry.op == "linalg.eigh" and dtype == torch.float64 and "result 1" in message,
+     "eigenvectors have the rounding error of the matrix divided by the distance of eigenvalues, PyTorch's in f64 too"),
+    (lambda entry, dtype, sample, message: entry.op in ("cholesky_solve", "cholesky_inverse") and "gradient" in message,
+     "the triangle that is not read has no gradient; PyTorch's gradient of a factor is a whole matrix"),
     (lambda entry, dtype, sample, message: entry.op == "special.ndtr" and "result" in message,
      "PyTorch's ndtr is (1 + erf) / 2, which cancels where it is small"),
     (lambda entry, dtype, sample, message: "gradient" in message and (

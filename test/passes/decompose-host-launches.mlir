@@ -26,3 +26,14 @@ weft.func @cuda(%a: tensor<2x5xf32, #cuda>) -> (tensor<2x3xf32, #cuda>, tensor<2
   %v, %i = weft.sort %a, count = 3 descending : tensor<2x5xf32, #cuda>
   weft.return %v, %i : tensor<2x3xf32, #cuda>, tensor<2x3xi64, #cuda>
 }
+
+// The host factorizes matrices of other devices.
+// CHECK-LABEL: weft.func @factorize
+// CHECK:         %[[A:.*]] = weft.transfer %{{.*}} to {{.*}}
+// CHECK:         %[[Q:.*]]:2 = weft.factorize %[[A]], kind = qr
+// CHECK:         weft.transfer %[[Q]]#0 to
+// CHECK:         weft.transfer %[[Q]]#1 to
+weft.func @factorize(%a: tensor<4x3xf32, #cuda>) -> (tensor<4x3xf32, #cuda>, tensor<3x3xf32, #cuda>) {
+  %q, %r = weft.factorize %a, kind = qr : tensor<4x3xf32, #cuda>
+  weft.return %q, %r : tensor<4x3xf32, #cuda>, tensor<3x3xf32, #cuda>
+}

@@ -478,6 +478,12 @@ LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded>
       .Case([&](ir::ArgminOp argmin) {
         return boundArg(static_cast<int64_t>(argmin.getDim()), /*largest=*/false, *operands[0], results[0]);
       })
+      .Case<ir::FactorizeOp, ir::TriangularSolveOp>([&](auto) {
+        // The errors are those of the condition, which is not known.
+        for (Bounded &result : results)
+          result.error.assign(result.error.size(), kUnknown);
+        return success();
+      })
       .Case([&](ir::SortOp sort) {
         boundSort(sort.getDescending(), *operands[0], results);
         return success();

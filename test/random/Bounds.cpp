@@ -126,7 +126,8 @@ private:
       return success();
     if (auto elementwise = dyn_cast<ir::ElementwiseOp>(op))
       return boundElementwise(elementwise, operands, results[0], reference);
-    if (isa<ir::DecomposableOp>(op))
+    // What the runtime computes as one launch has rules of its own.
+    if (isa<ir::DecomposableOp>(op) && !isa<ir::SortOp, ir::FactorizeOp, ir::TriangularSolveOp>(op))
       return boundComposite(op, operands, results);
     return boundOp(op, operands, results, reference);
   }

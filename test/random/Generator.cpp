@@ -136,6 +136,29 @@ void sampleSort(ProgramBuilder &p) {
   p.add<ir::SortOp>(true, e->value, ir::Size(count), oneIn(p.random, 2));
 }
 
+bool isOfMatrices(const Entry &entry) {
+  return (entry.dtype() == DType::f32 || entry.dtype() == DType::f64) && entry.shape().size() >= 2;
+}
+
+void sampleFactorize(ProgramBuilder &p) {
+  const Entry *e = p.find(isOfMatrices);
+  if (!e)
+    return;
+  using Kind = ir::Factorization;
+  const bool isSquare = e->shape().back() == e->shape()[e->shape().size() - 2];
+  constexpr Kind kinds[] = {Kind::lu, Kind::qr, Kind::svd, Kind::cholesky, Kind::eigh};
+  const Kind kind = kinds[p.random.below(isSquare ? 5 : 3)];
+  p.add<ir::FactorizeOp>(true, e->value, kind, (kind == Kind::qr || kind == Kind::svd) && oneIn(p.random, 3));
+}
+
+void sampleTriangularSolve(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) {
+    return isOfMatrices(entry) && entry.shape().back() == entry.shape()[entry.shape().size() - 2];
+  });
+  if (e)
+    p.add<ir::TriangularSolveOp>(true, e->value, e->value, oneIn(p.random, 2), oneIn(p.random, 2));
+}
+
 void sampleLayerNorm(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &entry) { return isFloat(entry) && !entry.shape().empty(); });
   if (!e)
@@ -429,6 +452,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.dynamic_update_slice", 3, sampleDynamicUpdateSlice},
     {"weft.event_record", 0, sampleOrder},
     {"weft.event_wait", 0, sampleOrder},
+    {"weft.factorize", 2, sampleFactorize},
     {"weft.full", 2, sampleFull},
     {"weft.gather", 4, sampleGather},
     {"weft.gradient", 4, sampleGradient},
@@ -458,6 +482,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.token", 0, sampleOrder},
     {"weft.transfer", 1, sampleTransfer},
     {"weft.transpose", 5, sampleTranspose},
+    {"weft.triangular_solve", 1, sampleTriangularSolve},
     {"weft.undef", 1, sampleUndef},
     {"weft.welford", 2, sampleWelford},
     {"weft.windows", 4, sampleWindows},

@@ -254,6 +254,7 @@ Status EngineDevice::issue(const LaunchRun &given) {
       status = runLibrary(run, launch, planned, plan);
       break;
     case LaunchKind::sort: // the plan's verifier lets no such launch run on a device
+    case LaunchKind::matrices:
       return Status::error("'" + launch.name + "' is a launch of the host");
     case LaunchKind::raw:
       return Status::error("'" + launch.name + "' is a kernel of the user, whose results have no reference");

@@ -296,6 +296,25 @@ const std::vector<Case> &cases() {
        {{{3, 2}}},
        {2, 2}},
       {"%r, %i = weft.sort %a, count = 2 descending : @2x3@", {{{2, 3}}}, {2, 2}},
+      // A matrix times its transpose, plus its diagonal, is positive definite.
+      {"%t = weft.transpose %a, perm = [1, 0] : @3x3@ "
+       "%p = weft.dot_general %a, %t, contract = [1] x [0] : @3x3@, @3x3@ "
+       "%r, %i = weft.factorize %p, kind = cholesky : @3x3@",
+       {{{3, 3}}},
+       {3, 3}},
+      {"%r, %p, %o = weft.factorize %a, kind = lu : @3x3@", {{{3, 3}}}, {3, 3}},
+      {"%r, %p, %o = weft.factorize %a, kind = lu : @2x4@", {{{2, 4}}}, {2, 4}},
+      {"%r, %p, %o = weft.factorize %a, kind = lu : @4x2@", {{{4, 2}}}, {4, 2}},
+      {"%q, %r = weft.factorize %a, kind = qr : @2x4@", {{{2, 4}}}, {2, 4}},
+      {"%r, %s = weft.factorize %a, kind = qr : @4x3@", {{{4, 3}}}, {4, 3}},
+      {"%q, %r = weft.factorize %a, kind = qr : @4x3@", {{{4, 3}}}, {3, 3}},
+      {"%u, %r, %v = weft.factorize %a, kind = svd : @2x3@", {{{2, 3}}}, {2}},
+      {"%r, %s, %v = weft.factorize %a, kind = svd : @4x2@", {{{4, 2}}}, {4, 2}},
+      {"%u, %s, %r = weft.factorize %a, kind = svd : @2x4@", {{{2, 4}}}, {2, 4}},
+      {"%r = weft.triangular_solve %a, %b : @3x3@, @3x2@", {{{3, 3}}, {{3, 2}}}, {3, 2}},
+      {"%r = weft.triangular_solve %a, %b upper unit : @2x3x3@, @2x3x1@",
+       {{{2, 3, 3}}, {{2, 3, 1}}},
+       {2, 3, 1}},
       {"%mean, %r, %count = weft.welford %a, dims = [1] : @2x3@", {{{2, 3}}}, {2}, true},
       {"%r, %mean, %rstd = weft.layer_norm %a, axis = 1, eps = 0.1 : @2x3@", {{{2, 3}}}, {2, 3}},
       {"%k = weft.constant dense<5> : tensor<i64, #cpu> "
