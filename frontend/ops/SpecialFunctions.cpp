@@ -99,6 +99,34 @@ constexpr double lgammaNear2[] = {
     1.193685901374823682e-12,  -1.418612179447655914e-13, 1.693301639270073893e-14, -2.028851979992293608e-15,
     2.43899034401660992e-16,   -2.940688354710886775e-17};
 
+/// K0(x) + log(x / 2) I0(x) by x^2 on [0, 4].
+constexpr double k0Small[] = {-0.2676636966169513844,  0.3442898999246284869,     0.03597993651536150163,
+                              0.001264615411446925923, 0.00002286212103119451786, 2.534791079026149457e-7,
+                              1.904516377220208859e-9, 1.034969525763362459e-11,  4.259816142791082577e-14,
+                              1.374465435880750897e-16};
+/// x K1(x) - x log(x / 2) I1(x) by x^2 on [0, 4].
+constexpr double k1Small[] = {0.7626501136694738853,    -0.3531559607765448757,    -0.1226111808226571482,
+                              -0.00697572385963986435,  -0.0001730288957513052063, -2.433406141565968235e-6,
+                              -2.213387630734725856e-8, -1.411488392633527761e-10, -6.666901694199329006e-13,
+                              -2.427449850519365934e-15};
+/// sqrt(x) exp(x) K0(x) by 2 / x on [0, 1].
+constexpr double k0Large[] = {
+    1.220151541032977727,      -0.03144810131196450054,   0.001569883885730053375,
+    -0.0001284954958162780264, 0.00001394981371887649936, -1.831755522719119485e-6,
+    2.766813639445015076e-7,   -4.660489897687947666e-8,  8.574034017414226086e-9,
+    -1.697534509389061516e-9,  3.577397281400328447e-10,  -7.957489244477397038e-11,
+    1.855949114954926555e-11,  -4.514597883374519175e-12, 1.140340588207344235e-12,
+    -2.980096923148178355e-13, 8.032890775068374369e-14,  -2.22751332674629636e-14,
+    6.340076476276645966e-15,  -1.848593377920907169e-15, 5.512055999404333365e-16,
+    -1.678231125754900638e-16, 5.210391777643554113e-17,  -1.647580593984263282e-17};
+/// sqrt(x) exp(x) K1(x) by 2 / x on [0, 1].
+constexpr double k1Large[] = {
+    1.360313095242221335,      0.1039237365768172384,    -0.002857816859622779387,  0.0001952155184713516311,
+    -0.0000193619797416608296, 2.406484947837217117e-6,  -3.501960603087812542e-7,  5.741084125450049292e-8,
+    -1.034576246567809703e-8,  2.015049755197034616e-9,  -4.190354759341925584e-10, 9.218315187605314126e-11,
+    -2.129967838427791022e-11, 5.13963967348234354e-12,  -1.289173960949822935e-12, 3.34841966605224312e-13,
+    -8.976705182010146069e-14, 2.477154424219598681e-14, -7.019837089214768851e-15, 2.03870316623986088e-15,
+    -6.057047270643017823e-16, 1.838093575243045426e-16, -5.689462849193648374e-17, 1.794051047886357291e-17};
 /// Bernoulli's numbers B2, B4, ..
 constexpr double bernoulli[] = {1.0 / 6,         -1.0 / 30, 1.0 / 42,        -1.0 / 30,    5.0 / 66,
                                 -691.0 / 2730.0, 7.0 / 6,   -3617.0 / 510.0, 43867.0 / 798};
@@ -331,6 +359,18 @@ Expr i1eOf(const Expr &x) {
                           frontend::select(x < 0.0, -large, large));
 }
 
+/// exp(x) times a modified Bessel function of the second kind, of order 0 or 1: infinite at 0, NaN below.
+Expr scaledSecondKind(const Expr &x, bool isFirst) {
+  Expr isPositive = x > 0.0, isSmall = x <= 2.0;
+  Expr near = select(isPositive & isSmall, x, 1.0), far = select(isSmall, 4.0, x);
+  Expr t = near * near * 0.5 - 1.0, logarithm = log(near * 0.5);
+  Expr small = isFirst ? (series(t, k1Small) + near * logarithm * i1eOf(near) * exp(near)) / near
+                       : series(t, k0Small) - logarithm * i0eOf(near) * exp(near);
+  Expr large = series(x.like(4) / far - 1.0, isFirst ? std::span(k1Large) : std::span(k0Large)) / sqrt(far);
+  Expr value = frontend::select(isSmall, small * exp(near), large);
+  return frontend::select(isPositive, value, select(apply("eq", x, 0.0), infinity, nanOf(x)));
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -381,6 +421,29 @@ Tensor i1(const Tensor &a, Loc loc) {
   return inDouble(a, loc, [](const Expr &x) { return i1eOf(x) * exp(abs(x)); });
 }
 Tensor i1e(const Tensor &a, Loc loc) { return inDouble(a, loc, i1eOf); }
+
+Tensor modified_bessel_i0(const Tensor &a, Loc loc) { return i0(a, loc); }
+Tensor modified_bessel_i1(const Tensor &a, Loc loc) { return special::i1(a, loc); }
+Tensor scaled_modified_bessel_k0(const Tensor &a, Loc loc) {
+  return inDouble(a, loc, [](const Expr &x) { return scaledSecondKind(x, false); });
+}
+Tensor scaled_modified_bessel_k1(const Tensor &a, Loc loc) {
+  return inDouble(a, loc, [](const Expr &x) { return scaledSecondKind(x, true); });
+}
+Tensor modified_bessel_k0(const Tensor &a, Loc loc) {
+  return inDouble(a, loc, [](const Expr &x) { return scaledSecondKind(x, false) * exp(-x); });
+}
+Tensor modified_bessel_k1(const Tensor &a, Loc loc) {
+  return inDouble(a, loc, [](const Expr &x) { return scaledSecondKind(x, true) * exp(-x); });
+}
+
+Tensor spherical_bessel_j0(const Tensor &a, Loc loc) {
+  return inDouble(a, loc, [](const Expr &x) {
+    Expr isZero = apply("eq", x, 0.0), isInfinite = apply("eq", abs(x), infinity);
+    Expr at = select(isZero | isInfinite, 1.0, x);
+    return select(isZero, 1.0, select(isInfinite, 0.0, apply("sin", at) / at));
+  });
+}
 
 Tensor erfcx(const Tensor &a, Loc loc) {
   return inDouble(a, loc, [](const Expr &x) {

@@ -37,6 +37,17 @@ namespace special {
 WEFT_API Tensor i0e(const Tensor &a, Loc loc = Loc::current());
 WEFT_API Tensor i1(const Tensor &a, Loc loc = Loc::current());
 WEFT_API Tensor i1e(const Tensor &a, Loc loc = Loc::current());
+/// `i0` and `i1` by their other names.
+WEFT_API Tensor modified_bessel_i0(const Tensor &a, Loc loc = Loc::current());
+WEFT_API Tensor modified_bessel_i1(const Tensor &a, Loc loc = Loc::current());
+/// The modified Bessel functions of the second kind of orders 0 and 1, and exp(a) times them: infinite at 0,
+/// NaN below.
+WEFT_API Tensor modified_bessel_k0(const Tensor &a, Loc loc = Loc::current());
+WEFT_API Tensor modified_bessel_k1(const Tensor &a, Loc loc = Loc::current());
+WEFT_API Tensor scaled_modified_bessel_k0(const Tensor &a, Loc loc = Loc::current());
+WEFT_API Tensor scaled_modified_bessel_k1(const Tensor &a, Loc loc = Loc::current());
+/// sin(a) / a, and 1 at 0.
+WEFT_API Tensor spherical_bessel_j0(const Tensor &a, Loc loc = Loc::current());
 /// exp(a^2) erfc(a).
 WEFT_API Tensor erfcx(const Tensor &a, Loc loc = Loc::current());
 /// The distribution function of the standard normal distribution, its inverse, and its logarithm.

@@ -114,6 +114,13 @@ void parity::addSelection(Table &table) {
   WEFT_SPECIAL(special::ndtri, "ndtri")
   WEFT_SPECIAL(special::log_ndtr, "log_ndtr")
   WEFT_SPECIAL(special::entr, "entr")
+  WEFT_SPECIAL(special::modified_bessel_i0, "modified_bessel_i0")
+  WEFT_SPECIAL(special::modified_bessel_i1, "modified_bessel_i1")
+  WEFT_SPECIAL(special::modified_bessel_k0, "modified_bessel_k0")
+  WEFT_SPECIAL(special::modified_bessel_k1, "modified_bessel_k1")
+  WEFT_SPECIAL(special::scaled_modified_bessel_k0, "scaled_modified_bessel_k0")
+  WEFT_SPECIAL(special::scaled_modified_bessel_k1, "scaled_modified_bessel_k1")
+  WEFT_SPECIAL(special::spherical_bessel_j0, "spherical_bessel_j0")
 #undef WEFT_SPECIAL
   table["polygamma"] = [](const Args &a) { return Tensors{polygamma(a.whole(0), a.tensor(1))}; };
   table["mvlgamma"] = [](const Args &a) { return Tensors{mvlgamma(a.tensor(0), a.whole(1))}; };

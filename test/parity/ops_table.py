@@ -646,6 +646,9 @@ TABLE = [
     Entry("unravel_index", "indices shape", gradient=False),
     *entries("lgamma digamma erfc erfinv i0 special.i0e special.i1 special.i1e special.erfcx special.ndtr special.ndtri "
              "special.log_ndtr special.entr"),
+    *entries("special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 "
+             "special.modified_bessel_k1 special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 "
+             "special.spherical_bessel_j0", gradient=False),
     *(Entry(op, "input n", "n input", variant=f"{prefix}polygamma_n_{n}", function=lambda x, n: torch.polygamma(n, x))
       for op, prefix, orders in (("polygamma", "", 5), ("special.polygamma", "special_", 1)) for n in range(orders)),
     *(Entry("mvlgamma", "input p", variant=f"mvlgamma_p_{p}") for p in (1, 3, 5)),

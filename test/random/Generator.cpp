@@ -136,27 +136,32 @@ void sampleSort(ProgramBuilder &p) {
   p.add<ir::SortOp>(true, e->value, ir::Size(count), oneIn(p.random, 2));
 }
 
-bool isOfMatrices(const Entry &entry) {
-  return (entry.dtype() == DType::f32 || entry.dtype() == DType::f64) && entry.shape().size() >= 2;
+/// Matrices of f32 or f64: a value of the program, or an argument with square matrices.
+Value someMatrices(ProgramBuilder &p, bool square) {
+  const Entry *e = p.find([&](const Entry &entry) {
+    ArrayRef<int64_t> shape = entry.shape();
+    return (entry.dtype() == DType::f32 || entry.dtype() == DType::f64) && shape.size() >= 2 &&
+           (!square || shape.back() == shape[shape.size() - 2]);
+  });
+  if (e && oneIn(p.random, 2))
+    return e->value;
+  const auto size = static_cast<int64_t>(1 + p.random.below(5));
+  return p.argument(oneIn(p.random, 2) ? DType::f32 : DType::f64, {2, size, size}, "plain");
 }
 
 void sampleFactorize(ProgramBuilder &p) {
-  const Entry *e = p.find(isOfMatrices);
-  if (!e)
-    return;
+  Value a = someMatrices(p, false);
+  ArrayRef<ir::Size> shape = ir::sizesOf(a.getType());
   using Kind = ir::Factorization;
-  const bool isSquare = e->shape().back() == e->shape()[e->shape().size() - 2];
+  const bool isSquare = shape.back() == shape[shape.size() - 2];
   constexpr Kind kinds[] = {Kind::lu, Kind::qr, Kind::svd, Kind::cholesky, Kind::eigh};
   const Kind kind = kinds[p.random.below(isSquare ? 5 : 3)];
-  p.add<ir::FactorizeOp>(true, e->value, kind, (kind == Kind::qr || kind == Kind::svd) && oneIn(p.random, 3));
+  p.add<ir::FactorizeOp>(true, a, kind, (kind == Kind::qr || kind == Kind::svd) && oneIn(p.random, 3));
 }
 
 void sampleTriangularSolve(ProgramBuilder &p) {
-  const Entry *e = p.find([](const Entry &entry) {
-    return isOfMatrices(entry) && entry.shape().back() == entry.shape()[entry.shape().size() - 2];
-  });
-  if (e)
-    p.add<ir::TriangularSolveOp>(true, e->value, e->value, oneIn(p.random, 2), oneIn(p.random, 2));
+  Value a = someMatrices(p, true);
+  p.add<ir::TriangularSolveOp>(true, a, a, oneIn(p.random, 2), oneIn(p.random, 2));
 }
 
 void sampleLayerNorm(ProgramBuilder &p) {
@@ -482,7 +487,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.token", 0, sampleOrder},
     {"weft.transfer", 1, sampleTransfer},
     {"weft.transpose", 5, sampleTranspose},
-    {"weft.triangular_solve", 1, sampleTriangularSolve},
+    {"weft.triangular_solve", 2, sampleTriangularSolve},
     {"weft.undef", 1, sampleUndef},
     {"weft.welford", 2, sampleWelford},
     {"weft.windows", 4, sampleWindows},
