@@ -86,8 +86,8 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   if (!emit)
     return Status::error("cannot make kernel '" + symbol.str() + "': the target '" + target.name.str() +
                              "' has no kernels of the kind '" + nameOf(form).str() +
-                             "' for its schedule (WEFT-E005); choose the fallback's, which has threads = 1",
-                         "WEFT-E005");
+                             "' for its schedule (WEFT-E009); choose the fallback's, which has threads = 1",
+                         "WEFT-E009");
   const std::unique_ptr<Mapping> mapping = maker.makeMapping(*schedule);
   KernelBuilder kernel(fusion, symbol, *mapping);
   kernel.firstCheck = firstCheck;

@@ -19,7 +19,7 @@ namespace weft::codegen {
 
 /// The kernel of a fusion that has a schedule, in the form that codegen/kernel/KernelIR.h describes. The
 /// gathers of the body report failures under the numbers `firstCheck`, `firstCheck + 1`, .. in op order. A
-/// target without a skeleton for it is an error (WEFT-E005). `alignments` are those of the fusion's function.
+/// target without a skeleton for it is an error (WEFT-E009). `alignments` are those of the fusion's function.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> emitKernel(ir::FusionOp fusion, llvm::StringRef symbol,
                                                        const KernelTarget &target, int64_t firstCheck,
                                                        const ir::Alignments &alignments);

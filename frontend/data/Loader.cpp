@@ -11,6 +11,7 @@
 #include "frontend/graph/Undo.h"
 #include "frontend/io/BatchOrder.h"
 #include "frontend/lazy/Lazy.h"
+#include "frontend/lazy/Upload.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/State.h"
 #include "weft/data.hpp"
@@ -43,9 +44,12 @@ std::shared_ptr<runtime::Buffer> RowSource::gather(std::span<const int64_t> rows
   return buffer;
 }
 
-Tensor RowSource::wrapped(std::shared_ptr<runtime::Buffer> buffer, int64_t rows, Device device) const {
+Tensor RowSource::wrapped(std::shared_ptr<runtime::Buffer> buffer, int64_t rows, Device device,
+                          UploadStream *uploads) const {
   Spec spec{value_.spec().dtype, value_.spec().shape, {}};
   spec.shape[0] = rows;
+  if (uploads && buffer->is_pinned())
+    return wrap(uploads->upload(spec, resolve(device), *buffer, value_.node->loc), value_.node->loc);
   Tensor tensor = wrap(leaf(spec, std::move(buffer), value_.node->loc), value_.node->loc);
   return device.is_cpu() ? tensor : tensor.to(device);
 }
@@ -96,6 +100,8 @@ struct Pass {
   int64_t epoch;
   io::BatchOrder order;
   RowSource images, labels;
+  /// For pinned batches of a GPU, whose copies run beside what programs compute.
+  std::unique_ptr<UploadStream> uploads{};
   Batch batch{};
   bool ended = false;
   std::optional<Prefetcher<HostBatch>> ahead{}; // last: its threads read the others
@@ -105,6 +111,8 @@ struct Pass {
         images(loader->images, pinnedFor(loader->options)),
         labels(loader->labels, pinnedFor(loader->options)) {
     const LoaderOptions &options = loader->options;
+    if (runtime::Device *const device = options.device.is_cpu() ? nullptr : pinnedFor(options))
+      uploads = std::make_unique<UploadStream>(*device, Loc::current());
     if (options.num_workers > 0)
       ahead.emplace(options.num_workers, loader->given, order.batches(),
                     int64_t{options.num_workers} * options.prefetch_factor,
@@ -138,8 +146,8 @@ struct Pass {
     }
     HostBatch host = ahead ? ahead->take() : gather(number);
     GraphLock lock(graphMutex());
-    batch.images = images.wrapped(std::move(host.images), host.rows, loader->options.device);
-    batch.labels = labels.wrapped(std::move(host.labels), host.rows, loader->options.device);
+    batch.images = images.wrapped(std::move(host.images), host.rows, loader->options.device, uploads.get());
+    batch.labels = labels.wrapped(std::move(host.labels), host.rows, loader->options.device, uploads.get());
     loader->given = number + 1;
   }
 };

@@ -13,6 +13,8 @@
 
 namespace weft::frontend {
 
+class UploadStream; // frontend/lazy/Upload.h
+
 /// The present value of a tensor in host memory, from which any thread may gather rows.
 class RowSource {
 public:
@@ -21,8 +23,9 @@ public:
   explicit RowSource(const Tensor &tensor, runtime::Device *pinnedFor = nullptr);
   /// Copies these rows. Needs no lock. Throws Error if memory runs out.
   std::shared_ptr<runtime::Buffer> gather(std::span<const int64_t> rows) const;
-  /// The gathered rows as a tensor.
-  Tensor wrapped(std::shared_ptr<runtime::Buffer> buffer, int64_t rows, Device device) const;
+  /// The gathered rows as a tensor. With `uploads`, pinned memory is copied to the device on that stream.
+  Tensor wrapped(std::shared_ptr<runtime::Buffer> buffer, int64_t rows, Device device,
+                 UploadStream *uploads = nullptr) const;
   Tensor tensor(std::span<const int64_t> rows, Device device) const {
     return wrapped(gather(rows), static_cast<int64_t>(rows.size()), device);
   }

@@ -15,10 +15,7 @@ namespace weft::cuda {
 
 bool is_available() noexcept { return device_count() > 0; }
 
-int device_count() noexcept {
-  const runtime::Driver &driver = runtime::driver();
-  return driver.state == runtime::DriverState::ready ? driver.devices : 0;
-}
+int device_count() noexcept { return runtime::visible_devices(); }
 
 std::string unavailable_reason() { return is_available() ? std::string() : runtime::driver().text(); }
 

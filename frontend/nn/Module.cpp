@@ -379,6 +379,18 @@ static void moveState(const Module &module, Wanted wanted, Moved moved) {
 
 void Module::to(Device device, Loc loc) {
   device = resolve(device);
+  {
+    GraphLock lock(graphMutex());
+    NoGradGuard guard;
+    std::vector<std::shared_ptr<Slot>> slots;
+    std::unordered_set<const Slot *> seen;
+    for (auto &[name, tensor] : state_dict())
+      if (const auto &slot = Access::slot(tensor); seen.insert(slot.get()).second) {
+        slots.push_back(slot);
+        slots.push_back(slot->grad);
+      }
+    uploadSlots(slots, device, loc);
+  }
   moveState(
       *this, [&](const Tensor &tensor) { return tensor.device() != device; },
       [&](const Tensor &tensor) { return movedTo(tensor, device, loc); });

@@ -10,6 +10,7 @@
 #include "frontend/graph/Trace.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/lazy/Lazy.h"
+#include "frontend/lazy/Upload.h"
 #include "frontend/ops/HostConvert.h"
 #include "frontend/ops/Ops.h"
 
@@ -53,6 +54,23 @@ void overwrite(const Tensor &target, const Tensor &source, Loc loc) {
   NoGradGuard guard;
   value = convertTo(transferTo(value, own.spec().device, slot->loc), own.spec().dtype, slot->loc);
   assign(slot, value);
+}
+
+void uploadSlots(const std::vector<std::shared_ptr<Slot>> &slots, Device device, Loc loc) {
+  if (device.is_cpu() || Trace::current() || !isThere(device))
+    return;
+  std::vector<std::shared_ptr<Slot>> moving;
+  std::vector<Ref> values;
+  for (const std::shared_ptr<Slot> &slot : slots)
+    if (slot && !slot->view() && slot->spec().device.is_cpu() && !slot->value().node->lacksDevice) {
+      moving.push_back(slot);
+      values.push_back(slot->value());
+    }
+  if (values.empty())
+    return;
+  const std::vector<Ref> moved = uploadTogether(values, device, loc);
+  for (size_t i = 0; i < moving.size(); ++i)
+    assign(moving[i], moved[i]);
 }
 
 Ref movedTo(const Tensor &state, Device device, Loc loc) {

@@ -22,6 +22,10 @@ void overwrite(const Tensor &target, const Tensor &source, Loc loc);
 /// returned, so that a move to a device which is missing can be undone.
 Ref movedTo(const Tensor &state, Device device, Loc loc);
 
+/// Moves what of these slots is on the host to a device that is there, the small ones by one copy; slots that
+/// a trace sees, views, and what lies elsewhere stay as they are.
+void uploadSlots(const std::vector<std::shared_ptr<Slot>> &slots, Device device, Loc loc);
+
 /// A new tensor with its own storage and the same value and flags, without a gradient.
 Tensor copyOf(const Tensor &original);
 

@@ -21,7 +21,8 @@
 
 namespace weft::cuda {
 
-/// Whether there is a CUDA device that programs can name. Without one, `unavailable_reason` says why.
+/// Whether there is a CUDA device that programs can name. Without one, `unavailable_reason` says why. Starts
+/// no driver in this process, which may fork afterwards.
 WEFT_API bool is_available() noexcept;
 /// How many devices the driver sees, after CUDA_VISIBLE_DEVICES; 0 if there is no driver.
 WEFT_API int device_count() noexcept;

@@ -12,8 +12,13 @@
 #include "runtime/cuda/DriverTable.h"
 
 #include <atomic>
+#include <cerrno>
 #include <dlfcn.h>
+#include <mutex>
+#include <optional>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #endif
 
 namespace weft::runtime {
@@ -75,8 +80,45 @@ int version_of(void *library) {
 
 /// Set in a child that is forked from now on.
 std::atomic<bool> forked{false};
+/// The process that has started the driver; 0 if none has.
+std::atomic<int> process{0};
+
+/// How many devices the driver sees, if a child process asks it; empty if that tells nothing. The library is
+/// loaded here, so that the child only calls it.
+std::optional<int> devices_of_child() {
+  void *library = ::dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
+  if (!library || version_of(library) < Driver::leastVersion)
+    return 0;
+  const auto init = reinterpret_cast<decltype(&::cuInit)>(::dlsym(library, WEFT_DRIVER_NAME(cuInit)));
+  const auto count =
+      reinterpret_cast<decltype(&::cuDeviceGetCount)>(::dlsym(library, WEFT_DRIVER_NAME(cuDeviceGetCount)));
+  int ends[2];
+  if (!init || !count || ::pipe(ends) != 0)
+    return std::nullopt;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr unsigned mostSeconds = 30; // in which a lock that another thread held at the fork is no hang
+    ::alarm(mostSeconds);
+    int found = 0;
+    if (init(0) != CUDA_SUCCESS || count(&found) != CUDA_SUCCESS)
+      found = 0;
+    const bool written = ::write(ends[1], &found, sizeof found) == sizeof found;
+    ::_exit(written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  int found = 0, status = 0;
+  ssize_t bytes = 0;
+  do
+    bytes = ::read(ends[0], &found, sizeof found);
+  while (bytes < 0 && errno == EINTR);
+  ::close(ends[0]);
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return bytes == sizeof found ? std::optional(found) : std::nullopt;
+}
 
 Driver load() {
+  process.store(static_cast<int>(::getpid()));
   ::pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
   Driver found;
   void *library = ::dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
@@ -129,7 +171,23 @@ const Driver &driver() {
   return found;
 }
 
+int cuda_build_version() { return CUDA_VERSION; }
+
 bool is_forked_from_driver() { return forked.load(std::memory_order_relaxed); }
+
+int driver_process() { return process.load(std::memory_order_relaxed); }
+
+int visible_devices() {
+  static std::mutex mutex;
+  static std::optional<int> found;
+  const std::lock_guard lock(mutex);
+  if (!driver_process() && !found)
+    found = devices_of_child();
+  if (!driver_process() && found)
+    return *found;
+  const Driver &started = driver();
+  return started.state == DriverState::ready ? started.devices : 0;
+}
 
 #else
 
@@ -138,7 +196,13 @@ const Driver &driver() {
   return found;
 }
 
+int cuda_build_version() { return 0; }
+
 bool is_forked_from_driver() { return false; }
+
+int driver_process() { return 0; }
+
+int visible_devices() { return 0; }
 
 #endif
 

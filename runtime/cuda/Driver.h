@@ -45,6 +45,9 @@ struct Driver {
   WEFT_RUNTIME_API std::string text() const;
 };
 
+/// The release of CUDA whose headers Weft was built with, as 13000; 0 if it is built without CUDA.
+WEFT_RUNTIME_API int cuda_build_version();
+
 /// "13.0" for 13000.
 WEFT_RUNTIME_API std::string cuda_version_text(int version);
 
@@ -53,6 +56,11 @@ WEFT_RUNTIME_API const Driver &driver();
 
 /// Whether this process is a fork of one that had started the driver: nothing of the driver works in it.
 WEFT_RUNTIME_API bool is_forked_from_driver();
+/// The process that has called driver() first; 0 if none has.
+int driver_process();
+/// How many devices there are. If nobody has called driver(), a child process asks, once: this process may
+/// still fork and use devices in the children.
+WEFT_RUNTIME_API int visible_devices();
 
 } // namespace weft::runtime
 

@@ -21,6 +21,7 @@
 #include "runtime/memory/CachingAllocator.h"
 #include "runtime/plan/Image.h"
 #include "runtime/threads/Executor.h"
+#include "weft/weft.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -256,6 +257,18 @@ static void checkEnvironment(Report &report) {
                                    "; the nearest variable that there is is " + std::string(nearest));
   }
   report.good("environment", list.empty() ? "no variable of Weft is set" : list);
+}
+
+int versionCommand() {
+  const auto text = [](int version) { return version ? runtime::cuda_version_text(version) : "none"; };
+  const auto nvrtc = codegen::Nvrtc::get();
+  const runtime::CublasLt products = runtime::cublas_lt();
+  std::printf("weft %s\nllvm %s\n%s\nbuilt with cuda %s\ncuda driver %s\nnvrtc %s\ncublaslt %s\n",
+              weft_version(), LLVM_VERSION_STRING, runtime::Contraction::library().c_str(),
+              text(runtime::cuda_build_version()).c_str(), text(runtime::driver().version).c_str(),
+              nvrtc ? (*nvrtc)->version().c_str() : "none",
+              products.version ? std::to_string(products.version).c_str() : "none");
+  return 0;
 }
 
 int doctorCommand(int argc, char **argv) {

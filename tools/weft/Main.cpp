@@ -20,7 +20,7 @@ static const char *help = R"(usage: weft COMMAND ...
   devices   what programs can run on here
   doctor    whether everything that Weft needs is there, and what to do where it is not
 
-weft COMMAND --help says more, with an example.
+weft COMMAND --help says more, with an example. weft --version has the versions of Weft and of what it loads.
 )";
 
 int main(int argc, char **argv) {
@@ -37,6 +37,8 @@ int main(int argc, char **argv) {
     std::fputs(help, argc < 2 ? stderr : stdout);
     return argc < 2 ? 2 : 0;
   }
+  if (!std::strcmp(argv[1], "--version"))
+    return weft::tool::versionCommand();
   for (const Command &command : commands)
     if (!std::strcmp(argv[1], command.name)) {
       try {

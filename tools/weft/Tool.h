@@ -80,6 +80,8 @@ int explainCommand(int argc, char **argv);
 int benchCommand(int argc, char **argv);
 int kernelsCommand(int argc, char **argv);
 int devicesCommand(int argc, char **argv);
+/// Writes the versions of Weft, and of what it is built with or finds at run time.
+int versionCommand();
 int doctorCommand(int argc, char **argv);
 
 /// Prints "weft COMMAND: message" on standard error; returns 1.

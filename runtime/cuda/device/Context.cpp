@@ -8,6 +8,8 @@
 
 #include "runtime/cuda/Driver.h"
 
+#include <unistd.h>
+
 namespace weft::runtime {
 namespace {
 
@@ -98,11 +100,12 @@ Status CudaContext::end_wait(CUresult code, const std::string &what) const {
 ContextScope::ContextScope(const CudaContext &context) : context_(context) {
   const DriverTable &table = context.table();
   if (is_forked_from_driver()) {
-    status_ =
-        Status::error("Cannot re-initialize CUDA in forked subprocess: '" + context.name() +
-                          "' was opened by the parent of this process; start the child without fork, or "
-                          "use the device in the child alone",
-                      "WEFT-E006");
+    status_ = Status::error(
+        "Cannot re-initialize CUDA in forked subprocess: '" + context.name() + "' was opened by process " +
+            std::to_string(driver_process()) + ", of which this process, " + std::to_string(::getpid()) +
+            ", is a fork; start the child without fork, or use the device in the child alone "
+            "(WEFT-E005)",
+        "WEFT-E005");
     return;
   }
   if (context.is_lost()) {

@@ -49,7 +49,7 @@ TEST_P(Mappings, BlocksOfThreadsGiveTheBitsOfACpu) {
     if (!hasSkeleton(target.blocks, program.fusion)) {
       auto kernel = codegen::emitKernel(program.fusion, "k", target.blocks);
       ASSERT_FALSE(kernel);
-      EXPECT_EQ(kernel.status().code(), "WEFT-E005");
+      EXPECT_EQ(kernel.status().code(), "WEFT-E009");
       EXPECT_TRUE(kernel.status().message().starts_with(
           "cannot make kernel 'k': the target 'block' has no kernels of the kind '"))
           << kernel.status().message();

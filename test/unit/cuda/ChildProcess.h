@@ -90,6 +90,10 @@ int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
 int useCandidates();          // CudaProductsTest.cpp, --candidates
 int runPlannedStep();         // CudaPlanMutantsTest.cpp, --planned
 int runAhead();               // CudaPlanMutantsTest.cpp, --ahead
+int askThenFork();            // CudaRowsTest.cpp, --ask
+int countVisible();           // CudaRowsTest.cpp, --visible
+int uploadModel();            // CudaRowsTest.cpp, --upload
+int loadAhead();              // CudaRowsTest.cpp, --load
 int passBetweenDevices();     // CudaMutantsTest.cpp, --pass
 int useDriverPools();         // CudaMemoryTest.cpp, --pools
 int nameRanges();             // NvtxTest.cpp, --nvtx

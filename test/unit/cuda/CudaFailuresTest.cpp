@@ -73,7 +73,7 @@ TEST(CudaFailures, AForkedProcessIsRefused) {
     uint64_t value = 0;
     const Status copy = device.copy_now(&value, &value, sizeof value, runtime::CopyDirection::host_to_device);
     const bool told = mentions(copy.message(), "Cannot re-initialize CUDA in forked subprocess");
-    std::_Exit(stream.code() == "WEFT-E006" && told ? 0 : 1);
+    std::_Exit(stream.code() == "WEFT-E005" && told ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

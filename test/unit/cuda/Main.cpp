@@ -59,6 +59,14 @@ int main(int count, char **arguments) {
     return weft::testing::runPlannedStep();
   if (option == "--ahead")
     return weft::testing::runAhead();
+  if (option == "--ask")
+    return weft::testing::askThenFork();
+  if (option == "--visible")
+    return weft::testing::countVisible();
+  if (option == "--upload")
+    return weft::testing::uploadModel();
+  if (option == "--load")
+    return weft::testing::loadAhead();
   if (option == "--numbers")
     return weft::testing::changeNumbers();
   if (option == "--scale")
