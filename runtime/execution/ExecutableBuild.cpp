@@ -8,6 +8,7 @@
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
 #include "runtime/execution/ProductCandidates.h"
+#include "runtime/execution/ProductWorkspaces.h"
 #include "runtime/execution/Segments.h"
 #include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
@@ -428,6 +429,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   LaunchBuilder builder(*this, plan);
   if (Status status = builder.build(); !status)
     return status;
+  place_workspaces(*this, plan);
   segments = segments_of(plan, launches, devices);
   overlaps = calls_overlap(*this);
   label_results(*this, builder);

@@ -101,6 +101,7 @@ struct Launch {
   std::shared_ptr<const Contraction> contraction; // of a GPU: by its library; null: by kernels of our own
   std::string refusal;                            // and why not by the library,
   bool refuses_candidates = false;                // which has none of the package's algorithms
+  size_t workspace_offset = 0;                    // of a GPU's library, in the workspaces of the device
   bool bias = false, residual = false;
   // Attention: the operands are its parts, in order
   std::shared_ptr<const Attention> attention;
@@ -136,7 +137,8 @@ struct FunctionDevice {
   std::string name; // logical, "cuda:0"
   Device *device = nullptr;
   uint64_t arena_begin = 0, arena_bytes = 0;
-  size_t kernel_scratch = 0; // per thread
+  size_t kernel_scratch = 0;  // per thread
+  size_t workspace_bytes = 0; // of products of a GPU's library (ProductWorkspaces.h)
   bool any_fallible = false;
   bool reads_scalars = false;
   std::shared_ptr<Buffer> constants;      // the copy in its memory; null for the host, or if there are none
@@ -272,7 +274,7 @@ struct Executable::Impl {
   /// A failure with what is known of the call that it is one of.
   Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;
   size_t contraction_scratch(const FunctionDevice &device, int width) const {
-    size_t bytes = 0;
+    size_t bytes = device.workspace_bytes;
     for (const Launch &launch : launches)
       if (&devices[launch.device] != &device)
         continue;

@@ -356,12 +356,13 @@ void CudaStream::write_down_product(const LaunchRun &run, const Launch &launch) 
   if (list_.keeps_accesses()) {
     for (size_t i = 0; i < operands; ++i)
       list_.add_access(access_of(run, launch, i));
-    // All have the same one, which orders those that need it.
-    list_.add_access({spaces::workspace, 0, workspace, AccessKind::written});
+    // Those that share a place of a workspace wait for each other.
+    const size_t begin = launch.workspace_offset;
+    list_.add_access({spaces::workspace, begin, begin + workspace, AccessKind::written});
   }
   for (size_t i = 0; i + 1 < productOperands; ++i)
     list_.add_parameter(i < operands ? address_of(at[i]) : CUdeviceptr(0));
-  list_.add_parameter(workspace ? address_of(run.library_scratch) : CUdeviceptr(0));
+  list_.add_parameter(workspace ? address_of(run.library_scratch) + launch.workspace_offset : CUdeviceptr(0));
 }
 
 /// A kernel of the user, after copies of the tensors that it changes and that something else needs. What it

@@ -13,7 +13,7 @@
 #define WEFT_RUNTIME_CUDA_DEVICE_WORKLIST_H
 
 #include "runtime/cuda/device/Context.h"
-#include "runtime/cuda/device/Dependencies.h"
+#include "runtime/plan/Dependencies.h"
 #include "runtime/plan/DeviceImage.h"
 
 #include <array>

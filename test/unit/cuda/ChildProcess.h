@@ -85,25 +85,26 @@ inline std::vector<int> edgesIn(const std::filesystem::path &log) {
 }
 
 // What children do; each returns the exit code.
-int trainForFaults();         // CudaFaultsTest.cpp, --train
-int multiplyForCounts();      // CudaProductsTest.cpp, --multiply
-int useCandidates();          // CudaProductsTest.cpp, --candidates
-int runPlannedStep();         // CudaPlanMutantsTest.cpp, --planned
-int runAhead();               // CudaPlanMutantsTest.cpp, --ahead
-int askThenFork();            // CudaRowsTest.cpp, --ask
-int countVisible();           // CudaRowsTest.cpp, --visible
-int uploadModel();            // CudaRowsTest.cpp, --upload
-int loadAhead();              // CudaRowsTest.cpp, --load
-int passBetweenDevices();     // CudaMutantsTest.cpp, --pass
-int useDriverPools();         // CudaMemoryTest.cpp, --pools
-int nameRanges();             // NvtxTest.cpp, --nvtx
-int orderStreams();           // CudaStreamsTest.cpp, --streams
-int useStreamsOfPriorities(); // CudaStreamsTest.cpp, --priorities
-int branchForEdges();         // CudaGraphsTest.cpp, --branch
-int scaleForCalls();          // CudaGraphsTest.cpp, --scale
-int changeNumbers();          // CudaGraphsTest.cpp, --numbers
-int addToTwo();               // CudaFaultsTest.cpp, --add-to-two
-int failOnce();               // CudaMutantsTest.cpp, --fail
+int trainForFaults();          // CudaFaultsTest.cpp, --train
+int multiplyForCounts();       // CudaProductsTest.cpp, --multiply
+int useCandidates();           // CudaProductsTest.cpp, --candidates
+int runPlannedStep();          // CudaPlanMutantsTest.cpp, --planned
+int runAhead();                // CudaPlanMutantsTest.cpp, --ahead
+int askThenFork();             // CudaRowsTest.cpp, --ask
+int countVisible();            // CudaRowsTest.cpp, --visible
+int uploadModel();             // CudaRowsTest.cpp, --upload
+int loadAhead();               // CudaRowsTest.cpp, --load
+int passBetweenDevices();      // CudaMutantsTest.cpp, --pass
+int useDriverPools();          // CudaMemoryTest.cpp, --pools
+int nameRanges();              // NvtxTest.cpp, --nvtx
+int orderStreams();            // CudaStreamsTest.cpp, --streams
+int useStreamsOfPriorities();  // CudaStreamsTest.cpp, --priorities
+int branchForEdges();          // CudaGraphsTest.cpp, --branch
+int scaleForCalls();           // CudaGraphsTest.cpp, --scale
+int changeNumbers();           // CudaGraphsTest.cpp, --numbers
+int multiplyBesideEachOther(); // CudaGraphsTest.cpp, --beside
+int addToTwo();                // CudaFaultsTest.cpp, --add-to-two
+int failOnce();                // CudaMutantsTest.cpp, --fail
 
 } // namespace weft::testing
 

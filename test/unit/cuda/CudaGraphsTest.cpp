@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/cuda/device/Dependencies.h"
 #include "runtime/cuda/device/Devices.h"
 #include "runtime/device/Device.h"
+#include "runtime/plan/Dependencies.h"
 #include "test/unit/TemporaryFolder.h"
 #include "test/unit/cuda/ChildProcess.h"
 #include "test/unit/frontend/DeviceTraining.h"
@@ -278,4 +278,66 @@ TEST(CudaGraphs, NumbersTravelInTheBlockOfScalars) {
   ASSERT_GT(calls.size(), expected.size());
   EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
             expected);
+}
+
+/// Products with long sums, for which the library takes workspaces: two that share nothing, and one that
+/// needs both. Writes whether the result is that of the host.
+int weft::testing::multiplyBesideEachOther() {
+  const auto wide = [](double phase) {
+    return (cos(arange(16 * 4096).to(f32) + phase) * 0.125).reshape({16, 4096});
+  };
+  const auto program = [](Tensor a, Tensor b, Tensor c, Tensor d) {
+    Tensor left = matmul(a, b.t()), right = matmul(c, d.t());
+    return matmul(left, right);
+  };
+  std::vector<Tensor> host, there;
+  for (const double phase : {0.0, 1.0, 2.0, 3.0}) {
+    host.push_back(wide(phase));
+    there.push_back(wide(phase).to("cuda:0") * 1);
+  }
+  auto products = compile([&](Tensor a, Tensor b, Tensor c, Tensor d) { return program(a, b, c, d); });
+  Tensor found;
+  for (int i = 0; i < 4; ++i)
+    found = products(there[0], there[1], there[2], there[3]);
+  const Floats values = floats(found.cpu()), expected = floats(program(host[0], host[1], host[2], host[3]));
+  double most = 0, largest = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    most = std::max<double>(most, std::abs(values[i] - expected[i]));
+    largest = std::max<double>(largest, std::abs(expected[i]));
+  }
+  std::printf("%s\n", most <= 1e-5 * largest ? "right" : "wrong");
+  return 0;
+}
+
+TEST(CudaGraphs, ProductsThatShareNothingHaveWorkspacesOfTheirOwn) {
+  TemporaryFolder folder;
+  const Child child = runChild("--beside", "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_TRUE(child.output.ends_with("right\n")) << child.output;
+  for (const char *order : {"reverse", "5"})
+    EXPECT_EQ(
+        runChild("--beside", "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_ORDER=" + std::string(order)).output,
+        child.output);
+  // The last arguments of a product are its workspace, the bytes of that, and the stream.
+  std::vector<std::string> workspaces;
+  std::ifstream log(folder / "log");
+  for (std::string line; std::getline(log, line);)
+    if (line.starts_with("cublasLtMatmul(")) {
+      std::vector<std::string> parts;
+      for (size_t at = 0, next = 0; next != std::string::npos; at = next + 2) {
+        next = line.find(", ", at);
+        parts.push_back(line.substr(at, next - at));
+      }
+      workspaces.push_back(parts.at(parts.size() - 3));
+    }
+  ASSERT_EQ(workspaces.size() % 3, 0U);
+  ASSERT_GE(workspaces.size(), 3U);
+  EXPECT_NE(workspaces[0], "null");
+  EXPECT_NE(workspaces[1], "null");
+  EXPECT_NE(workspaces[0], workspaces[1]);
+  // The graph begins with the call's first kernel; neither of the first two products waits for the other.
+  const std::vector<int> edges = edgesIn(folder / "log");
+  ASSERT_GE(edges.size(), 4U);
+  EXPECT_EQ(edges[1], edges[2]);
+  EXPECT_LE(edges[1], 1);
+  EXPECT_GE(edges[3], 2);
 }

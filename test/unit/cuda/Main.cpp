@@ -67,6 +67,8 @@ int main(int count, char **arguments) {
     return weft::testing::uploadModel();
   if (option == "--load")
     return weft::testing::loadAhead();
+  if (option == "--beside")
+    return weft::testing::multiplyBesideEachOther();
   if (option == "--numbers")
     return weft::testing::changeNumbers();
   if (option == "--scale")

@@ -11,8 +11,8 @@
 // change from call to call and the edges of a graph do not.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_RUNTIME_CUDA_DEVICE_DEPENDENCIES_H
-#define WEFT_RUNTIME_CUDA_DEVICE_DEPENDENCIES_H
+#ifndef WEFT_RUNTIME_PLAN_DEPENDENCIES_H
+#define WEFT_RUNTIME_PLAN_DEPENDENCIES_H
 
 #include "weft/export.hpp"
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace weft::runtime
 
-#endif // WEFT_RUNTIME_CUDA_DEVICE_DEPENDENCIES_H
+#endif // WEFT_RUNTIME_PLAN_DEPENDENCIES_H

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/cuda/device/Dependencies.h"
+#include "runtime/plan/Dependencies.h"
 
 #include <algorithm>
 #include <functional>
