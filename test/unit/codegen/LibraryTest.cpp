@@ -213,5 +213,43 @@ TEST(Library, TheHostAnswers) {
   EXPECT_TRUE(host.ask({DType::f32, 1, 2, 2, 2, {0, 2, 1}, {0, 2, 1}, false}).library.empty());
 }
 
+constexpr const char *convolutionProgram = R"(#cpu = #weft.device<cpu>
+weft.func @main(%x: tensor<2x3x8x8xf32, #cpu>, %w: tensor<4x3x3x3xf32, #cpu>) -> tensor<2x4x8x8xf32, #cpu> {
+  %y = weft.convolution %x, %w, stride = [1, 1], low = [1, 1], high = [1, 1], base_dilation = [1, 1], window_dilation = [1, 1], groups = 1
+     : tensor<2x3x8x8xf32, #cpu>, tensor<4x3x3x3xf32, #cpu>
+  weft.return %y : tensor<2x4x8x8xf32, #cpu>
+})";
+
+// A convolution is one launch where the library has it, and else a product of its windows, which says why.
+TEST(Library, ConvolutionsAreAskedFor) {
+  ir::TableLibrary table(ir::cpuDescription());
+  FakeLibrary none(table.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false}));
+  for (const ir::ContractionLibrary *library : {static_cast<const ir::ContractionLibrary *>(nullptr),
+                                                static_cast<const ir::ContractionLibrary *>(&table),
+                                                static_cast<const ir::ContractionLibrary *>(&none)}) {
+    MLIRContext context;
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    context.appendDialectRegistry(registry);
+    auto module = parseSourceString<ModuleOp>(convolutionProgram, &context);
+    ir::CompilerOptions options;
+    options.library = library;
+    options.report = true;
+    auto compiled = codegen::compileModule(*module, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    EXPECT_EQ(contains(text, "weft.implicit_gemm"), library != &none) << text;
+    EXPECT_EQ(contains(text, "weft.dot_general"), library == &none) << text;
+    EXPECT_EQ(contains(text, "the library has no convolutions; it is several kernels"), library == &none)
+        << text;
+  }
+  ir::ConvolutionSignature signature;
+  signature.outputs = 4;
+  EXPECT_TRUE(table.askConvolution(signature).refusal.empty());
+  signature.dtype = DType::bf16;
+  EXPECT_EQ(table.askConvolution(signature).refusal, "no launch of cpu computes a convolution of bf16");
+}
+
 } // namespace
 } // namespace weft::testing
