@@ -10,6 +10,8 @@
 namespace weft::runtime {
 namespace {
 #define GEMM_VECTOR_BYTES 64
+#include "runtime/gemm/ConvolutionTiles.inc"
+
 #include "runtime/gemm/ConvolutionKernels.inc"
 } // namespace
 const ConvolutionTable convolutionV4 = make_convolutions();
