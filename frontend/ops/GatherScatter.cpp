@@ -116,11 +116,6 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i].defined())
       continue;
-    if (indices[i].dtype(loc) == DType::i1)
-      fail(std::string(function) +
-               ": how many elements a mask chooses is known when it runs only: use where() "
-               "or masked_fill()",
-           loc, {a});
     Ref index = wrapped(indexOf(function, indices[i], loc), shape[i], loc);
     const Shape &own = index.spec().shape;
     if (own.size() > common.size())
@@ -276,21 +271,31 @@ Tensor take(const Tensor &a, const Tensor &index, Loc loc) {
 }
 
 /// Indices with each mask replaced by an index for each of its dimensions, whose size is read from it.
-static std::vector<Tensor> withoutMasks(const char *function, const std::vector<Tensor> &indices, Loc loc) {
+static std::vector<Tensor> withoutMasks(const char *function, const Tensor &a,
+                                        const std::vector<Tensor> &indices, Loc loc) {
   std::vector<Tensor> result;
-  for (const Tensor &each : indices)
-    if (each.defined() && each.dtype(loc) == DType::i1) {
-      refuseInTrace(function, "use where(mask, x, other), or an index of a fixed size (nonzero_static)", loc);
-      for (const Tensor &column : where(each, loc))
-        result.push_back(column);
-    } else {
+  const Shape &shape = a.sizes(loc);
+  for (const Tensor &each : indices) {
+    if (!each.defined() || each.dtype(loc) != DType::i1) {
       result.push_back(each);
+      continue;
     }
+    refuseInTrace(function, "use where(mask, x, other), or an index of a fixed size (nonzero_static)", loc);
+    const Shape &mask = each.sizes(loc);
+    if (result.size() + mask.size() > shape.size() ||
+        !std::equal(mask.begin(), mask.end(), shape.begin() + static_cast<std::ptrdiff_t>(result.size())))
+      fail(std::string(function) + "(): The shape of the mask " + shapeText(mask) + " at index " +
+               std::to_string(result.size()) + " does not match the shape of the indexed tensor " +
+               shapeText(shape),
+           loc, {use(a, loc), use(each, loc)});
+    for (const Tensor &column : where(each, loc))
+      result.push_back(column);
+  }
   return result;
 }
 
 Tensor index(const Tensor &a, const std::vector<Tensor> &given, Loc loc) {
-  std::vector<Tensor> indices = withoutMasks("index", given, loc);
+  std::vector<Tensor> indices = withoutMasks("index", a, given, loc);
   GraphLock lock(graphMutex());
   Indexed parts = indexed("index()", use(a, loc), indices, loc);
   return wrap(gatherBy("points", parts.table, parts.dim, parts.index, loc), loc);
@@ -480,7 +485,7 @@ Tensor index_fill(const Tensor &a, int64_t dim, const Tensor &index, const Arg &
 
 Tensor index_put(const Tensor &a, const std::vector<Tensor> &given, const Tensor &values, bool accumulate,
                  Loc loc) {
-  std::vector<Tensor> indices = withoutMasks("index_put", given, loc);
+  std::vector<Tensor> indices = withoutMasks("index_put", a, given, loc);
   GraphLock lock(graphMutex());
   Ref value = use(a, loc), what = use(values, loc);
   checkSameDType("index_put()", value, what, loc);

@@ -330,6 +330,21 @@ Tensor pinv(const Tensor &a, std::optional<double> atol, std::optional<double> r
   return product(Term{right, loc} * Term{inverse.tensor.unsqueeze(-2, loc), loc}, {left.mT(loc), loc});
 }
 
+Tensor lstsq(const Tensor &a, const Tensor &b, std::optional<double> rcond, Loc loc) {
+  checkMatrices("linalg.lstsq", a, false, loc);
+  if (b.dtype(loc) != a.dtype(loc) || b.dim(loc) < 2 || rowsOf(b, loc) != rowsOf(a, loc))
+    fail("linalg.lstsq: input.size(-2) should match other.size(-2), and their dtypes be equal, found " +
+             std::string(name(a.dtype(loc))) + shapeText(a.sizes(loc)) + " and " +
+             std::string(name(b.dtype(loc))) + shapeText(b.sizes(loc)),
+         loc, {use(a, loc), use(b, loc)});
+  // In f64, because the rounding of an inverse would be multiplied by its size.
+  const double unit = a.dtype(loc) == DType::f64 ? 0x1p-52 : 0x1p-23;
+  const double tolerance =
+      rcond.value_or(unit * static_cast<double>(std::max(rowsOf(a, loc), columnsOf(a, loc))));
+  Tensor inverse = pinv(a.to(DType::f64, loc), {}, tolerance, false, loc);
+  return matmul(inverse, b.to(DType::f64, loc), loc).to(a.dtype(loc), loc);
+}
+
 Tensor matrix_rank(const Tensor &a, std::optional<double> atol, std::optional<double> rtol, bool hermitian,
                    Loc loc) {
   checkMatrices("linalg.matrix_rank", a, hermitian, loc);

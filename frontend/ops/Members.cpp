@@ -7,6 +7,9 @@
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
 #include "weft/math.hpp"
+#include "weft/selection.hpp"
+#include "weft/sorting.hpp"
+#include "weft/special.hpp"
 
 namespace weft {
 
@@ -46,6 +49,10 @@ WEFT_MEMBER(asinh)
 WEFT_MEMBER(acosh)
 WEFT_MEMBER(atanh)
 WEFT_MEMBER(erf)
+WEFT_MEMBER(erfc)
+WEFT_MEMBER(erfinv)
+WEFT_MEMBER(lgamma)
+WEFT_MEMBER(digamma)
 WEFT_MEMBER(isnan)
 WEFT_MEMBER(isinf)
 WEFT_MEMBER(isfinite)
@@ -216,6 +223,40 @@ Tensor &Tensor::index_copy_(int64_t dim, const Tensor &index, const Tensor &sour
 Tensor &Tensor::masked_fill_(const Tensor &mask, const Arg &value, Loc loc) {
   GraphLock lock(graphMutex());
   return copy_(masked_fill(mask, value, loc), loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Order and selections
+//===----------------------------------------------------------------------===//
+
+ValuesIndices Tensor::sort(int64_t dim, bool descending, bool stable, Loc loc) const {
+  return weft::sort(*this, dim, descending, stable, loc);
+}
+Tensor Tensor::argsort(int64_t dim, bool descending, bool stable, Loc loc) const {
+  return weft::argsort(*this, dim, descending, stable, loc);
+}
+ValuesIndices Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted, Loc loc) const {
+  return weft::topk(*this, k, dim, largest, sorted, loc);
+}
+ValuesIndices Tensor::kthvalue(int64_t k, int64_t dim, bool keepdim, Loc loc) const {
+  return weft::kthvalue(*this, k, dim, keepdim, loc);
+}
+Tensor Tensor::median(Loc loc) const { return weft::median(*this, loc); }
+ValuesIndices Tensor::median(int64_t dim, bool keepdim, Loc loc) const {
+  return weft::median(*this, dim, keepdim, loc);
+}
+ValuesIndices Tensor::mode(int64_t dim, bool keepdim, Loc loc) const {
+  return weft::mode(*this, dim, keepdim, loc);
+}
+ValuesIndices Tensor::cummax(int64_t dim, Loc loc) const { return weft::cummax(*this, dim, loc); }
+ValuesIndices Tensor::cummin(int64_t dim, Loc loc) const { return weft::cummin(*this, dim, loc); }
+Tensor Tensor::logcumsumexp(int64_t dim, Loc loc) const { return weft::logcumsumexp(*this, dim, loc); }
+Tensor Tensor::nonzero(Loc loc) const { return weft::nonzero(*this, loc); }
+Tensor Tensor::masked_select(const Tensor &mask, Loc loc) const {
+  return weft::masked_select(*this, mask, loc);
+}
+Tensor Tensor::masked_scatter(const Tensor &mask, const Tensor &source, Loc loc) const {
+  return weft::masked_scatter(*this, mask, source, loc);
 }
 
 //===----------------------------------------------------------------------===//

@@ -85,6 +85,10 @@ struct SlogdetResult {
   Tensor sign, logabsdet;
 };
 WEFT_API SlogdetResult slogdet(const Tensor &a, Loc loc = Loc::current());
+/// x of the smallest norm for which the norm of a x - b is smallest, by the Moore-Penrose inverse with
+/// `rcond` as its rtol. `b` is [.., rows, k].
+WEFT_API Tensor lstsq(const Tensor &a, const Tensor &b, std::optional<double> rcond = {},
+                      Loc loc = Loc::current());
 /// The Moore-Penrose inverse, in which singular values up to max(atol, rtol times the largest) count as 0.
 /// Without tolerances rtol is the larger of rows and columns times the unit of the dtype.
 WEFT_API Tensor pinv(const Tensor &a, std::optional<double> atol = {}, std::optional<double> rtol = {},

@@ -474,6 +474,26 @@ public:
   Tensor triu(int64_t diagonal = 0, Loc loc = Loc::current()) const;
   /// @}
 
+  /// \name Order and selections, as the free functions of the same names (sorting.hpp, selection.hpp)
+  /// @{
+  ValuesIndices sort(int64_t dim = -1, bool descending = false, bool stable = false,
+                     Loc loc = Loc::current()) const;
+  Tensor argsort(int64_t dim = -1, bool descending = false, bool stable = false,
+                 Loc loc = Loc::current()) const;
+  ValuesIndices topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true,
+                     Loc loc = Loc::current()) const;
+  ValuesIndices kthvalue(int64_t k, int64_t dim = -1, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor median(Loc loc = Loc::current()) const;
+  ValuesIndices median(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  ValuesIndices mode(int64_t dim = -1, bool keepdim = false, Loc loc = Loc::current()) const;
+  ValuesIndices cummax(int64_t dim, Loc loc = Loc::current()) const;
+  ValuesIndices cummin(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor logcumsumexp(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor nonzero(Loc loc = Loc::current()) const;
+  Tensor masked_select(const Tensor &mask, Loc loc = Loc::current()) const;
+  Tensor masked_scatter(const Tensor &mask, const Tensor &source, Loc loc = Loc::current()) const;
+  /// @}
+
   /// \name Elementwise members of PyTorch, as the free functions of the same names (operators.hpp, math.hpp)
   /// @{
 #define WEFT_MEMBER(name) Tensor name(Loc loc = Loc::current()) const;
@@ -503,6 +523,10 @@ public:
   WEFT_MEMBER(acosh)
   WEFT_MEMBER(atanh)
   WEFT_MEMBER(erf)
+  WEFT_MEMBER(erfc)
+  WEFT_MEMBER(erfinv)
+  WEFT_MEMBER(lgamma)
+  WEFT_MEMBER(digamma)
   WEFT_MEMBER(isnan)
   WEFT_MEMBER(isinf)
   WEFT_MEMBER(isfinite)

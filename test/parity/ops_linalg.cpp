@@ -137,6 +137,9 @@ void parity::addLinalg(Table &table) {
   table["triangular_solve"] = [](const Args &a) {
     return Tensors{triangular_solve(a.tensor(0), a.tensor(1), a.flag(2, true), a.flag(3), a.flag(4))};
   };
+  table["lstsq"] = [](const Args &a) {
+    return Tensors{linalg::lstsq(a.tensor(0), a.tensor(1), number(a, 2))};
+  };
   table["inv"] = [](const Args &a) { return Tensors{linalg::inv(a.tensor(0))}; };
   table["inv_ex"] = [](const Args &a) {
     auto inverted = linalg::inv_ex(a.tensor(0));

@@ -48,7 +48,7 @@ TEST(Indexing, ErrorsNameWhatWasExpected) {
   EXPECT_ERROR(take(a, a), "must be an integer tensor, found f32");
   EXPECT_ERROR(index(a, {ints({0}), ints({0}), ints({0})}), "too many indices");
   EXPECT_ERROR(index(a, {ints({0, 1}), ints({0, 1, 2})}), "could not be broadcast");
-  EXPECT_ERROR(index(a, {a > 0}), "masked_fill");
+  EXPECT_ERROR(index(a, {ones({5}) > 0}), "The shape of the mask [5] at index 0 does not match the shape");
   EXPECT_ERROR(embedding(ints({0}), ints({0})), "must be 2-D");
   EXPECT_ERROR(embedding(ints({0}), a, 2), "within num_embeddings: 2 of 2");
   EXPECT_ERROR(scatter_reduce(a, 0, ints({0}), a, "median"), "found 'median'");

@@ -75,6 +75,7 @@ TEST(Linalg, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(linalg::eigh(a, "lower"), "Expected UPLO argument to be 'L' or 'U'");
   EXPECT_ERROR(linalg::solve(a, ones({4, 1})),
                "Incompatible shapes or dtypes of A and B for the equation AX = B");
+  EXPECT_ERROR(linalg::lstsq(a, ones({4, 1})), "input.size(-2) should match other.size(-2)");
   EXPECT_ERROR(linalg::matrix_norm(a, "max"), "Order max not supported");
   EXPECT_ERROR(linalg::matrix_norm(a, 3), "not supported");
   EXPECT_ERROR(linalg::norm(ones({2, 2, 2}), 1), "If dim is specified, it must be of length 1 or 2");

@@ -230,3 +230,24 @@ TEST(Resampling, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(as_strided(x, {4}, {6}), "reach element 18 of 16");
   EXPECT_ERROR(as_strided(x, {4}, {1, 1}), "mismatch in length of strides and shape");
 }
+
+TEST(Sorting, MembersAreTheFunctions) {
+  Tensor x = tensor({3.0f, 1.0f, 2.0f, 1.0f});
+  EXPECT_EQ(wholes(x.sort().indices), (Whole{1, 3, 2, 0}));
+  EXPECT_EQ(wholes(x.argsort(0, true)), (Whole{0, 2, 1, 3}));
+  EXPECT_EQ(wholes(x.topk(2).indices), (Whole{0, 2}));
+  EXPECT_EQ(x.kthvalue(3).values.item<float>(), 2);
+  EXPECT_EQ(x.median().item<float>(), 1);
+  EXPECT_EQ(x.median(0).values.item<float>(), 1);
+  EXPECT_EQ(x.mode().indices.item<int64_t>(), 3);
+  EXPECT_EQ(wholes(x.cummax(0).indices), (Whole{0, 0, 0, 0}));
+  EXPECT_EQ(wholes(x.cummin(0).indices), (Whole{0, 1, 1, 3}));
+  EXPECT_EQ(floats(x.masked_select(x > 1)), Floats({3, 2}));
+  EXPECT_EQ(x.nonzero().sizes(), (Shape{4, 1}));
+  EXPECT_EQ(floats(x.masked_scatter(x > 1, tensor({7.0f, 8.0f}))), Floats({7, 1, 8, 1}));
+  EXPECT_TRUE(allclose(x.logcumsumexp(0), log(exp(x).cumsum(0))));
+  EXPECT_TRUE(allclose(x.lgamma().exp(), tensor({2.0f, 1.0f, 1.0f, 1.0f})));
+  EXPECT_TRUE(allclose(x.erfc() + x.erf(), ones({4})));
+  EXPECT_TRUE(allclose((x / 4).erfinv().erf(), x / 4));
+  EXPECT_TRUE(allclose((x + 1).digamma() - x.digamma(), 1 / x));
+}
