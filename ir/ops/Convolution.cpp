@@ -119,7 +119,11 @@ LogicalResult ConvolutionOp::buildVjp(VjpBuilder &vjp) {
   ArrayRef<Size> a = sizesOf(getA().getType()), w = sizesOf(getW().getType()), y = sizesOf(getType());
   Sym g = vjp.cotangent(0);
   auto extents = static_cast<size_t>(rank - 2);
-  if (vjp.needs(0)) {
+  // An operand without elements may have padding: no window over its derivative would fit.
+  const bool isEmpty = llvm::any_of(a, [](Size size) { return size == 0; });
+  if (vjp.needs(0) && isEmpty)
+    vjp.set(0, vjp.like(vjp.operand(0), 0.0));
+  if (vjp.needs(0) && !isEmpty) {
     // Element i of an extent takes part in place p through element k of the window if
     // i base_dilation + low = p stride + k window_dilation.
     SmallVector<Size> low, high;

@@ -296,6 +296,11 @@ const std::vector<Case> &cases() {
        {{{3, 2}}},
        {2, 2}},
       {"%r, %i = weft.sort %a, count = 2 descending : @2x3@", {{{2, 3}}}, {2, 2}},
+      // Only the padding has windows.
+      {"%r = weft.convolution %a, %b, stride = [1], low = [1], high = [1], base_dilation = [1], "
+       "window_dilation = [2], groups = 1 : @1x1x0@, @1x1x1@",
+       {{{1, 1, 0}}, {{1, 1, 1}}},
+       {1, 1, 2}},
       // A matrix times its transpose, plus its diagonal, is positive definite.
       {"%t = weft.transpose %a, perm = [1, 0] : @3x3@ "
        "%p = weft.dot_general %a, %t, contract = [1] x [0] : @3x3@, @3x3@ "
