@@ -63,7 +63,6 @@ struct KernelHeader {
   uint32_t dynamicShared;
   uint64_t cubinBytes, ptxBytes, divisorBytes;
 };
-constexpr char kernelMagic[8] = {'W', 'E', 'F', 'T', 'C', 'U', 'D', '2'};
 constexpr uint32_t tableFlag = 1, checksFlag = 2, predicateFlag = 4;
 
 /// Sizes as lines of numbers: what divides, then for each term its coefficient, how many symbols it has, and
@@ -116,7 +115,7 @@ bool readDivisors(llvm::StringRef text, std::vector<ir::Size> &divisors) {
 
 std::vector<char> CudaKernel::serialize() const {
   KernelHeader header = {};
-  std::memcpy(header.magic, kernelMagic, sizeof kernelMagic);
+  std::memcpy(header.magic, format, sizeof header.magic);
   header.resources = resources;
   header.threads = threads;
   header.dynamicShared = dynamicShared;
@@ -140,7 +139,7 @@ Expected<CudaKernel> CudaKernel::deserialize(llvm::ArrayRef<char> bytes) {
   const size_t rest = bytes.size() - sizeof header;
   if (bytes.size() >= sizeof header)
     std::memcpy(&header, bytes.data(), sizeof header);
-  if (bytes.size() < sizeof header || std::memcmp(header.magic, kernelMagic, sizeof kernelMagic) != 0 ||
+  if (bytes.size() < sizeof header || std::memcmp(header.magic, format, sizeof header.magic) != 0 ||
       header.cubinBytes > rest || header.ptxBytes > rest - header.cubinBytes ||
       header.divisorBytes != rest - header.cubinBytes - header.ptxBytes ||
       !readDivisors({bytes.end() - header.divisorBytes, header.divisorBytes}, kernel.divisors))
@@ -214,13 +213,13 @@ Expected<CudaCompiler> CudaCompiler::make(llvm::StringRef target) {
 }
 
 std::string CudaTextCompiler::identity() const {
-  return std::string("cuda text ") + printerVersion + ", nvrtc " + nvrtc->version() + " " + nvrtc->build() +
-         ", " + llvm::join(options, " ");
+  return std::string("cuda text ") + CudaKernel::format + " " + printerVersion + ", nvrtc " +
+         nvrtc->version() + " " + nvrtc->build() + ", " + llvm::join(options, " ");
 }
 
 std::string CudaCompiler::identity() const {
-  return std::string("weft-cuda ") + printerVersion + ", nvrtc " + nvrtc->version() + " " + nvrtc->build() +
-         ", " + llvm::join(options, " ");
+  return std::string("weft-cuda ") + CudaKernel::format + " " + printerVersion + ", nvrtc " +
+         nvrtc->version() + " " + nvrtc->build() + ", " + llvm::join(options, " ");
 }
 
 Expected<CudaKernel> CudaTextCompiler::compileText(const std::string &text, const std::string &name) const {

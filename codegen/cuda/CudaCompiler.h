@@ -35,6 +35,8 @@ struct CudaKernel {
   std::string cubin, ptx;
   std::vector<ir::Size> divisors; ///< as in CudaText
 
+  /// Of what serialize() gives; a part of the identity of each compiler, so that caches have no other.
+  static constexpr char format[] = "WEFTCUD2";
   std::vector<char> serialize() const;
   static Expected<CudaKernel> deserialize(llvm::ArrayRef<char> bytes);
 };

@@ -44,7 +44,8 @@ std::string CudaRawCompiler::textOf(StringRef entry, StringRef source) {
 }
 
 std::string CudaRawCompiler::identity() const {
-  return "raw 1, nvrtc " + nvrtc->version() + " " + nvrtc->build() + ", " + llvm::join(options, " ");
+  return std::string("raw 1 ") + CudaKernel::format + ", nvrtc " + nvrtc->version() + " " + nvrtc->build() +
+         ", " + llvm::join(options, " ");
 }
 
 /// The errors of a log: each with its line in the text, the line itself and the place in it, as NVRTC gives

@@ -253,7 +253,8 @@ Status EngineDevice::issue(const LaunchRun &given) {
     case LaunchKind::attention:
       status = runLibrary(run, launch, planned, plan);
       break;
-    case LaunchKind::sort: // the plan's verifier lets no such launch run on a device
+    case LaunchKind::convolution: // the plan's verifier lets no such launch run on a device
+    case LaunchKind::sort:
     case LaunchKind::matrices:
       return Status::error("'" + launch.name + "' is a launch of the host");
     case LaunchKind::raw:
