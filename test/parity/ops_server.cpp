@@ -143,13 +143,14 @@ bool read(std::istream &in, Request &request) {
   return false;
 }
 
-/// The gradients of a sum of the gradients of `total`, each element times the cosine of its number; undefined where there
-/// is none.
+/// The gradients of a sum of the gradients of `total`, each element times the cosine of its number; undefined
+/// where there is none.
 Tensors secondGradients(const Tensor &total, const Tensors &leaves) {
   Tensor sum;
   for (const Tensor &gradient : grad(total, leaves, {.create_graph = true, .allow_unused = true}))
     if (gradient.defined() && gradient.requires_grad()) {
-      const Tensor weights = cos(arange(gradient.numel(), {.dtype = gradient.dtype()})).reshape(gradient.sizes());
+      const Tensor weights =
+          cos(arange(gradient.numel(), {.dtype = gradient.dtype()})).reshape(gradient.sizes());
       const Tensor part = (gradient * weights).sum();
       sum = sum.defined() ? sum + part : part;
     }
@@ -183,7 +184,7 @@ std::string answer(const Table &table, const Request &request) {
     writeTensor(out, result);
   out << "grads " << request.wanted.size() << '\n';
   for (size_t i = 0; i < request.wanted.size(); ++i) {
-    const Tensor gradient = !request.second     ? request.tensors[request.wanted[i]].grad()
+    const Tensor gradient = !request.second      ? request.tensors[request.wanted[i]].grad()
                             : i < seconds.size() ? seconds[i]
                                                  : Tensor();
     if (gradient.defined())
