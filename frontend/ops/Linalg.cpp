@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "weft/linalg.hpp"
 
+#include "weft/dim.hpp"
+
 #include "frontend/graph/Symbols.h"
 #include "frontend/ops/Term.h"
 #include "weft/gather_scatter.hpp"
@@ -409,6 +411,9 @@ Tensor matrix_norm(const Tensor &a, double ord, IntList dims, bool keepdim, Loc 
     fail("linalg.matrix_norm: Order " + std::to_string(ord) + " not supported.", loc);
   Tensor sums =
       size == 2 ? svdvals(of.matrices, loc) : abs(of.matrices, loc).sum({size == 1 ? -2 : -1}, false, loc);
+  // The largest of no sums is 0, as in PyTorch.
+  if (ord > 0 && sums.sym_size(-1, loc) == Size(0))
+    return of.result(sums.sum({-1}, false, loc), a.dtype(loc));
   return of.result(ord > 0 ? sums.amax({-1}, false, loc) : sums.amin({-1}, false, loc), a.dtype(loc));
 }
 
