@@ -115,8 +115,7 @@ static SmallVector<Value> onHost(Operation *op, OpBuilder &builder) {
   SmallVector<Value> results;
   for (Value result : copy->getResults()) {
     auto made = cast<RankedTensorType>(result.getType());
-    result.setType(RankedTensorType::get(made.getShape(), made.getElementType(),
-                                         host.withSizes(deviceOf(made).getSizes())));
+    result.setType(makeTensorType(sizesOf(made), made.getElementType(), host));
     results.push_back(builder.create<TransferOp>(op->getLoc(), result, device, false));
   }
   return results;
