@@ -67,9 +67,10 @@ std::string numbers_problem(const ConvolutionShape &s) {
   for (size_t d = 0; d < 3; ++d) {
     grows(s.window[d]);
     grows(s.places[d]);
-    for (const int64_t each : {s.extents[d], s.window[d], s.places[d], s.stride[d], s.base_dilation[d],
-                               s.window_dilation[d], s.low[d] < 0 ? -s.low[d] : s.low[d] + 1})
+    for (const int64_t each :
+         {s.extents[d], s.window[d], s.places[d], s.stride[d], s.base_dilation[d], s.window_dilation[d]})
       fits = fits && each >= 1 && each <= maxConvolutionReach;
+    fits = fits && s.low[d] >= -maxConvolutionReach && s.low[d] < maxConvolutionReach;
     if (!fits)
       break;
     if (s.stride[d] > 1 && s.base_dilation[d] > 1)
