@@ -108,6 +108,8 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
   module.walk([&](Operation *op) {
     if (auto dim = dyn_cast<DimOp>(op)) {
       dim.setSize(replaced(dim.getSize(), values));
+    } else if (auto sort = dyn_cast<SortOp>(op)) {
+      sort.setCount(replaced(sort.getCount(), values));
     } else if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
       if (splat && splat.getType() != constant.getType())
