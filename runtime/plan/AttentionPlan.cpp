@@ -8,15 +8,13 @@
 #include "runtime/plan/AttentionPlan.h"
 
 #include "runtime/plan/PlanFields.h"
+#include "runtime/plan/TensorPlace.h"
 #include "weft/limits.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace weft::runtime {
 namespace {
-
-constexpr int64_t mostElements = int64_t(1) << 47; // the address space of a process
 
 constexpr const char *partNames[attentionParts] = {"q",    "k",  "v",  "out", "lse",
                                                    "grad", "dq", "dk", "dv",  "mask"};
@@ -51,38 +49,13 @@ std::string extents_problem(const fb::AttentionLaunch &launch) {
 }
 
 /// What is wrong with the place of a part. `extents` are its batch dimensions, rows and columns.
-std::string place_problem(const fb::MatrixPlace &place, const std::vector<int64_t> &extents, size_t item,
-                          bool written, const fb::Plan &plan) {
-  if (place.buffer() >= length(plan.buffers()))
-    return "is buffer " + std::to_string(place.buffer()) + " of " + std::to_string(length(plan.buffers()));
+std::string part_problem(const fb::MatrixPlace &place, const std::vector<int64_t> &extents, size_t item,
+                         bool written, const fb::Plan &plan) {
   if (!aligned(place.strides()) || length(place.strides()) != extents.size())
-    return "has misaligned strides, or not " + std::to_string(extents.size());
-  int64_t last = place.offset();
-  std::vector<std::pair<int64_t, int64_t>> steps;
-  bool fits = last >= 0 && last < mostElements;
-  for (size_t d = 0; fits && d < extents.size(); ++d) {
-    const int64_t stride = place.strides()->Get(static_cast<uint32_t>(d));
-    int64_t reach = 0;
-    fits = stride >= 0 && !__builtin_mul_overflow(stride, extents[d] - 1, &reach) &&
-           !__builtin_add_overflow(last, reach, &last) && last < mostElements;
-    steps.emplace_back(stride, extents[d]);
-  }
-  const uint64_t bytes = plan.buffers()->Get(place.buffer())->bytes();
-  if (!fits || (static_cast<uint64_t>(last) + 1) * item > bytes)
-    return "reaches beyond the " + std::to_string(bytes) + " bytes of buffer " +
-           std::to_string(place.buffer());
-  if (!written)
-    return "";
-  // Elements have different addresses if each stride is larger than the span of the smaller ones.
-  std::sort(steps.begin(), steps.end());
-  int64_t reach = 0;
-  for (const auto &[stride, extent] : steps) {
-    if (extent > 1 && stride <= reach)
-      return "has elements that share memory: stride " + std::to_string(stride) + ", reach " +
-             std::to_string(reach);
-    reach += extent > 1 ? stride * (extent - 1) : 0;
-  }
-  return "";
+    return "has misaligned strides, or not " + number(extents.size());
+  return place_problem(
+      {place.buffer(), place.offset(), {place.strides()->data(), extents.size()}, extents, item, written},
+      plan);
 }
 
 } // namespace
@@ -127,8 +100,8 @@ std::string attention_problem(const fb::AttentionLaunch &launch, const fb::Plan 
     std::vector<int64_t> extents = shape.batch;
     const auto [rows, columns] = shape.extents(part);
     extents.insert(extents.end(), {rows, columns});
-    if (std::string problem = place_problem(*launch.places()->Get(next++), extents,
-                                            itemsize(shape.dtype_of(part)), shape.writes(part), plan);
+    if (std::string problem = part_problem(*launch.places()->Get(next++), extents,
+                                           itemsize(shape.dtype_of(part)), shape.writes(part), plan);
         !problem.empty())
       return std::string(": ") + partNames[i] + " " + problem;
   }

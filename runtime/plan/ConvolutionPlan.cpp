@@ -8,19 +8,16 @@
 #include "runtime/plan/ConvolutionPlan.h"
 
 #include "runtime/plan/PlanFields.h"
+#include "runtime/plan/TensorPlace.h"
 #include "weft/limits.hpp"
 
 #include <algorithm>
-#include <span>
-#include <utility>
-#include <vector>
+#include <array>
 
 namespace weft::runtime {
 namespace {
 
 using Numbers = const flatbuffers::Vector<int64_t> *;
-
-constexpr int64_t mostElements = int64_t(1) << 47; // the address space of a process
 
 /// The number of extent d, from three; those that a list does not have are `absent`.
 ConvolutionNumbers from_list(Numbers list, int64_t absent) {
@@ -89,38 +86,6 @@ std::string numbers_problem(const ConvolutionShape &s) {
   return "";
 }
 
-/// What is wrong with where a tensor lies.
-std::string place_problem(const ConvolutionPlace &place, uint32_t buffer, std::span<const int64_t, 6> extents,
-                          size_t item, bool written, const fb::Plan &plan) {
-  if (buffer >= length(plan.buffers()))
-    return "is buffer " + number(buffer) + " of " + number(length(plan.buffers()));
-  int64_t first = place.offset, last = place.offset;
-  std::vector<std::pair<int64_t, int64_t>> steps;
-  bool fits = first >= 0 && first < mostElements;
-  for (size_t d = 0; fits && d < 6; ++d) {
-    const int64_t stride = place.strides[d];
-    int64_t reach = 0;
-    fits = !__builtin_mul_overflow(stride, extents[d] - 1, &reach) && reach < mostElements &&
-           reach > -mostElements && (stride >= 0 || !written);
-    (stride < 0 ? first : last) += reach;
-    steps.emplace_back(stride, extents[d]);
-  }
-  const uint64_t bytes = plan.buffers()->Get(buffer)->bytes();
-  if (!fits || first < 0 || (static_cast<uint64_t>(last) + 1) * item > bytes)
-    return "reaches beyond the " + number(bytes) + " bytes of buffer " + number(buffer);
-  if (!written)
-    return "";
-  // Elements have different addresses if each stride is larger than the span of the smaller ones.
-  std::sort(steps.begin(), steps.end());
-  int64_t reach = 0;
-  for (const auto &[stride, extent] : steps) {
-    if (extent > 1 && stride <= reach)
-      return "has elements that share memory: stride " + number(stride) + ", reach " + number(reach);
-    reach += extent > 1 ? stride * (extent - 1) : 0;
-  }
-  return "";
-}
-
 } // namespace
 
 ConvolutionShape convolution_shape(const fb::ConvolutionLaunch &launch) {
@@ -152,18 +117,21 @@ std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::P
   const ConvolutionShape shape = convolution_shape(launch);
   if (std::string problem = numbers_problem(shape); !problem.empty())
     return problem;
-  const size_t item = itemsize(shape.dtype);
-  if (std::string problem =
-          place_problem(shape.a, launch.a()->buffer(), shape.a_extents(), item, false, plan);
-      !problem.empty())
-    return ": a " + problem;
-  if (std::string problem =
-          place_problem(shape.w, launch.w()->buffer(), shape.w_extents(), item, false, plan);
-      !problem.empty())
-    return ": w " + problem;
-  if (std::string problem = place_problem(shape.y, launch.y()->buffer(), shape.y_extents(), item, true, plan);
-      !problem.empty())
-    return ": y " + problem;
+  const struct {
+    const char *name;
+    const fb::MatrixPlace *planned;
+    const ConvolutionPlace &place;
+    std::array<int64_t, 6> extents;
+    bool written;
+  } tensors[] = {{"a", launch.a(), shape.a, shape.a_extents(), false},
+                 {"w", launch.w(), shape.w, shape.w_extents(), false},
+                 {"y", launch.y(), shape.y, shape.y_extents(), true}};
+  for (const auto &[name, planned, place, extents, written] : tensors)
+    if (std::string problem = place_problem({planned->buffer(), place.offset, place.strides, extents,
+                                             itemsize(shape.dtype), written, /*mayReverse=*/true},
+                                            plan);
+        !problem.empty())
+      return std::string(": ") + name + " " + problem;
   return "";
 }
 
