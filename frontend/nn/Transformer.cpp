@@ -166,8 +166,12 @@ MultiheadAttentionOptions attentionOptions(const TransformerLayerOptions &option
   return {.dropout = options.dropout, .bias = options.bias, .batch_first = options.batch_first};
 }
 
-Tensor activated(const Tensor &x, const std::string &activation, Loc loc) {
-  return activation == "gelu" ? gelu(x, "none", loc) : relu(x, loc);
+/// The part of a layer between attention and the next one: through more features, and dropout.
+template <typename Layer>
+Tensor feedforward(const Layer &layer, const std::string &activation, const Tensor &x, Loc loc) {
+  const Tensor wide = layer.linear1(x, loc);
+  const Tensor active = activation == "gelu" ? gelu(wide, "none", loc) : relu(wide, loc);
+  return layer.linear2(layer.dropout(active, loc), loc);
 }
 
 void checkActivation(const char *layer, const std::string &activation, Loc loc) {
@@ -211,15 +215,15 @@ Tensor TransformerEncoderLayer::operator()(const Tensor &src, const Tensor &src_
                         .first,
                     loc);
   };
-  const auto feedforward = [&](const Tensor &x) {
-    return dropout2(linear2(dropout(activated(linear1(x, loc), options_.activation, loc), loc), loc), loc);
+  const auto forward = [&](const Tensor &x) {
+    return dropout2(feedforward(*this, options_.activation, x, loc), loc);
   };
   if (options_.norm_first) {
     const Tensor x = src.add(Arg(attention(norm1(src, loc)), loc), 1);
-    return x.add(Arg(feedforward(norm2(x, loc)), loc), 1);
+    return x.add(Arg(forward(norm2(x, loc)), loc), 1);
   }
   const Tensor x = norm1(src.add(Arg(attention(src), loc), 1), loc);
-  return norm2(x.add(Arg(feedforward(x), loc), 1), loc);
+  return norm2(x.add(Arg(forward(x), loc), 1), loc);
 }
 
 TransformerDecoderLayer::TransformerDecoderLayer(int64_t d_model, int64_t nhead,
@@ -259,18 +263,18 @@ Tensor TransformerDecoderLayer::operator()(const Tensor &tgt, const Tensor &memo
                                     .is_causal = memory_is_causal};
     return dropout2(multihead_attn(x, memory, memory, call, loc).first, loc);
   };
-  const auto feedforward = [&](const Tensor &x) {
-    return dropout3(linear2(dropout(activated(linear1(x, loc), options_.activation, loc), loc), loc), loc);
+  const auto forward = [&](const Tensor &x) {
+    return dropout3(feedforward(*this, options_.activation, x, loc), loc);
   };
   Tensor x = tgt;
   if (options_.norm_first) {
     x = x.add(Arg(toItself(norm1(x, loc)), loc), 1);
     x = x.add(Arg(toMemory(norm2(x, loc)), loc), 1);
-    return x.add(Arg(feedforward(norm3(x, loc)), loc), 1);
+    return x.add(Arg(forward(norm3(x, loc)), loc), 1);
   }
   x = norm1(x.add(Arg(toItself(x), loc), 1), loc);
   x = norm2(x.add(Arg(toMemory(x), loc), 1), loc);
-  return norm3(x.add(Arg(feedforward(x), loc), 1), loc);
+  return norm3(x.add(Arg(forward(x), loc), 1), loc);
 }
 
 //===----------------------------------------------------------------------===//
