@@ -7,29 +7,14 @@ missing bias correction, a mean in place of a sum) is off by percents at the sec
 f64, says whether Weft is farther from the truth than f32 PyTorch is.
 """
 
-import json
 import os
-import struct
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
 import torch
-
-
-def read_safetensors(path):
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))
-        data = file.read()
-    tensors = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            assert entry["dtype"] == "F32", entry
-            begin, end = entry["data_offsets"]
-            tensors[name] = np.frombuffer(data[begin:end], np.float32).reshape(entry["shape"])
-    return tensors
+from safetensors_file import read_safetensors
 
 
 def make_optimizer(name, parameters):

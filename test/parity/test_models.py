@@ -7,34 +7,18 @@ more, because rounding grows from step to step. Lazy steps and those that are co
 with the same losses.
 """
 
-import json
 import os
-import struct
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
 import torch
+from safetensors_file import TYPES, read_safetensors
 from torch import nn
 from torch.nn import functional as F
 
-TYPES = {"F32": np.float32, "I64": np.int64}
 STEPS = 20
-
-
-def read_safetensors(path):
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))
-        data = file.read()
-    tensors = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            array = np.frombuffer(data[begin:end], TYPES[entry["dtype"]]).reshape(entry["shape"])
-            tensors[name] = torch.from_numpy(array.copy())
-    return tensors
 
 
 # Image classifiers
@@ -389,7 +373,8 @@ MODELS = {
 
 
 def run(name, folder, dtype):
-    weights = read_safetensors(os.path.join(folder, name + ".safetensors"))
+    weights = {key: torch.from_numpy(array.copy())
+               for key, array in read_safetensors(os.path.join(folder, name + ".safetensors"), TYPES).items()}
     operands = [torch.from_numpy(np.load(os.path.join(folder, f"{name}.{which}.npy"))) for which in "xy"]
     operands = [x.to(dtype) if x.is_floating_point() else x for x in operands]
     module, output, step = MODELS[name]()
