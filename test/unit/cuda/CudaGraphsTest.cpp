@@ -47,6 +47,15 @@ bool needsOrder(const std::vector<RangeAccess> &earlier, const std::vector<Range
   return false;
 }
 
+/// Whether the child's calls that the driver's log has end with these.
+void expectLastCalls(const std::filesystem::path &log, const std::vector<std::string> &expected) {
+  std::vector<std::string> calls = weft::testing::namesIn(log);
+  std::erase(calls, "cuLibraryUnload"); // at the end of the program
+  ASSERT_GT(calls.size(), expected.size());
+  EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
+            expected);
+}
+
 } // namespace
 
 TEST(CudaDependencies, ComeFromReadsAndWritesOfTheSameBytes) {
@@ -188,8 +197,6 @@ TEST(CudaGraphs, ScalarsAreSentIfOneHasChanged) {
   TemporaryFolder folder;
   const Child child = runChild("--scale", "CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
   EXPECT_TRUE(mentions(child.output, "right")) << child.output;
-  std::vector<std::string> calls = weft::testing::namesIn(folder / "log");
-  std::erase(calls, "cuLibraryUnload"); // at the end of the program
   // The last four calls: after another function had the memory, unchanged, changed, unchanged.
   std::vector<std::string> expected;
   for (const bool sends : {true, false, true, false}) {
@@ -199,9 +206,7 @@ TEST(CudaGraphs, ScalarsAreSentIfOneHasChanged) {
          {"cuGraphLaunch", "cuEventRecord", "cuEventSynchronize", "cuMemcpyDtoHAsync", "cuStreamSynchronize"})
       expected.emplace_back(each);
   }
-  ASSERT_GT(calls.size(), expected.size());
-  EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
-            expected);
+  expectLastCalls(folder / "log", expected);
 }
 
 // The checks of branches update one record, in any order.
@@ -265,8 +270,6 @@ TEST(CudaGraphs, NumbersTravelInTheBlockOfScalars) {
   TemporaryFolder folder;
   const Child child = runChild("--numbers", "CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
   EXPECT_TRUE(mentions(child.output, "right")) << child.output;
-  std::vector<std::string> calls = weft::testing::namesIn(folder / "log");
-  std::erase(calls, "cuLibraryUnload"); // at the end of the program
   // Each call is the copy of its block, what it launches, and an event; then the host waits.
   std::vector<std::string> expected;
   for (const char *launched : {"cuGraphLaunch", "cuLaunchKernelEx", "cuGraphLaunch"})
@@ -275,9 +278,7 @@ TEST(CudaGraphs, NumbersTravelInTheBlockOfScalars) {
   for (int i = 0; i < 3; ++i) // the numbers that are read
     for (const char *each : {"cuMemcpyDtoHAsync", "cuStreamSynchronize"})
       expected.emplace_back(each);
-  ASSERT_GT(calls.size(), expected.size());
-  EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
-            expected);
+  expectLastCalls(folder / "log", expected);
 }
 
 /// Products with long sums, for which the library takes workspaces: two that share nothing, and one that
