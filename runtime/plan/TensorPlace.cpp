@@ -24,10 +24,12 @@ std::string place_problem(const TensorPlace &place, const fb::Plan &plan) {
   for (size_t d = 0; fits && d < place.extents.size(); ++d) {
     const int64_t stride = place.strides[d], extent = place.extents[d];
     int64_t reach = 0;
-    fits = !__builtin_mul_overflow(stride, extent - 1, &reach) && reach < mostElements &&
+    fits = extent >= 1 && !__builtin_mul_overflow(stride, extent - 1, &reach) && reach < mostElements &&
            reach > -mostElements && (stride >= 0 || (place.mayReverse && !place.written));
+    if (!fits)
+      break; // the sum below may overflow
     (stride < 0 ? first : last) += reach;
-    fits = fits && last < mostElements;
+    fits = first > -mostElements && last < mostElements;
     steps.emplace_back(stride, extent);
   }
   const uint64_t bytes = plan.buffers()->Get(place.buffer)->bytes();
