@@ -53,6 +53,10 @@ double unitRoundoff(DType dtype) { return dtype == DType::f64 ? std::ldexp(1.0, 
 
 namespace {
 
+/// A GPU multiplies halves by two numbers of tf32 for each probability, and the least of these is 2^-136
+/// (docs/numerics.md).
+constexpr double kFactorError = 0x1p-136;
+
 class Analysis {
 public:
   Analysis(ir::InterpreterOptions &options, Reference reference) : options(options), reference(reference) {}
@@ -168,7 +172,30 @@ private:
                               ? bound.error[i]
                               : 2 * bound.error[i] + ulp(result.value.dtype, value);
       }
+    if (isa<ir::SdpaOp>(op))
+      addErrorOfFactors(*operands[2], results[0]);
+    else if (isa<ir::SdpaBackwardOp>(op))
+      for (auto [factor, result] : {std::pair(1, 0), {0, 1}, {5, 2}}) // dq from k, dk from q, dv from grad
+        addErrorOfFactors(*operands[factor], results[result]);
     return success();
+  }
+
+  /// A probability, or the gradient of a score, is off by up to `kFactorError` before it is multiplied with
+  /// the rows of `factors` [.., n, columns] and added to `result` [.., m, columns].
+  static void addErrorOfFactors(const Bounded &factors, Bounded &result) {
+    if (factors.value.dtype != DType::f16 && factors.value.dtype != DType::bf16)
+      return;
+    ArrayRef<int64_t> from = factors.value.shape, to = result.value.shape;
+    const int64_t columns = from.back(), n = from[from.size() - 2], m = to[to.size() - 2];
+    for (int64_t i = 0, e = result.value.count(); i < e; ++i) {
+      double sum = 0;
+      const int64_t batch = i / columns / m;
+      for (int64_t row = 0; row < n; ++row)
+        if (double factor = factors.value.real[(batch * n + row) * columns + i % columns];
+            std::isfinite(factor))
+          sum += std::abs(factor);
+      result.error[i] += kFactorError * sum;
+    }
   }
 
   ir::InterpreterOptions &options;

@@ -224,8 +224,8 @@ __device__ __forceinline__ void weft_mma_tf32(float (&sum)[4], const unsigned (&
 }
 
 // result += tile b. Each number of a tile is the sum of two of tf32, which have 11 bits each; halves are such numbers.
-// Neither of both is 0 unless the number is, because 0 times infinity would be NaN. The order of the sum is that in which
-// lanes have the places of a tile: 0, 2, 4, 6, 1, 3, 5, 7 of each eight.
+// Neither of both is 0 unless the number is below 2^-136, because 0 times infinity would be NaN. The order of the sum is
+// that in which lanes have the places of a tile: 0, 2, 4, 6, 1, 3, 5, 7 of each eight.
 template <int group, int J, int W>
 __device__ __forceinline__ void weft_accumulate(float (&result)[W][4], const float (&tile)[J][4], float *,
                                                 const $T *b, int pitch) {
