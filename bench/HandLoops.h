@@ -83,6 +83,26 @@ void mean_middle(const float *x, float *out, const Middle &shape);
 void var_middle(const float *x, float *out, const Middle &shape);
 /// @}
 
+/// Images [batch, channels, rows, columns]; for batch_norm, a multiple of 64 pixels.
+struct Images {
+  int64_t batch, channels, rows, columns;
+  int64_t pixels() const { return rows * columns; }
+  int64_t count() const { return batch * channels * pixels(); }
+};
+struct NormOperands {
+  const float *x, *grad; ///< of all elements; `grad` is the cotangent of the result
+  const float *weight, *bias;
+};
+struct NormResults {
+  float *y, *dx, *dweight, *dbias;
+};
+/// The result in training and its derivative. A channel is read from memory once.
+void batch_norm(const NormOperands &operands, const NormResults &results, const Images &shape, Stores stores);
+/// Windows of 3 x 3 with a stride of 2 and a padding of 1; extents are even.
+void max_pool(const float *x, float *out, const Images &shape);
+/// Twice as many rows and columns, with the centres of pixels in their places.
+void bilinear(const float *x, float *out, const Images &shape);
+
 } // namespace hand
 } // namespace weft::bench
 

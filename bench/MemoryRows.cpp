@@ -5,94 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every row first compares Weft's values with those of the hand-written loop, then times Weft, the loop with
-// streaming and with plain stores, and a copy, in turn.
+// Whole tensors that do not fit into a cache.
 //
 //===----------------------------------------------------------------------===//
 
-#include "HandLoops.h"
-#include "Rows.h"
-
-#include <weft/weft.hpp>
-
-#include <cmath>
-#include <stdexcept>
+#include "LoopRows.h"
 
 namespace weft::bench {
 namespace {
 
-constexpr int64_t vectorSize = int64_t(1) << 24, side = 4096, tableRows = 8192, tableColumns = 1024;
+constexpr int64_t side = 4096, tableRows = 8192, tableColumns = 1024;
 constexpr hand::Middle middleShape = {64, 197, 768};
-
-/// Normal-looking numbers without a random generator's time: a sum of four uniform ones.
-void fill(Floats &values, uint64_t seed) {
-  uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
-  for (int64_t i = 0; i < values.size(); ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const auto part = [&](int shift) {
-      return static_cast<float>((state >> shift) & 0x3fff) * 0x1p-13f - 1.0f;
-    };
-    values.data()[i] = part(8) + part(22) + part(36) + part(50);
-  }
-}
-
-/// One input: the loop's copy and Weft's, with the same values.
-struct Input {
-  Input(int64_t count, Shape shape, uint64_t seed) : floats(count) {
-    fill(floats, seed);
-    tensor = Tensor::from(floats.data(), std::move(shape));
-  }
-  const float *data() const { return floats.data(); }
-  Floats floats;
-  Tensor tensor;
-};
-
-void compare(const Tensor &ours, const float *theirs, double tolerance) {
-  const std::vector<float> values = ours.to_vector<float>();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double expected = theirs[i], found = values[i];
-    if (!(std::abs(found - expected) <= tolerance * (1 + std::abs(expected))))
-      throw std::runtime_error("element " + std::to_string(i) + " is " + std::to_string(found) +
-                               ", but the hand-written loop gives " + std::to_string(expected));
-  }
-}
-
-using Loop = std::function<void(Stores)>;
-
-/// `ours` launches and returns its result; `loop` fills `out`.
-RowResult run(int64_t bytes, const std::function<Tensor()> &ours, const Loop &loop, const Floats &out,
-              bool writesMuch, double tolerance) {
-  loop(Stores::plain);
-  compare(ours(), out.data(), tolerance);
-
-  Floats from(vectorSize), to(vectorSize);
-  std::vector<Contender> contenders = {
-      {"weft",
-       [&] {
-         const Tensor result = ours();
-         synchronize();
-       }},
-      {"hand, plain stores", [&] { loop(Stores::plain); }},
-      {"copy", [&] { hand::copy(from.data(), to.data(), vectorSize, Stores::streaming); }},
-      {"copy, plain stores", [&] { hand::copy(from.data(), to.data(), vectorSize, Stores::plain); }},
-  };
-  if (writesMuch)
-    contenders.push_back({"hand, streaming stores", [&] { loop(Stores::streaming); }});
-  std::vector<Samples> samples = alternate(contenders);
-
-  RowResult result;
-  result.bytes = bytes;
-  Samples hand = samples[1];
-  if (writesMuch && samples[4].median() < hand.median())
-    hand = samples[4];
-  Samples copy = samples[3].median() < samples[2].median() ? samples[3] : samples[2];
-  result.note = hand.name + " was the faster loop";
-  hand.name = "hand";
-  copy.name = "copy";
-  result.figures = {{"copy_gb_per_s", 2 * vectorSize * 4 / copy.median() / 1e6}};
-  result.samples = {samples[0], std::move(hand), std::move(copy)};
-  return result;
-}
 
 } // namespace
 
@@ -118,7 +41,7 @@ RowResult run_mul_add() {
   const Input x(vectorSize, {vectorSize}, 1), y(vectorSize, {vectorSize}, 2);
   Floats out(vectorSize);
   const auto f = compile([](Tensor x, Tensor y) { return x * 2 + y * y - x; }, {.name = "mul_add"});
-  return run(
+  return beside_loop(
       3 * vectorSize * 4, [&] { return f(x.tensor, y.tensor); },
       [&](Stores stores) { hand::mul_add(x.data(), y.data(), out.data(), vectorSize, stores); }, out, true,
       1e-6);
@@ -129,7 +52,7 @@ RowResult run_gelu_sigmoid() {
   Floats out(vectorSize);
   const auto f = compile([](Tensor x, Tensor y, Tensor z) { return gelu(x * y + z, "tanh") * sigmoid(z); },
                          {.name = "gelu_sigmoid"});
-  return run(
+  return beside_loop(
       4 * vectorSize * 4, [&] { return f(x.tensor, y.tensor, z.tensor); },
       [&](Stores stores) {
         hand::gelu_sigmoid(x.data(), y.data(), z.data(), out.data(), vectorSize, stores);
@@ -142,7 +65,7 @@ RowResult run_bias_relu() {
   Floats out(side * side);
   const auto f = compile([](Tensor x, Tensor row, Tensor column) { return relu((x + row) * column); },
                          {.name = "bias_relu"});
-  return run(
+  return beside_loop(
       2 * side * side * 4, [&] { return f(x.tensor, row.tensor, column.tensor); },
       [&](Stores stores) {
         hand::bias_relu(x.data(), row.data(), column.data(), out.data(), side, side, stores);
@@ -154,7 +77,7 @@ RowResult run_transpose_add() {
   const Input x(side * side, {side, side}, 1), y(side * side, {side, side}, 2);
   Floats out(side * side);
   const auto f = compile([](Tensor x, Tensor y) { return x.t() + y; }, {.name = "transpose_add"});
-  return run(
+  return beside_loop(
       3 * side * side * 4, [&] { return f(x.tensor, y.tensor); },
       [&](Stores stores) { hand::transpose_add(x.data(), y.data(), out.data(), side, stores); }, out, true,
       1e-6);
@@ -164,7 +87,7 @@ RowResult run_softmax() {
   const Input x(tableRows * tableColumns, {tableRows, tableColumns}, 1);
   Floats out(tableRows * tableColumns);
   const auto f = compile([](Tensor x) { return softmax(x, 1); }, {.name = "softmax"});
-  return run(
+  return beside_loop(
       2 * tableRows * tableColumns * 4, [&] { return f(x.tensor); },
       [&](Stores stores) { hand::softmax(x.data(), out.data(), tableRows, tableColumns, stores); }, out, true,
       1e-6);
@@ -177,7 +100,7 @@ RowResult run_layer_norm() {
   const auto f = compile([](Tensor x, Tensor weight,
                             Tensor bias) { return layer_norm(x, {tableColumns}, weight, bias, normEps); },
                          {.name = "layer_norm"});
-  return run(
+  return beside_loop(
       2 * tableRows * tableColumns * 4, [&] { return f(x.tensor, weight.tensor, bias.tensor); },
       [&](Stores stores) {
         hand::layer_norm(x.data(), weight.data(), bias.data(), out.data(), tableRows, tableColumns, stores);
@@ -195,7 +118,7 @@ RowResult run_residual_norm_gelu() {
         return gelu(layer_norm(x + residual, {tableColumns}, weight, bias, normEps), "tanh");
       },
       {.name = "residual_norm_gelu"});
-  return run(
+  return beside_loop(
       3 * count * 4, [&] { return f(x.tensor, residual.tensor, weight.tensor, bias.tensor); },
       [&](Stores stores) {
         hand::residual_norm_gelu(x.data(), residual.data(), weight.data(), bias.data(), out.data(), tableRows,
@@ -208,7 +131,7 @@ RowResult run_column_sum() {
   const Input x(tableRows * tableColumns, {tableRows, tableColumns}, 1);
   Floats out(tableColumns);
   const auto f = compile([](Tensor x) { return (x * x).sum({0}); }, {.name = "column_sum"});
-  return run(
+  return beside_loop(
       tableRows * tableColumns * 4, [&] { return f(x.tensor); },
       [&](Stores) { hand::column_sum(x.data(), out.data(), tableRows, tableColumns); }, out, false, 1e-4);
 }
@@ -217,7 +140,7 @@ RowResult run_full_sum() {
   const Input x(vectorSize, {vectorSize}, 1);
   Floats out(1);
   const auto f = compile([](Tensor x) { return (x * x).sum(); }, {.name = "full_sum"});
-  return run(
+  return beside_loop(
       vectorSize * 4, [&] { return f(x.tensor); },
       [&](Stores) { hand::full_sum(x.data(), out.data(), vectorSize); }, out, false, 1e-4);
 }
@@ -232,7 +155,7 @@ RowResult run_middle(const std::function<Tensor(Tensor)> &body,
   const Input x(middleCount, {middleShape.outer, middleShape.middle, middleShape.inner}, 1);
   Floats out(middleCount);
   const auto f = compile(body, {.name = "middle"});
-  return run(
+  return beside_loop(
       2 * middleCount * 4, [&] { return f(x.tensor); },
       [&](Stores stores) { loop(x.data(), out.data(), middleShape, stores); }, out, true, 1e-5);
 }
@@ -243,7 +166,7 @@ RowResult run_middle(const std::function<Tensor(Tensor)> &body,
   const Input x(middleCount, {middleShape.outer, middleShape.middle, middleShape.inner}, 1);
   Floats out(middleShape.outer * middleShape.inner);
   const auto f = compile(body, {.name = "middle"});
-  return run(
+  return beside_loop(
       middleCount * 4, [&] { return f(x.tensor); }, [&](Stores) { loop(x.data(), out.data(), middleShape); },
       out, false, 1e-5);
 }

@@ -8,6 +8,8 @@
 #include "Rows.h"
 #include "Steps.h"
 
+#include <weft/models.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -140,6 +142,7 @@ RowResult run_mlp_step() { return run_step("mlp_step", {.alternations = 15, .blo
 RowResult run_deep_step() { return run_step("deep_step", {.alternations = 15, .block_ms = 40}, 200); }
 RowResult run_lstm_step() { return run_step("lstm_step", {.alternations = 15, .block_ms = 60}, 50); }
 RowResult run_gpt_step() { return run_step("gpt_step", {.alternations = 9, .block_ms = 300}, 5); }
+RowResult run_gpt_long_step() { return run_step("gpt_long_step", {.alternations = 9, .block_ms = 300}, 5); }
 RowResult run_resnet_step() { return run_step("resnet_step", {.alternations = 9, .block_ms = 400}, 3); }
 RowResult run_adam_300() { return run_adam(300); }
 RowResult run_adam_3000() { return run_adam(3000); }
@@ -179,6 +182,42 @@ RowResult run_one_row() {
                                  synchronize();
                                }}},
                              {.alternations = 15, .block_ms = 20});
+  return result;
+}
+
+RowResult run_gpt_token() {
+  manual_seed(0);
+  constexpr int64_t length = 256, place = 128;
+  models::Gpt model({.block_size = length, .vocab_size = 65, .n_layer = 4, .n_head = 4, .n_embd = 128});
+  model.eval();
+  models::GptCache cache = model.cache(1);
+  const auto next = compile(
+      [&](Tensor token, Tensor position) {
+        NoGradGuard no_grad;
+        return model.next(token, position, cache);
+      },
+      {.name = "gpt_token"});
+  std::vector<int64_t> words;
+  for (int64_t i = 0; i <= place; ++i)
+    words.push_back(i * 7 % 65);
+  // Token by token it gives what the whole text gives.
+  Tensor last;
+  for (int64_t i = 0; i <= place; ++i)
+    last = next(full({1}, words[static_cast<size_t>(i)], {.dtype = i64}), full({1}, i, {.dtype = i64}));
+  NoGradGuard no_grad;
+  const std::vector<float> found = last.to_vector<float>(),
+                           expected =
+                               model(Tensor::from(words, {1, place + 1})).select(1, place).to_vector<float>();
+  for (size_t i = 0; i < found.size(); ++i)
+    expect_near(found[i], expected[i], 1e-4, "logit " + std::to_string(i));
+  const Tensor token = full({1}, 3, {.dtype = i64}), position = full({1}, place, {.dtype = i64});
+  RowResult result;
+  result.samples = alternate({{"weft",
+                               [&] {
+                                 const Tensor logits = next(token, position);
+                                 synchronize();
+                               }}},
+                             {.alternations = 15, .block_ms = 40});
   return result;
 }
 

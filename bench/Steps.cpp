@@ -89,7 +89,7 @@ struct Lstm : nn::Module {
   }
 };
 
-constexpr int64_t gptBatch = 16, gptLength = 128, gptWidth = 128, gptHeads = 4, gptDepth = 4, gptWords = 65;
+constexpr int64_t gptWidth = 128, gptHeads = 4, gptDepth = 4, gptWords = 65;
 constexpr int64_t gptHead = gptWidth / gptHeads;
 
 struct Block : nn::Module {
@@ -118,11 +118,11 @@ struct Block : nn::Module {
 
 struct Gpt : nn::Module {
   nn::Embedding word = register_module("word", nn::Embedding(gptWords, gptWidth));
-  nn::Embedding place = register_module("place", nn::Embedding(gptLength, gptWidth));
+  nn::Embedding place;
   nn::ModuleList<Block> blocks;
   nn::LayerNorm last = register_module("last", nn::LayerNorm(gptWidth));
   nn::Linear head = register_module("head", nn::Linear(gptWidth, gptWords, false));
-  Gpt() {
+  explicit Gpt(int64_t length) : place(register_module("place", nn::Embedding(length, gptWidth))) {
     for (int64_t i = 0; i < gptDepth; ++i)
       blocks.push_back(Block());
     register_module("blocks", blocks);
@@ -213,14 +213,15 @@ Step lstm_step() {
       whole<int64_t>({Lstm::batch}, Lstm::classes, 2));
 }
 
-Step gpt_step() {
-  Gpt model;
+/// So many texts of `length` words.
+Step gpt_step(const std::string &name, int64_t batch, int64_t length) {
+  Gpt model(length);
   return training(
-      "gpt_step", model, optim::AdamW(model.parameters(), {.lr = 1e-3}),
+      name, model, optim::AdamW(model.parameters(), {.lr = 1e-3}),
       [](Gpt &model, Tensor ids, Tensor next) {
         return nn::cross_entropy(model(ids).reshape({-1, gptWords}), next.flatten());
       },
-      whole<int64_t>({gptBatch, gptLength}, gptWords, 1), whole<int64_t>({gptBatch, gptLength}, gptWords, 2));
+      whole<int64_t>({batch, length}, gptWords, 1), whole<int64_t>({batch, length}, gptWords, 2));
 }
 
 Step resnet_step() {
@@ -242,7 +243,9 @@ Step make_step(const std::string &name) {
   if (name == "lstm_step")
     return lstm_step();
   if (name == "gpt_step")
-    return gpt_step();
+    return gpt_step(name, 16, 128);
+  if (name == "gpt_long_step")
+    return gpt_step(name, 4, 512);
   if (name == "resnet_step")
     return resnet_step();
   throw std::runtime_error("there is no step '" + name + "'");

@@ -65,6 +65,8 @@ BARS = {
     "deep_step": [of_best(0.75)],
     "lstm_step": [of_best(0.5)],
     "gpt_step": [of_best(0.65)],
+    "gpt_long_step": [of_best(0.65)],
+    "gpt_token": [("<= 0.3 of torch", lambda row: over(row, "torch"), 0.3)],
     "resnet_step": [of_best(0.6)],
     "adam_300": [first_call(0.3)],
     "adam_3000": [first_call(1)],
@@ -77,10 +79,12 @@ BARS = {
     "product_f64": [QUARTER_OF_F32],
     **{f"conv_{kind}{back}": [NO_SLOWER_THAN_TORCH] for back in ("", "_gradients")
        for kind in ("3x3", "3x3_deep", "1x1", "7x7", "depthwise")},
+    **{row: [HAND_85] for row in ("batch_norm", "max_pool", "bilinear")},
     **{row: [NO_SLOWER_THAN_TORCH] for row in ("sort", "topk", "topk_1000")},
     "cold_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
     "disk_compile": [("<= 50 ms", lambda row: row.weft, 50.0)],
     "gpt_compile": [("<= 800 ms", lambda row: row.weft, 800.0), ("passes <= 150 ms", plain("pass_ms"), 150.0)],
+    "resnet_compile": [("<= 2,000 ms", lambda row: row.weft, 2000.0)],
     "runtime_size": [("<= 10 MB", plain("megabytes"), 10.0)],
 }
 

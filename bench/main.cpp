@@ -45,6 +45,8 @@ const std::vector<Row> &rows() {
                                         {"deep_step", run_deep_step, false},
                                         {"lstm_step", run_lstm_step, false},
                                         {"gpt_step", run_gpt_step, false},
+                                        {"gpt_long_step", run_gpt_long_step, false},
+                                        {"gpt_token", run_gpt_token, false},
                                         {"resnet_step", run_resnet_step, false},
                                         {"adam_300", run_adam_300, false},
                                         {"adam_3000", run_adam_3000, false},
@@ -65,6 +67,9 @@ const std::vector<Row> &rows() {
                                         {"conv_1x1_gradients", run_conv_1x1_gradients, true},
                                         {"conv_7x7_gradients", run_conv_7x7_gradients, true},
                                         {"conv_depthwise_gradients", run_conv_depthwise_gradients, true},
+                                        {"batch_norm", run_batch_norm, true},
+                                        {"max_pool", run_max_pool, true},
+                                        {"bilinear", run_bilinear, true},
                                         {"sort", run_sort, true},
                                         {"topk", run_topk, true},
                                         {"topk_1000", run_topk_1000, true}};

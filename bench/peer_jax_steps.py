@@ -69,14 +69,14 @@ def scanned_lstm_loss(parameters, x, labels):
     return cross_entropy(apply(parameters["head"], carry[0]), labels)
 
 
-def gpt():
+def gpt(length=128):
     generator = numpy.random.default_rng(0)
     norm = lambda: (numpy.ones(128, numpy.float32), numpy.zeros(128, numpy.float32))
     table = lambda rows: generator.standard_normal((rows, 128), dtype=numpy.float32)
     block = lambda: {"before": norm(), "after": norm(), "qkv": linear(generator, 128, 384),
                      "out": linear(generator, 128, 128), "up": linear(generator, 128, 512),
                      "down": linear(generator, 512, 128)}
-    return jax.device_put({"word": table(65), "place": table(128), "blocks": [block() for _ in range(4)],
+    return jax.device_put({"word": table(65), "place": table(length), "blocks": [block() for _ in range(4)],
                            "last": norm(), "head": linear(generator, 128, 65, bias=False)})
 
 
@@ -134,6 +134,7 @@ STEPS = {
     "deep_step": (lambda: chain([64] * 21), [lambda layers, x, target: np.mean((chain_forward(layers, x) - target) ** 2)]),
     "lstm_step": (lstm, [lstm_loss, scanned_lstm_loss]),
     "gpt_step": (gpt, [gpt_loss]),
+    "gpt_long_step": (lambda: gpt(512), [gpt_loss]),
     "resnet_step": (resnet, [resnet_loss]),
 }
 
@@ -181,5 +182,5 @@ def steps(row):
     make, losses = STEPS[row]
     inputs = [jax.device_put(array) for array in step_inputs(row)]
     update = sgd if row == "resnet_step" else adam
-    return [repeated(make(), jax.value_and_grad(loss_of), inputs, 1e-2 if row == "gpt_step" else 0, update)
+    return [repeated(make(), jax.value_and_grad(loss_of), inputs, 1e-2 if row.startswith("gpt_") else 0, update)
             for loss_of in losses]

@@ -10,7 +10,7 @@ ROWS_2D, COLUMNS_2D = 8192, 1024
 PAIRS = 8  # of `alternating`
 PRODUCT = 512
 MIDDLE = (64, 197, 768)
-STEPS = ("mlp_step", "deep_step", "lstm_step", "gpt_step", "resnet_step")
+STEPS = ("mlp_step", "deep_step", "lstm_step", "gpt_step", "gpt_long_step", "resnet_step")
 
 
 def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):
@@ -74,4 +74,5 @@ def step_inputs(row):
         return data((32, 20, 64), 1), whole((32,), 10, 2)
     if row == "resnet_step":
         return data((32, 3, 32, 32), 1), whole((32,), 10, 2)
-    return whole((16, 128), 65, 1), whole((16, 128), 65, 2)  # gpt_step
+    tokens = (4, 512) if row == "gpt_long_step" else (16, 128)
+    return whole(tokens, 65, 1), whole(tokens, 65, 2)

@@ -51,6 +51,20 @@ class Torch:
             return (lambda x, w, g: torch.ops.aten.convolution_backward(
                 g, x, w, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], groups, [True, True, False])[:2],
                 (x, w, self.tensor((32, outputs, places, places), 2)))
+        if row == "gpt_token":
+            import peer_torch_steps
+            return peer_torch_steps.next_word()
+        if row == "batch_norm":
+            def batch_norm(x, g, weight, bias):
+                y, mean, scale = torch.ops.aten.native_batch_norm(x, weight, bias, None, None, True, 0.1, 1e-5)
+                return y, *torch.ops.aten.native_batch_norm_backward(g, x, weight, None, None, mean, scale, True, 1e-5,
+                                                                     [True, True, True])
+            return batch_norm, (self.tensor((32, 64, 32, 32), 0), self.tensor((32, 64, 32, 32), 1), self.tensor((64,), 2),
+                                self.tensor((64,), 3))
+        if row == "max_pool":
+            return (lambda x: functional.max_pool2d(x, 3, 2, 1)), (self.tensor((32, 64, 56, 56), 0),)
+        if row == "bilinear":
+            return ((lambda x: functional.interpolate(x, scale_factor=2, mode="bilinear")), (self.tensor((16, 64, 64, 64), 0),))
         if row == "sort":
             return torch.sort, (self.tensor((1_000_000,), 0),)
         if row.startswith("topk"):

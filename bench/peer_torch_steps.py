@@ -50,24 +50,43 @@ class Block(nn.Module):
         self.qkv, self.out = nn.Linear(128, 384), nn.Linear(128, 128)
         self.up, self.down = nn.Linear(128, 512), nn.Linear(512, 128)
 
-    def forward(self, x):
+    def forward(self, x, keys=None, values=None, position=None):
+        """With tensors of keys and values [batch, heads, length, features], x is the token at `position`."""
         batch, length, width = x.shape
         q, k, v = (part.reshape(batch, length, 4, 32).transpose(1, 2) for part in self.qkv(self.before(x)).chunk(3, -1))
-        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if keys is None:
+            mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            keys[:, :, position], values[:, :, position] = k[:, :, 0], v[:, :, 0]
+            mixed = functional.scaled_dot_product_attention(q, keys[:, :, :position + 1], values[:, :, :position + 1])
         x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
         return x + self.down(functional.gelu(self.up(self.after(x)), approximate="tanh"))
 
 
 class Gpt(nn.Module):
-    def __init__(self):
+    def __init__(self, length=128):
         super().__init__()
-        self.word, self.place = nn.Embedding(65, 128), nn.Embedding(128, 128)
+        self.word, self.place = nn.Embedding(65, 128), nn.Embedding(length, 128)
         self.blocks = nn.Sequential(*[Block() for _ in range(4)])
         self.last, self.head = nn.LayerNorm(128), nn.Linear(128, 65, bias=False)
 
     def forward(self, ids):
         x = self.word(ids) + self.place(torch.arange(ids.shape[1]))
         return self.head(self.last(self.blocks(x)))
+
+
+def next_word(length=256, position=128):
+    """A function that computes the logits behind one token, at a position in the middle of the text."""
+    torch.manual_seed(0)
+    model = Gpt(length).eval()
+    caches = [(torch.zeros(1, 4, length, 32), torch.zeros(1, 4, length, 32)) for _ in model.blocks]
+
+    def logits(token):
+        x = model.word(token) + model.place.weight[position]
+        for block, (keys, values) in zip(model.blocks, caches):
+            x = block(x, keys, values, position)
+        return model.head(model.last(x))[:, 0]
+    return logits, (torch.tensor([[3]]),)
 
 
 class Residual(nn.Module):
@@ -97,12 +116,16 @@ def class_loss(model, x, labels):
     return functional.cross_entropy(model(x), labels)
 
 
+def word_loss(model, ids, following):
+    return functional.cross_entropy(model(ids).flatten(0, 1), following.flatten())
+
+
 STEPS = {
     "mlp_step": ([mlp], lambda model, x, labels: class_loss(model, x.flatten(1).float() / 255, labels)),
     "deep_step": ([deep], lambda model, x, target: functional.mse_loss(model(x), target)),
     "lstm_step": ([UnrolledLstm, LibraryLstm], class_loss),
-    "gpt_step": ([Gpt], lambda model, ids, following: functional.cross_entropy(model(ids).flatten(0, 1),
-                                                                              following.flatten())),
+    "gpt_step": ([Gpt], word_loss),
+    "gpt_long_step": ([lambda: Gpt(512)], word_loss),
     "resnet_step": ([resnet], class_loss),
 }
 
@@ -119,7 +142,7 @@ def steps(row, compiled):
         if row == "resnet_step":
             optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9, fused=fused)
         else:
-            kind = torch.optim.AdamW if row == "gpt_step" else torch.optim.Adam
+            kind = torch.optim.AdamW if row.startswith("gpt_") else torch.optim.Adam
             optimizer = kind(model.parameters(), lr=1e-3, fused=fused)
 
         def step(x, y):

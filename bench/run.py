@@ -54,6 +54,8 @@ TITLES = {
     "deep_step": "20 layers of 64, training step",
     "lstm_step": "LSTM of 20 steps, training step",
     "gpt_step": "GPT 4 x 128, training step",
+    "gpt_long_step": "GPT 4 x 128, 4 x 512 tokens, training step",
+    "gpt_token": "GPT 4 x 128, one token with a cache",
     "resnet_step": "ResNet-18 at 32^2, training step",
     "adam_300": "Adam over 300 tensors of 64^2",
     "adam_3000": "Adam over 3,000 tensors of 64^2",
@@ -68,12 +70,16 @@ TITLES = {
        for back in ("", "_gradients")
        for kind, shape in (("3x3", "3x3, 64-64 at 32^2"), ("3x3_deep", "3x3, 256-256 at 8^2"), ("1x1", "1x1, 64-64 at 32^2"),
                            ("7x7", "7x7, 3-64 at 32^2"), ("depthwise", "3x3 depthwise, 64 at 32^2"))},
+    "batch_norm": "batch_norm and its derivative, 32 x 64 x 32^2",
+    "max_pool": "max_pool2d 3x3, stride 2, 32 x 64 x 56^2",
+    "bilinear": "twice the size, bilinear, 16 x 64 x 64^2",
     "sort": "sort of 1,000,000 f32",
     "topk": "the 10 largest of 1,000,000 f32",
     "topk_1000": "the 1,000 largest of 1,000,000 f32",
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
     "gpt_compile": "GPT step: compile, no caches",
+    "resnet_compile": "ResNet-18 step: compile, no caches",
     "runtime_size": "libweft-runtime.so, stripped",
 }
 SECOND = {"alternating": "parts", "loader_step": "plain"}  # what the column of the loop has instead

@@ -400,6 +400,15 @@ def TieResults : Weft_FuncPass<"weft-tie-results"> {
   }];
 }
 
+def UnrollWindows : Weft_FuncPass<"weft-unroll-windows"> {
+  let summary = "turns reductions of small windows into chains over slices";
+  let description = [{
+    On a CPU, a sum, a largest or smallest element, or its index, over all elements of windows of at most 16 elements
+    becomes a chain of elementwise ops over slices with the stride of the windows, one for each element of a window. A
+    sum keeps the order that it has as a reduction. Sizes of windows and the number of places are numbers.
+  }];
+}
+
 def VerifyMemoryPlan : Weft_FuncPass<"weft-verify-memory-plan"> {
   let summary = "proves that a memory plan is sound";
   let description = [{

@@ -107,6 +107,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createLowerConvolutions(LowerConvolutionsOptions{options.target, report}, options.library));
     add.function(createDecomposeComposites());
     add.function(createSplitReductions());
+    add.function(createUnrollWindows());
     add.function(createSimplify());
     add.function(createCanonicalizeContractions());
     add.function(createMergeSlicedContractions(MergeSlicedContractionsOptions{report}));

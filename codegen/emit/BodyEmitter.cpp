@@ -172,6 +172,59 @@ Value BodyEmitter::laneVector(const IndexExpr &e, Type element) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+static bool isNear(ir::Size stride) { return std::abs(stride.number().value_or(INT64_MAX)) <= maxLaneStride; }
+
+/// Lanes that are `address.lane` elements apart, from the vectors of neighbouring elements that hold them.
+/// The last vector ends with the last of them, so that nothing behind it is read. `bound`: only elements for
+/// which it holds are read; its expression has the stride of the address.
+Value BodyEmitter::loadApart(Value buffer, const IndexExpr &address, Type element,
+                             const BodyNode::Bound *bound) {
+  auto type = VectorType::get({space.lanes}, KernelBuilder::memoryType(element));
+  const int64_t stride = address.lane.asNumber(), last = (space.lanes - 1) * std::abs(stride);
+  Value first = kernel.addIndex(emitExpr(address), stride < 0 ? -last : 0);
+  SmallVector<int64_t> left; // the elements of the lanes, counted from `first`
+  for (int64_t lane = 0; lane < space.lanes; ++lane)
+    left.push_back(lane * stride + (stride < 0 ? last : 0));
+  Value low = bound ? emitExpr(bound->expr) : Value(), all;
+  for (int64_t begin = 0; begin <= last; begin += space.lanes) {
+    const int64_t start = std::min(begin, last - space.lanes + 1);
+    Value at = kernel.addIndex(first, start), part;
+    if (bound)
+      part = loadWithin(buffer, at, kernel.addIndex(low, start), bound->extent, type);
+    else
+      part = kernel.create<vector::LoadOp>(type, buffer, ValueRange{at});
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < space.lanes; ++lane) {
+      const bool here = left[lane] >= start && left[lane] < start + space.lanes && left[lane] >= begin;
+      order.push_back(!all ? (here ? left[lane] : 0) : here ? space.lanes + left[lane] - start : lane);
+    }
+    const bool inOrder = !all && llvm::equal(order, llvm::seq<int64_t>(0, space.lanes));
+    all = inOrder ? part : kernel.create<vector::ShuffleOp>(all ? all : part, part, order).getResult();
+  }
+  return fromMemory(all, element);
+}
+
+/// Neighbouring elements from `at` on; only those are read whose numbers, from `number` on, are in [0,
+/// extent).
+Value BodyEmitter::loadWithin(Value buffer, Value at, Value number, ir::Size extent, VectorType type) {
+  Type i32 = kernel.builder.getI32Type();
+  auto lane = [&](Value limit) -> Value { // clamped, so that it fits
+    limit = kernel.create<arith::MaxSIOp>(limit, kernel.index(0));
+    limit = kernel.create<arith::IndexCastOp>(i32, kernel.minimum(limit, kernel.index(space.lanes)));
+    return kernel.create<vector::BroadcastOp>(VectorType::get({space.lanes}, i32), limit);
+  };
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(space.lanes)));
+  Value lanes = kernel.create<arith::ConstantOp>(
+      DenseIntElementsAttr::get(VectorType::get({space.lanes}, i32), numbers));
+  Value from = lane(kernel.create<arith::SubIOp>(kernel.index(0), number));
+  Value to = lane(kernel.create<arith::SubIOp>(kernel.index(extent), number));
+  Value mask =
+      kernel.create<arith::AndIOp>(kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sge, lanes, from),
+                                   kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, lanes, to));
+  Value zeros = kernel.create<arith::ConstantOp>(cast<TypedAttr>(kernel.builder.getZeroAttr(type)));
+  return kernel.create<vector::MaskedLoadOp>(type, buffer, ValueRange{at}, mask, zeros);
+}
+
 Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
   Type memory = KernelBuilder::memoryType(element);
   Value value;
@@ -180,15 +233,8 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
   } else if (address.lane == 1) {
     value = kernel.create<vector::LoadOp>(VectorType::get({space.lanes}, memory), buffer,
                                           ValueRange{emitExpr(address)});
-  } else if (address.lane == -1) {
-    // The last lane has the lowest address: load in ascending order and reverse the lanes.
-    auto type = VectorType::get({space.lanes}, memory);
-    Value first = kernel.addIndex(emitExpr(address), 1 - space.lanes);
-    Value ascending = kernel.create<vector::LoadOp>(type, buffer, ValueRange{first});
-    SmallVector<int64_t> order;
-    for (int64_t lane = space.lanes; lane-- > 0;)
-      order.push_back(lane);
-    value = kernel.create<vector::ShuffleOp>(ascending, ascending, order);
+  } else if (address.lane == -1 || (graph.crossesLanes() && isNear(address.lane))) {
+    return loadApart(buffer, address, element, nullptr);
   } else {
     Value base = emitExpr(address);
     SmallVector<Value> lanes;
@@ -352,14 +398,22 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
   llvm_unreachable("every kind is handled");
 }
 
+Value BodyEmitter::loadOf(const BodyNode &node, Type element) {
+  Value buffer = kernel.operand(node.argument);
+  return node.bounds.empty() ? load(buffer, node.expr, element)
+                             : loadApart(buffer, node.expr, element, &node.bounds.front());
+}
+
 /// If the tensor may be empty in this call, the load is guarded, because pads and joins read before they
 /// check their bounds.
 Value BodyEmitter::emitLoad(const BodyNode &node, Type element) {
-  Value buffer = kernel.operand(node.argument);
   ir::Size count = ir::elementsOf(node.value.getType());
   if (count.isNumber() || kernel.ranges.isAtLeast(count, 1) || !graph.hasBounds())
-    return load(buffer, node.expr, element);
-  emitExpr(node.expr); // here, so that the address is computed in its own scope and not in the branch
+    return loadOf(node, element);
+  // Here, so that the address is computed in its own scope and not in the branch.
+  emitExpr(node.expr);
+  for (const BodyNode::Bound &bound : node.bounds)
+    emitExpr(bound.expr);
   Type type = ir::toScalarType(element);
   if (node.expr.lane != 0)
     type = VectorType::get({space.lanes}, type);
@@ -367,7 +421,7 @@ Value BodyEmitter::emitLoad(const BodyNode &node, Type element) {
   auto branch = kernel.create<scf::IfOp>(type, some, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(kernel.builder);
   kernel.builder.setInsertionPointToStart(branch.thenBlock());
-  kernel.create<scf::YieldOp>(load(buffer, node.expr, element));
+  kernel.create<scf::YieldOp>(loadOf(node, element));
   kernel.builder.setInsertionPointToStart(branch.elseBlock());
   kernel.create<scf::YieldOp>(
       kernel.create<arith::ConstantOp>(cast<TypedAttr>(kernel.builder.getZeroAttr(type))).getResult());

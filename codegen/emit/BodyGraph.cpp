@@ -37,6 +37,26 @@ int BodyGraph::intern(BodyNode node, std::vector<int64_t> key) {
   return entry->second;
 }
 
+std::optional<BodyNode> BodyGraph::boundedLoad(const BodyNode &node) const {
+  // Masks of narrower elements are branches on processors without AVX-512.
+  Type element = getElementTypeOrSelf(node.value.getType());
+  if (!crosses || node.kind != BodyNode::load || node.expr.lane != 0 || element.getIntOrFloatBitWidth() < 32)
+    return std::nullopt;
+  BodyNode bounded = node;
+  for (auto &[id, coefficient] : node.expr.terms) {
+    const IndexVar &var = space.var(id);
+    if (!var.perLane)
+      continue;
+    const int64_t stride = var.of.lane.number().value_or(0);
+    if (var.kind != IndexVar::clamped || coefficient != 1 || space.isPerLane(var.of) || stride < 1 ||
+        stride > maxLaneStride || !bounded.bounds.empty())
+      return std::nullopt;
+    bounded.bounds.push_back({var.of, var.by, 1, {}});
+    bounded.expr = add(bounded.expr, add(var.of, scale(space.expr(id), -1)));
+  }
+  return bounded;
+}
+
 /// The node of a load, iota or philox. If its expression is not affine in the lane, it has one node per lane.
 int BodyGraph::leaf(BodyNode node) {
   auto make = [&](IndexExpr expr) {
@@ -44,8 +64,17 @@ int BodyGraph::leaf(BodyNode node) {
     one.expr = std::move(expr);
     std::vector<int64_t> key{keyOf(node.value)};
     one.expr.append(key);
+    for (const BodyNode::Bound &bound : node.bounds) {
+      bound.expr.append(key);
+      key.push_back(bound.extent.raw());
+    }
     return intern(std::move(one), std::move(key));
   };
+  if (space.isPerLane(node.expr))
+    if (std::optional<BodyNode> bounded = boundedLoad(node)) {
+      node = std::move(*bounded);
+      return make(node.expr);
+    }
   bool philoxStride = node.kind == BodyNode::philox && node.expr.lane != 0 && node.expr.lane != 1;
   if (!space.isPerLane(node.expr) && !philoxStride)
     return make(node.expr);
@@ -357,10 +386,13 @@ std::vector<int> BodyGraph::ordered(ArrayRef<int> roots) const {
 
 int64_t BodyGraph::countLaneReads(ArrayRef<int> roots) const {
   int64_t count = 0;
+  auto isApart = [&](ir::Size stride) {
+    const int64_t distance = std::abs(stride.number().value_or(INT64_MAX));
+    return distance > (crosses ? maxLaneStride : 1);
+  };
   for (int id : ordered(roots)) {
     const BodyNode &node = nodes[id];
-    count += node.kind == BodyNode::lanes || (node.kind == BodyNode::load && node.expr.lane != 0 &&
-                                              node.expr.lane != 1 && node.expr.lane != -1);
+    count += node.kind == BodyNode::lanes || (node.kind == BodyNode::load && isApart(node.expr.lane));
     for (const auto &bound : node.bounds)
       count += !bound.perLane.empty();
   }

@@ -20,6 +20,10 @@
 
 namespace weft::codegen {
 
+/// The largest distance of neighbouring lanes in memory at which a load reads whole vectors, of which it
+/// keeps some elements.
+inline constexpr int64_t maxLaneStride = 4;
+
 struct BodyNode {
   enum Kind {
     load,         ///< operand `argument` at linear index `expr`
@@ -44,7 +48,8 @@ struct BodyNode {
   int other = -1;         ///< padded: the node for elements outside of `bounds`, if it exists already
   bool otherwise = false; ///< padded: whether elements outside of `bounds` have a node, or are zero
   /// padded: holds if `expr` is one of the `extent` multiples of `stride` from 0 on. If `expr` is not affine
-  /// in the lane, `perLane` has the expression of each lane.
+  /// in the lane, `perLane` has the expression of each lane. load: only lanes where it holds are read from
+  /// memory; the value is of no meaning in the others.
   struct Bound {
     IndexExpr expr;
     ir::Size extent = 0;
@@ -60,7 +65,8 @@ class BodyGraph {
 public:
   /// `keptIndex`: the linear index at which reductions and scans may be read.
   BodyGraph(ir::FusionOp fusion, IndexSpace &space, IndexExpr keptIndex = {})
-      : fusion(fusion), space(space), keptIndex(std::move(keptIndex)) {}
+      : fusion(fusion), space(space), crosses(ir::deviceOf(fusion->getResult(0).getType()).isCpu()),
+        keptIndex(std::move(keptIndex)) {}
 
   void setKeptIndex(IndexExpr index) { keptIndex = std::move(index); }
 
@@ -86,6 +92,9 @@ public:
   bool hasBounds() const {
     return llvm::any_of(nodes, [](const BodyNode &node) { return !node.bounds.empty(); });
   }
+  /// Whether the lanes of a load that are not neighbours in memory are taken from several vectors, and a load
+  /// may leave out lanes: on a CPU.
+  bool crossesLanes() const { return crosses; }
   /// How many of the loads and bounds that `roots` need are computed lane by lane.
   int64_t countLaneReads(llvm::ArrayRef<int> roots) const;
   /// How many of the divisions that `roots` need depend on `var`.
@@ -99,6 +108,9 @@ private:
   static int64_t keyOf(mlir::Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
   int intern(BodyNode node, std::vector<int64_t> key);
   int leaf(BodyNode node);
+  /// The load of a clamped address without the clamp, where bounds say which lanes are read; nothing if that
+  /// is not possible.
+  std::optional<BodyNode> boundedLoad(const BodyNode &node) const;
   IndexExpr atLane(const IndexExpr &e, int64_t lane);
   TensorIndex atLane(const TensorIndex &index, int64_t lane);
   /// Maps `index` in the result of a view to the index in its operand; false for other ops.
@@ -116,6 +128,7 @@ private:
   void expandNode(int id);
   void addExprDeps(const IndexExpr &e, llvm::SmallVectorImpl<int> &deps) const;
 
+  bool crosses;
   IndexExpr keptIndex;
   std::vector<BodyNode> nodes;
   std::vector<int> nodeIndex; ///< the index of an elementwise node

@@ -30,19 +30,25 @@ namespace {
 /// vectors is followed by one over single elements.
 bool isShort(ir::Size count, int64_t lanes) { return count.number().value_or(lanes) < lanes; }
 
+/// Of so many vectors; few elements are left of it, and narrower vectors would be more code for little.
+constexpr int64_t longRow = 8;
+
 class LoopEmitter {
 public:
   explicit LoopEmitter(KernelBuilder &kernel)
       : kernel(kernel), fusion(kernel.fusion), domain(fusion.getDomain()), count(ir::productOf(domain)),
-        chunk(fusion.getSchedule()->number(ir::ScheduleField::chunk)), isUpdate(ir::updateIn(fusion)) {}
+        chunk(fusion.getSchedule()->number(ir::ScheduleField::chunk)), isUpdate(ir::updateIn(fusion)),
+        crossesLanes(ir::deviceOf(fusion.getResult(0).getType()).isCpu()) {}
   Status emit();
 
 private:
+  /// Bodies for vectors, from the widest down, and for single elements. On a CPU, what is left of short rows
+  /// is computed in narrower vectors.
   struct Piece {
     Box box;
-    int64_t lanes;
-    std::unique_ptr<LoopBody> vectors, scalars;
+    SmallVector<std::unique_ptr<LoopBody>, 4> bodies;
   };
+  SmallVector<int64_t> widthsFor(ir::Size columns) const;
   unsigned chooseOuterDims(Box box, ir::Size first, ir::Size size, unsigned dim);
   void addPiece(Box box);
   ir::Size widthOf(const Box &box) const { return ir::productOf(ArrayRef(domain).drop_front(box.outerDims)); }
@@ -54,8 +60,8 @@ private:
   SmallVector<ir::Size> domain;
   ir::Size count;
   int64_t chunk, lanes = 1;
-  bool isUpdate, whole = true; ///< whole: a single box covers the domain
-  bool aligned = true;         ///< every box begins and ends at a multiple of the number of lanes
+  bool isUpdate, crossesLanes, whole = true; ///< whole: a single box covers the domain
+  bool aligned = true; ///< every box begins and ends at a multiple of the number of lanes
   SmallVector<Piece, 1> pieces;
   Value from, to;
 };
@@ -85,13 +91,22 @@ unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, un
     if (body.space.isPerLane(body.address))
       continue; // the rows of the window are shorter, so its address is not affine
     // The cost in vector operations: two per lane for a load that is split into lanes, and four for a
-    // division. Columns that do not fill a vector are computed one by one.
+    // division. What is left of short rows takes narrower vectors, or single elements.
     auto nodes = static_cast<int64_t>(body.graph.size());
     int64_t laneReads = body.graph.countLaneReads(body.roots),
             divisions = body.graph.countDivisions(body.roots, body.column);
-    int64_t cost = nodes + laneReads * 2 * lanes + divisions * 4;
-    if (isShort(inner, lanes))
-      cost = nodes * lanes;
+    int64_t cost = (nodes + laneReads * 2 * lanes + divisions * 4) * longRow * lanes;
+    if (std::optional<int64_t> columns = inner.number();
+        crossesLanes && columns && *columns > 0 && *columns < longRow * lanes) {
+      int64_t left = *columns, vectors = 0;
+      for (int64_t width : widthsFor(inner)) {
+        vectors += left / width;
+        left %= width;
+      }
+      cost = cost * (vectors + left) * lanes / *columns;
+    } else if (isShort(inner, lanes)) {
+      cost = nodes * lanes * longRow * lanes;
+    }
     if (cost < least) {
       least = cost;
       best = outer;
@@ -102,10 +117,32 @@ unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, un
   return best;
 }
 
+/// The numbers of lanes of the vectors that compute a row.
+SmallVector<int64_t> LoopEmitter::widthsFor(ir::Size columns) const {
+  constexpr int64_t leastLanes = 4;
+  SmallVector<int64_t> widths;
+  const std::optional<int64_t> number = columns.number();
+  if (!isShort(columns, lanes))
+    widths.push_back(lanes);
+  if (!crossesLanes || !number || *number >= longRow * lanes)
+    return widths;
+  int64_t left = *number % lanes;
+  for (int64_t width = lanes / 2; width >= leastLanes; width /= 2)
+    if (left >= width) {
+      widths.push_back(width);
+      left %= width;
+    }
+  return widths;
+}
+
 void LoopEmitter::addPiece(Box box) {
-  int64_t width = isShort(box.columns, lanes) ? 1 : lanes;
-  auto body = [&](int64_t by) { return std::make_unique<LoopBody>(fusion, box, by, whole || aligned); };
-  pieces.push_back({box, width, body(width), body(1)});
+  Piece piece;
+  piece.box = box;
+  SmallVector<int64_t> widths = widthsFor(box.columns);
+  widths.push_back(1);
+  for (int64_t width : widths)
+    piece.bodies.push_back(std::make_unique<LoopBody>(fusion, box, width, whole || aligned));
+  pieces.push_back(std::move(piece));
 }
 
 void LoopEmitter::step(LoopBody &body, BodyEmitter &emitter, Value column, ArrayRef<Value> streams) {
@@ -120,18 +157,33 @@ void LoopEmitter::step(LoopBody &body, BodyEmitter &emitter, Value column, Array
 }
 
 void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
-  using Emitters = std::pair<std::unique_ptr<BodyEmitter>, std::unique_ptr<BodyEmitter>>;
+  using Emitters = SmallVector<std::unique_ptr<BodyEmitter>, 4>; // of the bodies
   SmallVector<Emitters> emitters;
-  for (Piece &piece : pieces)
-    emitters.push_back({std::make_unique<BodyEmitter>(kernel, piece.vectors->graph),
-                        std::make_unique<BodyEmitter>(kernel, piece.scalars->graph)});
+  for (Piece &piece : pieces) {
+    Emitters &own = emitters.emplace_back();
+    for (const auto &body : piece.bodies)
+      own.push_back(std::make_unique<BodyEmitter>(kernel, body->graph));
+  }
   auto setRow = [&](Piece &piece, Emitters &own, Value row) {
-    own.first->setVar(piece.vectors->row, row);
-    own.second->setVar(piece.scalars->row, row);
+    for (auto [body, emitter] : llvm::zip_equal(piece.bodies, own))
+      emitter->setVar(body->row, row);
   };
   auto segment = [&](Piece &piece, Emitters &own, Value low, Value high, bool exact) {
-    kernel.parallelFor(low, high, piece.lanes, exact, [&](Value column, bool vector) {
-      step(vector ? *piece.vectors : *piece.scalars, vector ? *own.first : *own.second, column, streams);
+    const size_t vectors = piece.bodies.size() - 1;
+    for (size_t i = 0; i + 1 < vectors; ++i) { // all but the narrowest
+      const int64_t width = piece.bodies[i]->space.lanes;
+      Value extent = kernel.create<arith::SubIOp>(high, low);
+      extent = kernel.create<arith::MaxSIOp>(extent, kernel.index(0));
+      Value rest = kernel.create<arith::RemUIOp>(extent, kernel.index(width));
+      Value middle = kernel.add(low, kernel.create<arith::SubIOp>(extent, rest));
+      kernel.parallelFor(low, middle, width, /*exact=*/true,
+                         [&](Value column, bool) { step(*piece.bodies[i], *own[i], column, {}); });
+      low = middle;
+    }
+    const size_t narrow = vectors ? vectors - 1 : 0;
+    kernel.parallelFor(low, high, piece.bodies[narrow]->space.lanes, exact, [&](Value column, bool vector) {
+      const size_t i = vector ? narrow : vectors;
+      step(*piece.bodies[i], *own[i], column, streams);
     });
   };
   auto clampTo = [&](Value value, ir::Size size) {
@@ -195,8 +247,6 @@ Status LoopEmitter::emit() {
     box.outerDims = chooseOuterDims(box, 0, 0, 0);
     box.rows = ir::productOf(ArrayRef(domain).take_front(box.outerDims));
     box.columns = widthOf(box);
-    if (isShort(box.columns, lanes))
-      lanes = 1;
     addPiece(box);
   } else {
     whole = false;
@@ -224,7 +274,7 @@ Status LoopEmitter::emit() {
     }
   }
   for (Piece &piece : pieces)
-    for (LoopBody *body : {piece.vectors.get(), piece.scalars.get()})
+    for (const auto &body : piece.bodies)
       if (!body->status.ok())
         return body->status;
 

@@ -172,6 +172,11 @@ private:
   mlir::Value emitVar(VarId id);
   mlir::Value fromMemory(mlir::Value value, mlir::Type element);
   mlir::Value emitLoad(const BodyNode &node, mlir::Type element);
+  mlir::Value loadOf(const BodyNode &node, mlir::Type element);
+  mlir::Value loadApart(mlir::Value buffer, const IndexExpr &address, mlir::Type element,
+                        const BodyNode::Bound *bound);
+  mlir::Value loadWithin(mlir::Value buffer, mlir::Value at, mlir::Value number, ir::Size extent,
+                         mlir::VectorType type);
   mlir::Value emitPhilox(const BodyNode &node);
   mlir::Value emitPadded(const BodyNode &node);
   mlir::Value emitCheckedIndex(const BodyNode &node);

@@ -52,7 +52,7 @@ bool isKernelOp(Operation *op) {
       "math.log2", "math.powf", "math.sin", "math.sinh", "math.tan", "math.tanh",
       "memref.alloca", "memref.load", "memref.store", "memref.view", "memref.prefetch", "memref.atomic_rmw",
       "memref.extract_aligned_pointer_as_index",
-      "vector.load", "vector.store", "vector.bitcast", "vector.broadcast", "vector.extract",
+      "vector.load", "vector.maskedload", "vector.store", "vector.bitcast", "vector.broadcast", "vector.extract",
       "vector.extract_strided_slice", "vector.from_elements", "vector.shuffle",
       "gpu.barrier", "gpu.block_id", "gpu.shuffle", "gpu.thread_id"};
   // clang-format on

@@ -198,10 +198,12 @@ void refuseBools(const Ref &x, const char *name, Loc loc) {
          loc, {x});
 }
 
-ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel,
-                      const MaxPoolOptions &options) {
+/// Without `indices` and gradients, the values are reductions alone.
+ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel, const MaxPoolOptions &options,
+                      bool indices) {
   GraphLock lock(graphMutex());
   Loc loc = pool.loc;
+  const bool differentiable = use(x, loc).requiresGrad() && gradEnabled();
   Ref value = use(x.detach(loc), loc);
   refuseBools(value, pool.name, loc);
   Numbers sizes = pool.checkedExtents(value), kernels;
@@ -212,8 +214,14 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel,
   Device device = value.spec().device;
   Ref beside = lowest(value.spec().dtype, device, loc);
   Ref over = windowsOver(value, windows, &beside, loc);
-  // [.., elements of the window, places..]
   size_t lead = value.spec().shape.size() - pool.extents;
+  if (!indices && !differentiable) {
+    Numbers dims;
+    for (size_t i = 0; i < pool.extents; ++i)
+      dims.push_back(static_cast<int64_t>(lead + i));
+    return {wrap(record1("rmax", {over}, {{"dims", dims}}, loc), loc), {}};
+  }
+  // [.., elements of the window, places..]
   Shape shape(over.spec().shape.begin(), over.spec().shape.begin() + static_cast<ptrdiff_t>(lead));
   shape.push_back(1);
   for (int64_t size : kernels)
@@ -221,7 +229,7 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel,
   for (const Windows &each : windows)
     shape.push_back(each.places);
   Ref within = record1("argmax", {reshapeTo(over, shape, loc)}, {{"dim", static_cast<int64_t>(lead)}}, loc);
-  Tensor indices = planeIndices(wrap(within, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
+  Tensor numbers = planeIndices(wrap(within, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
     Numbers begin, first; // where each window begins, and its first element that is not padding
     for (int64_t place = 0; place < windows[i].places; ++place) {
       begin.push_back(windows[i].begin(place));
@@ -233,7 +241,7 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel,
     Tensor from = alongExtent(begin, i, pool.extents, device, loc);
     return add({from, loc}, {mul({s, loc}, {windows[i].dilation, loc}), loc});
   });
-  return elementsAt(x, indices, pool.extents, loc);
+  return elementsAt(x, numbers, pool.extents, loc);
 }
 
 Tensor avgPool(const Pool &pool, const Tensor &x, const IntList &kernel, const AvgPoolOptions &options) {
@@ -368,11 +376,11 @@ ValuesIndices adaptiveMax(const Pool &pool, const Tensor &x, const IntList &outp
 
 #define WEFT_POOL(extents)                                                                                   \
   Tensor max_pool##extents##d(const Tensor &x, IntList kernel_size, MaxPoolOptions options, Loc loc) {       \
-    return maxPool({"max_pool" #extents "d", extents, loc}, x, kernel_size, options).values;                 \
+    return maxPool({"max_pool" #extents "d", extents, loc}, x, kernel_size, options, false).values;          \
   }                                                                                                          \
   ValuesIndices max_pool##extents##d_with_indices(const Tensor &x, IntList kernel_size,                      \
                                                   MaxPoolOptions options, Loc loc) {                         \
-    return maxPool({"max_pool" #extents "d", extents, loc}, x, kernel_size, options);                        \
+    return maxPool({"max_pool" #extents "d", extents, loc}, x, kernel_size, options, true);                  \
   }                                                                                                          \
   Tensor avg_pool##extents##d(const Tensor &x, IntList kernel_size, AvgPoolOptions options, Loc loc) {       \
     return avgPool({"avg_pool" #extents "d", extents, loc}, x, kernel_size, options);                        \

@@ -107,3 +107,27 @@ weft.func @gather(%t: tensor<8x64xf32, #cpu>, %i: tensor<5xi64, #cpu>) -> tensor
   }
   weft.return %0 : tensor<5x64xf32, #cpu>
 }
+
+// Every third element is taken from vectors of neighbours, the last of which ends with the last element that is read.
+// What a row of 28 leaves of a vector of 16 is computed in vectors of 8 and 4.
+// CHECK-LABEL: func.func @apart.5(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %{{.*}}: memref<?xf32>,
+// CHECK:         vector.load %[[X]]{{.*}} : memref<?xf32>, vector<16xf32>
+// CHECK-COUNT-2: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK:         %[[LAST:.*]] = arith.constant 30 : index
+// CHECK:         %[[AT:.*]] = arith.addi %{{.*}}, %[[LAST]]
+// CHECK:         vector.load %[[X]][%[[AT]]] : memref<?xf32>, vector<16xf32>
+// CHECK:         vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK:         vector.store {{.*}} vector<16xf32>
+// CHECK:         vector.store {{.*}} vector<8xf32>
+// CHECK:         vector.store {{.*}} vector<4xf32>
+// CHECK:         return
+weft.func @apart(%x: tensor<30x86xf32, #cpu>) -> tensor<30x28xf32, #cpu> {
+  %0 = weft.fusion loop (%x) : (tensor<30x86xf32, #cpu>) -> tensor<30x28xf32, #cpu> {
+  ^bb0(%a: tensor<30x86xf32, #cpu>):
+    %1 = weft.slice %a, start = [0, 0], limit = [30, 84], step = [1, 3] : tensor<30x86xf32, #cpu>
+    %2 = weft.neg %1 : tensor<30x28xf32, #cpu>
+    weft.yield %2 : tensor<30x28xf32, #cpu>
+  }
+  weft.return %0 : tensor<30x28xf32, #cpu>
+}

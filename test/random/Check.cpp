@@ -77,7 +77,7 @@ std::string outOfRange(StringRef text) {
 bool mayRound(StringRef pass) {
   return llvm::is_contained({"weft-decompose-composites", "weft-split-reductions",
                              "weft-canonicalize-contractions", "weft-attach-epilogues",
-                             "weft-merge-sums-of-contractions"},
+                             "weft-merge-sums-of-contractions", "weft-unroll-windows"},
                             pass);
 }
 
