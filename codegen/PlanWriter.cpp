@@ -137,11 +137,14 @@ private:
     made->place = placeOf(op->getLoc());
     made->device = deviceNumber(carrierOf(op));
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
-    Size bytesRead, bytesWritten;
+    const UpdatedBytes updated = updatedBytes(op);
+    Size bytesRead = updated.read, bytesWritten = updated.written;
     for (Value value : read)
-      bytesRead += bytesOf(value.getType());
+      if (value != updated.base)
+        bytesRead += bytesOf(value.getType());
     for (Value value : op->getResults())
-      bytesWritten += bytesOf(value.getType());
+      if (!updated.base)
+        bytesWritten += bytesOf(value.getType());
     made->bytes_read = amount(bytesRead);
     made->bytes_written = amount(bytesWritten);
     return made;

@@ -7,6 +7,7 @@
 #include "codegen/Report.h"
 
 #include "ir/Reasons.h"
+#include "ir/Updates.h"
 #include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
 #include "passes/launch/PlanReport.h"
@@ -84,9 +85,13 @@ static FunctionReport reportFunction(FuncOp function) {
     launch.captured = report.hasGraphs && op.hasAttr(attr::capture);
     llvm::SetVector<Value> operands;
     llvm::SetVector<unsigned> makers;
+    const UpdatedBytes updated = updatedBytes(&op);
+    launch.readBytes = ranges.largest(updated.read);
+    launch.writtenBytes = ranges.largest(updated.written);
     for (Value operand : op.getOperands()) {
       const Value root = storageRoot(operand);
-      operands.insert(root);
+      if (operand != updated.base)
+        operands.insert(root);
       if (auto it = numbers.find(root.getDefiningOp()); it != numbers.end())
         makers.insert(it->second);
     }
@@ -94,7 +99,8 @@ static FunctionReport reportFunction(FuncOp function) {
       launch.readBytes = saturatedSum(launch.readBytes, ranges.largest(bytesOf(operand.getType())));
     launch.reads.assign(makers.begin(), makers.end());
     for (Value result : op.getResults()) {
-      launch.writtenBytes = saturatedSum(launch.writtenBytes, ranges.largest(bytesOf(result.getType())));
+      if (!updated.base)
+        launch.writtenBytes = saturatedSum(launch.writtenBytes, ranges.largest(bytesOf(result.getType())));
       SliceAttr slice = passes::sliceOf(result);
       if (slice && slice.getStorage() == StorageKind::arena)
         launch.slices.push_back({ranges.largest(slice.getPosition()), ranges.largest(slice.getBytes()),

@@ -470,10 +470,14 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
 
 /// The number of tasks that a thread takes at a time. They have 4,096 elements, some microseconds of work;
 /// taking them costs a fraction of a microsecond. But it is small enough that there are `enoughTasks` pieces,
-/// so that every thread gets some.
-static int64_t grainOf(int64_t elements, int64_t tasks, const TargetDescription &target) {
-  return std::clamp<int64_t>((4 << 10) / std::max<int64_t>(elements, 1), 1,
-                             std::max<int64_t>(tasks / enoughTasks(target), 1));
+/// so that every thread gets some. Up to 1,024 elements are one piece if there are no dynamic sizes: to wake
+/// a thread takes longer than to compute them.
+static int64_t grainOf(int64_t elements, int64_t tasks, bool isStatic, const TargetDescription &target) {
+  constexpr int64_t enoughElements = 4096, fewElements = 1024;
+  elements = std::max<int64_t>(elements, 1);
+  if (isStatic && tasks > 1 && tasks <= fewElements / elements)
+    return tasks;
+  return std::clamp<int64_t>(enoughElements / elements, 1, std::max<int64_t>(tasks / enoughTasks(target), 1));
 }
 
 /// The same if a task is a chunk or a tile, which has that many elements itself: one, or more if there are
@@ -568,7 +572,7 @@ static ScheduleAttr chooseCpuSchedule(FusionOp fusion, const TargetDescription &
   schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
   int64_t tasks = ranges.largest(schedule.tasks);
   if (elements > 0)
-    schedule[ScheduleField::grain] = grainOf(elements, tasks, target);
+    schedule[ScheduleField::grain] = grainOf(elements, tasks, schedule.tasks.isNumber(), target);
   else if (fusion.getKind() == FusionKind::multi_tensor)
     schedule[ScheduleField::grain] = 1;
   else

@@ -43,6 +43,21 @@ inline llvm::ArrayRef<Size> updateShape(mlir::Operation *op) {
   return sizesOf(llvm::cast<mlir::RankedTensorType>(updateOf(op).getType()));
 }
 
+/// What a fusion of kind `update` moves of its base, of which it writes some elements in place.
+struct UpdatedBytes {
+  mlir::Value base; ///< the operand of the fusion; null for other ops, whose operands are read as a whole
+  Size read = 0, written = 0;
+};
+inline UpdatedBytes updatedBytes(mlir::Operation *op) {
+  mlir::Operation *update = updateIn(op);
+  if (!update)
+    return {};
+  auto base = llvm::cast<mlir::BlockArgument>(update->getOperand(0));
+  auto type = llvm::cast<mlir::RankedTensorType>(base.getType());
+  const Size bytes = bytesOf(makeTensorType(updateShape(update), type.getElementType(), deviceOf(type)));
+  return {op->getOperand(base.getArgNumber()), llvm::isa<ScatterOp>(update) ? bytes : Size(0), bytes};
+}
+
 /// The index operand of a gather, scatter or index_update, and the dimension that it indexes.
 inline mlir::OpOperand &indexOperandOf(mlir::Operation *op) {
   return op->getOpOperand(llvm::isa<IndexUpdateOp>(op) ? 2 : 1);

@@ -9,6 +9,7 @@
 #include "ir/ElementCount.h"
 #include "ir/OpFacts.h"
 #include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -60,11 +61,14 @@ KernelWork workOf(FusionOp fusion) {
   auto count = [&](Size size) { return std::min(ranges.largest(size), int64_t(1) << 44); };
   KernelWork work;
   llvm::SmallPtrSet<Value, 8> read;
+  const UpdatedBytes updated = updatedBytes(fusion);
   for (Value input : fusion.getInputs())
-    if (read.insert(input).second)
+    if (input != updated.base && read.insert(input).second)
       work.readBytes += count(bytesOf(input.getType()));
+  work.readBytes += count(updated.read);
+  work.writtenBytes += count(updated.written);
   for (Type type : fusion.getResultTypes())
-    work.writtenBytes += count(bytesOf(type));
+    work.writtenBytes += updated.base ? 0 : count(bytesOf(type));
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     Value shape = op.getNumOperands() ? op.getOperand(0) : op.getResult(0);
     work.flops += scale(count(elementsOf(shape.getType())), additionsPerElement(&op), 1);

@@ -189,8 +189,8 @@ public:
   /// With a lower estimate, in nanoseconds of one core whose cache is empty, a call runs on its caller in
   /// QueueMode::automatic. A hand-off costs 5-10 us and moves the operands to another core's cache:
   /// one row through a network of 2 MB, estimated at 340 us, takes 60 us on its caller and 130-200 us behind
-  /// a hand-off.
-  static constexpr double inlineCostNs = 400000;
+  /// a hand-off; a token of a transformer of 3 MB, estimated at 720 us, 80 and 128 us.
+  static constexpr double inlineCostNs = 800000;
   /// With a lower estimate, all launches of a call run on one thread.
   static constexpr double serialCostNs = 20000;
   double estimated_ns() const;

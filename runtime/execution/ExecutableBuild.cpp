@@ -139,8 +139,7 @@ private:
     if (launch.bytes == 0)
       launch.bytes = touched;
     // Serial speed of one core: 8 bytes or 16 operations a nanosecond.
-    function_.cost_ns += 50 + static_cast<double>(std::max(launch.bytes, touched)) / 8 +
-                         static_cast<double>(launch.flops) / 16;
+    function_.cost_ns += 50 + static_cast<double>(launch.bytes) / 8 + static_cast<double>(launch.flops) / 16;
     function_.launches.push_back(std::move(launch));
     return {};
   }

@@ -7,8 +7,8 @@
 //
 // Scores are computed transposed, [keys x rows]. Keys and values are then read in place, only the queries of
 // a block are transposed, and the softmax of 32 rows works on vectors of rows. Each step computes a tile of
-// keys, with the running maximum and sum of each row, in f32. The order of every sum depends on the extents
-// and the constants below.
+// keys, with the running maximum and sum of each row, in f32. Few rows are computed one by one. The order of
+// every sum depends on the extents and the constants below.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_ATTENTIONTASK_H
@@ -39,6 +39,8 @@ struct AttentionTask {
 };
 
 inline constexpr int64_t attentionRows = 32, attentionKeys = 128, attentionPad = 16;
+/// Up to so many rows are computed one by one, as for a token that is generated.
+inline constexpr int64_t attentionFewRows = 4;
 
 /// The number of columns of a matrix in scratch, padded to a multiple of `attentionPad`.
 inline constexpr int64_t attention_columns(int64_t columns) {

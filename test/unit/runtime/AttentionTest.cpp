@@ -193,7 +193,8 @@ void expect_near(Tensors &found, const Reference &expected, double tolerance) {
 
 TEST(Attention, AgreesWithDoubles) {
   const int64_t sizes[][4] = {{1, 1, 1, 1},     {5, 7, 8, 6},       {33, 130, 16, 16}, {70, 300, 17, 5},
-                              {64, 64, 32, 32}, {129, 257, 64, 48}, {200, 10, 40, 8},  {31, 128, 80, 16}};
+                              {64, 64, 32, 32}, {129, 257, 64, 48}, {200, 10, 40, 8},  {31, 128, 80, 16},
+                              {1, 300, 32, 32}, {4, 257, 64, 48},   {3, 16, 17, 5}};
   uint32_t seed = 1;
   for (const auto &[rows, keys, features, values] : sizes)
     for (bool causal : {false, true})
@@ -225,6 +226,16 @@ TEST(Attention, RowsThatSeeNothing) {
     EXPECT_EQ(t[AttentionPart::out][33 * 16], 0);
     EXPECT_EQ(t[AttentionPart::dq][33 * 16], 0);
     expect_near(t, Reference(t), 3e-6);
+
+    Tensors one(shape_of({2}, 1, 150, 16, 16, false, false, mask), 3);
+    for (int64_t j = 0; j < 150; ++j) {
+      one.choices[static_cast<size_t>(j)] = 0;
+      one[AttentionPart::mask][static_cast<size_t>(j)] = -inf;
+    }
+    one.run();
+    EXPECT_EQ(one[AttentionPart::lse][0], -inf);
+    EXPECT_EQ(one[AttentionPart::out][0], 0);
+    expect_near(one, Reference(one), 3e-6);
   }
 }
 
@@ -245,6 +256,12 @@ TEST(Attention, NaNStaysInItsRow) {
   t.run();
   for (int64_t i = 0; i < 40; ++i)
     EXPECT_EQ(std::isnan(t[AttentionPart::out][static_cast<size_t>(i * 16)]), i == 3) << i;
+
+  Tensors few(shape_of({1}, 4, 40, 16, 16, false, false), 5);
+  few[AttentionPart::q][3 * 16] = NAN;
+  few.run();
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(std::isnan(few[AttentionPart::out][static_cast<size_t>(i * 16)]), i == 3) << i;
 }
 
 // The bits follow from the extents: not from threads, nor from whether a batch index is one task or many.
