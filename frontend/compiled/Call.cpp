@@ -10,6 +10,7 @@
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/ops/Handle.h"
+#include "frontend/ops/State.h"
 
 #include <algorithm>
 
@@ -66,6 +67,8 @@ static Slots resolveBindings(const Variant &variant, const Slots &arguments, boo
   std::vector<Ref> missing;
   for (const Binding &binding : variant.bindings) {
     bound.push_back(binding.resolve(arguments));
+    if (binding.movesToDraw())
+      relocate(bound.back(), binding.spec.device, bound.back()->loc);
     const Ref &value = storageValue(binding, *bound.back());
     if (binding.argument >= 0 && !value.node->computed(value.result))
       missing.push_back(value);

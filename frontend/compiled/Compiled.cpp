@@ -399,7 +399,7 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
       continue;
     const auto slot = binding.resolve({});
     const auto &argument = program.executable->signature().arguments[static_cast<size_t>(binding.argument)];
-    if (!slot || slot->spec() != binding.spec)
+    if (!slot || !hasType(binding, *slot))
       fail("'" + argument.name + "' was " + binding.spec.str() + " when " + nameOf(variant) +
                ", was compiled, and is " + (slot ? slot->spec().str() : "none") +
                ": call the function once more before it is saved, or save another variant",

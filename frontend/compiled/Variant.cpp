@@ -166,6 +166,14 @@ static std::optional<Mismatch> aliasMismatch(const Variant &variant,
   return std::nullopt;
 }
 
+bool hasType(const Binding &binding, const Slot &slot) {
+  if (!binding.movesToDraw() || slot.spec().device == binding.spec.device)
+    return fits(binding.spec, slot.spec());
+  Spec moved = slot.spec();
+  moved.device = binding.spec.device;
+  return fits(binding.spec, moved);
+}
+
 std::optional<Mismatch> findMismatch(const Variant &variant,
                                      const std::vector<std::shared_ptr<Slot>> &arguments,
                                      const Structure &structure) {
@@ -186,7 +194,7 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
     auto slot = binding.resolve(arguments);
     if (!slot)
       return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};
-    if (!fits(binding.spec, slot->spec()))
+    if (!hasType(binding, *slot))
       return specMismatch(binding, slot->spec());
     if (binding.slot && binding.slot->sharedView() != binding.view)
       return Mismatch{binding.str() + (binding.view ? " was a view of another tensor and is none"

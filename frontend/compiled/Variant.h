@@ -46,6 +46,8 @@ struct Binding {
   Ref input;             ///< if the variant is differentiable: the node that stood for it in the trace
 
   bool writes() const { return tiedResult >= 0 || freshResult >= 0; }
+  /// Whether calls move the slot to the device of `spec`.
+  bool movesToDraw() const { return slot && slot->followsDraws && !isGradient; }
   /// "fc1.weight", "argument 1", "the tensor made at file.cpp:3:5".
   std::string str() const;
   std::shared_ptr<Slot> resolve(const std::vector<std::shared_ptr<Slot>> &arguments) const;
@@ -103,6 +105,9 @@ struct Variant {
   // Kept between calls, so that a steady loop does not allocate them.
   std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;
 };
+
+/// Whether a slot has the type of the binding, or will have it when a call has moved it.
+bool hasType(const Binding &binding, const Slot &slot);
 
 /// Why a variant does not fit a call.
 struct Mismatch {

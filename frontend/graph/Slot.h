@@ -118,6 +118,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// The same without computing anything. Of a view it says only whether the view itself is a leaf.
   bool hasHistory() const { return requiresGrad || (!view_ && value_.requiresGrad()); }
 
+  /// The counter of a generator: it lies where the generator drew last, and no guard compares its device.
+  bool followsDraws = false;
   bool requiresGrad = false;           ///< the program wants its gradient: it is a leaf
   bool optimized = false;              ///< an optimiser has or had it
   std::weak_ptr<const void> optimizer; ///< the last optimiser that was given it

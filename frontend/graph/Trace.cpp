@@ -80,7 +80,7 @@ Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc l
   return Access::make(std::move(slot));
 }
 
-TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
+TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot, const std::optional<Device> &device) {
   auto it = index_.find(slot.get());
   // A view that was touched and then cut off is a slot of its own in the trace, which is touched now.
   if (it != index_.end() && (touched_[it->second].input || slot->view())) {
@@ -100,7 +100,9 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
     add({slot, {}, slot->grad, -1, nullptr}, slot, std::move(state));
   } else {
     const Ref before = slot->value();
-    auto node = makeInput(this, before.spec(), slot->loc);
+    Spec spec = before.spec();
+    spec.device = device.value_or(spec.device);
+    auto node = makeInput(this, std::move(spec), slot->loc);
     node->lacksDevice = before.node->lacksDevice;
     // `open` makes the node of a leaf collect its gradient. A value that was computed from a leaf outside
     // has a history that the trace does not see; `backward` reports that.

@@ -84,7 +84,12 @@ public:
   std::string function;
   Numerics numerics = Numerics::eager;
   /// Adds a slot from outside to the trace. The caller holds the graph's lock, as for all that follows.
-  TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
+  TouchedSlot &touch(const std::shared_ptr<Slot> &slot) { return touch(slot, {}); }
+  /// The same for a slot that follows draws: unless it is in the trace already, it is on `device` there, and
+  /// each call moves it there.
+  TouchedSlot &touchOn(const std::shared_ptr<Slot> &slot, const Device &device) {
+    return touch(slot, device);
+  }
   /// Notes that the function depends on the gradient of this slot, or on whether it has one. That is part of
   /// the signature, unless the function set the gradient before.
   void seeGrad(const std::shared_ptr<Slot> &slot);
@@ -128,6 +133,7 @@ public:
   const std::vector<ModeChange> &modes() const { return modes_; }
 
 private:
+  TouchedSlot &touch(const std::shared_ptr<Slot> &slot, const std::optional<Device> &device);
   /// What of a slot the trace depends on.
   struct Guards {
     const Spec *spec; ///< of the slot, which has each type once

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/ops/Ops.h"
+#include "frontend/ops/State.h"
 #include "weft/random.hpp"
 #include "weft/reduce.hpp"
 
@@ -106,14 +107,9 @@ Tensor dropout(const Tensor &a, double p, bool training, Loc loc) {
   checkFloat(value, "dropout()", loc);
   if (!training || p == 0)
     return a;
-  Generator &generator = default_generator();
-  Tensor counter = generator.counter();
-  Device device = value.spec().device;
-  auto node = record(
-      "dropout",
-      {value, transferTo(use(generator.key(), loc), device, loc), transferTo(use(counter, loc), device, loc)},
-      {{"p", p}}, loc);
-  assign(Access::slot(counter), transferTo({node, 1}, Access::slot(counter)->value().spec().device, loc));
+  const DrawState state = stateFor(default_generator(), value.spec().device, loc);
+  auto node = record("dropout", {value, state.key, state.counter}, {{"p", p}}, loc);
+  advance(default_generator(), {node, 1}, loc);
   return wrap({node, 0}, loc);
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/random.hpp"
 
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/ops/Ops.h"
@@ -41,7 +42,9 @@ static void setScalar(const Tensor &slot, uint64_t value, Loc loc) {
 }
 
 Generator::Generator(uint64_t seed, Seed)
-    : key_(stateScalar(seed, "rng.key")), counter_(stateScalar(0, "rng.counter")) {}
+    : key_(stateScalar(seed, "rng.key")), counter_(stateScalar(0, "rng.counter")) {
+  Access::slot(counter_)->followsDraws = true;
+}
 
 Generator &Generator::start(uint64_t seed, Loc loc) {
   GraphLock lock(graphMutex());
@@ -142,12 +145,20 @@ ForkRngGuard::~ForkRngGuard() {
 // Bits to numbers
 //===----------------------------------------------------------------------===//
 
+/// A generator, and the device that draws from it. For a device that is missing, the host draws.
+struct Source {
+  Source(Generator &generator, const Device &wanted)
+      : generator(generator), device(isThere(wanted) ? wanted : onHost().device) {}
+  Generator &generator;
+  Device device;
+};
+
 /// `shape` random 32-bit integers, as i32; advances the generator.
-static Ref draw(Generator &generator, Shape shape, Loc loc) {
+static Ref draw(const Source &source, Shape shape, Loc loc) {
   checkedCount(shape, loc);
-  auto node = record("rng_bits_philox", {use(generator.key(), loc), use(generator.counter(), loc)},
-                     {{"shape", shape}}, loc);
-  assign(Access::slot(generator.counter()), {node, 1});
+  const DrawState state = stateFor(source.generator, source.device, loc);
+  auto node = record("rng_bits_philox", {state.key, state.counter}, {{"shape", shape}}, loc);
+  advance(source.generator, {node, 1}, loc);
   return {node, 0};
 }
 
@@ -171,10 +182,10 @@ static Ref upperBits(const Ref &bits, Loc loc) {
 struct Lanes {
   Ref first, second;
 };
-static Lanes drawPairs(Generator &generator, const Shape &shape, Loc loc) {
+static Lanes drawPairs(const Source &source, const Shape &shape, Loc loc) {
   Shape doubled = shape;
   doubled.push_back(2);
-  Ref bits = draw(generator, doubled, loc);
+  Ref bits = draw(source, doubled, loc);
   auto half = [&](int64_t which) {
     std::vector<int64_t> start(doubled.size(), 0), limit = doubled, step(doubled.size(), 1);
     start.back() = which;
@@ -202,15 +213,15 @@ static Tensor placed(Ref value, const TensorOptions &options, Loc loc) {
 }
 
 /// Uniform in [0, 1) of any floating-point dtype.
-static Ref uniform(Generator &generator, const Shape &shape, DType dtype, Loc loc) {
+static Ref uniform(const Source &source, const Shape &shape, DType dtype, Loc loc) {
   if (dtype == DType::f64) {
     // 53 bits: the upper ones of the pair.
-    auto [low, high] = drawPairs(generator, shape, loc);
+    auto [low, high] = drawPairs(source, shape, loc);
     Ref whole = apply("add", apply("mul", widened(high, loc), 0x1p21, loc),
                       apply("div", widened(low, loc), 0x1p11, loc), loc);
     return apply("mul", convertTo(whole, DType::f64, loc), 0x1p-53, loc);
   }
-  Ref value = apply("mul", upperBits(draw(generator, shape, loc), loc), 0x1p-24, loc);
+  Ref value = apply("mul", upperBits(draw(source, shape, loc), loc), 0x1p-24, loc);
   if (dtype == DType::f32)
     return value;
   // Rounding could give 1, which is replaced by the largest number below 1.
@@ -218,8 +229,8 @@ static Ref uniform(Generator &generator, const Shape &shape, DType dtype, Loc lo
 }
 
 /// Standard normal, in f32.
-static Ref gaussian(Generator &generator, const Shape &shape, Loc loc) {
-  auto [first, second] = drawPairs(generator, shape, loc);
+static Ref gaussian(const Source &source, const Shape &shape, Loc loc) {
+  auto [first, second] = drawPairs(source, shape, loc);
   // The logarithm's argument is in (0, 1], so that no sample is infinite.
   Ref u = apply("mul", apply("add", upperBits(first, loc), 1, loc), 0x1p-24, loc);
   Ref angle = apply("mul", upperBits(second, loc), 0x1p-24 * 2 * std::numbers::pi, loc);
@@ -236,7 +247,8 @@ Tensor rand(IntList shape, TensorOptions options, Loc loc) {
 }
 Tensor rand(IntList shape, Generator &generator, TensorOptions options, Loc loc) {
   GraphLock lock(graphMutex());
-  return placed(uniform(generator, shape, realType("rand", options, loc), loc), options, loc);
+  return placed(uniform({generator, options.device}, shape, realType("rand", options, loc), loc), options,
+                loc);
 }
 Tensor rand_like(const Tensor &like, Loc loc) {
   return rand(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
@@ -248,7 +260,7 @@ Tensor randn(IntList shape, TensorOptions options, Loc loc) {
 Tensor randn(IntList shape, Generator &generator, TensorOptions options, Loc loc) {
   GraphLock lock(graphMutex());
   DType dtype = realType("randn", options, loc);
-  return placed(convertTo(gaussian(generator, shape, loc), dtype, loc), options, loc);
+  return placed(convertTo(gaussian({generator, options.device}, shape, loc), dtype, loc), options, loc);
 }
 Tensor randn_like(const Tensor &like, Loc loc) {
   return randn(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
@@ -285,7 +297,7 @@ Tensor randint(int64_t low, int64_t high, IntList shape, Generator &generator, T
          loc);
   // The upper half of the product of 64 random bits and the range, in steps that fit 63 bits.
   auto bound = static_cast<double>(range);
-  auto [first, second] = drawPairs(generator, shape, loc);
+  auto [first, second] = drawPairs({generator, options.device}, shape, loc);
   Ref carry = apply("div", apply("mul", widened(first, loc), bound, loc), 0x1p32, loc);
   Ref whole =
       apply("div", apply("add", apply("mul", widened(second, loc), bound, loc), carry, loc), 0x1p32, loc);
@@ -330,7 +342,8 @@ Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc) {
     assert_true(valid, "Expected p_in >= 0 && p_in <= 1 to be true: bernoulli takes probabilities", loc);
   }
   DType drawn = p.dtype(loc) == DType::f64 ? DType::f64 : DType::f32;
-  Tensor unit = wrap(transferTo(uniform(generator, p.sizes(loc), drawn, loc), p.device(loc), loc), loc);
+  Tensor unit = wrap(
+      transferTo(uniform({generator, p.device(loc)}, p.sizes(loc), drawn, loc), p.device(loc), loc), loc);
   return lt({unit, loc}, {p.to(drawn, loc), loc}).to(p.dtype(loc), loc);
 }
 

@@ -13,6 +13,7 @@
 #include "frontend/lazy/Upload.h"
 #include "frontend/ops/HostConvert.h"
 #include "frontend/ops/Ops.h"
+#include "weft/random.hpp"
 
 namespace weft::frontend {
 
@@ -71,6 +72,33 @@ void uploadSlots(const std::vector<std::shared_ptr<Slot>> &slots, Device device,
   const std::vector<Ref> moved = uploadTogether(values, device, loc);
   for (size_t i = 0; i < moving.size(); ++i)
     assign(moving[i], moved[i]);
+}
+
+void relocate(const std::shared_ptr<Slot> &slot, Device device, Loc loc) {
+  const Ref value = slot->value();
+  if (value.spec().device != device)
+    assign(slot, copyTo(value, device, value.spec().dtype, loc));
+}
+
+DrawState stateFor(const Generator &generator, Device device, Loc loc) {
+  device = resolve(device);
+  const std::shared_ptr<Slot> slot = Access::slot(generator.counter());
+  if (isThere(device)) {
+    if (Trace *trace = Trace::current())
+      trace->touchOn(slot, device);
+    else if (const Ref &value = slot->value(); value.node->computed(value.result))
+      relocate(slot, device, loc); // what is not computed yet is copied by the program that computes it
+  }
+  return {transferTo(use(generator.key(), loc), device, loc),
+          transferTo(use(generator.counter(), loc), device, loc)};
+}
+
+void advance(const Generator &generator, Ref counter, Loc loc) {
+  const std::shared_ptr<Slot> slot = Access::slot(generator.counter());
+  // In a trace, the counter ends where each call finds it.
+  if (Trace::current() || !isThere(counter.spec().device))
+    counter = transferTo(std::move(counter), slot->value().spec().device, loc);
+  assign(slot, std::move(counter));
 }
 
 Ref movedTo(const Tensor &state, Device device, Loc loc) {

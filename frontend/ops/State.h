@@ -12,6 +12,10 @@
 
 #include <unordered_map>
 
+namespace weft {
+class Generator;
+} // namespace weft
+
 namespace weft::frontend {
 
 /// Gives `target` the value of `source`, a tensor of the same shape, converted and moved to its dtype and
@@ -25,6 +29,20 @@ Ref movedTo(const Tensor &state, Device device, Loc loc);
 /// Moves what of these slots is on the host to a device that is there, the small ones by one copy; slots that
 /// a trace sees, views, and what lies elsewhere stay as they are.
 void uploadSlots(const std::vector<std::shared_ptr<Slot>> &slots, Device device, Loc loc);
+
+/// Computes the value of a slot that no trace sees, and moves it to a device that is there.
+void relocate(const std::shared_ptr<Slot> &slot, Device device, Loc loc);
+
+/// Key and counter of a generator on one device.
+struct DrawState {
+  Ref key, counter;
+};
+/// The state of a generator for an operation on `device`. The counter moves to where it is drawn from:
+/// outside of functions at once, and in a function that draws there first, at each call. A device that is
+/// missing reads it through copies.
+DrawState stateFor(const Generator &generator, Device device, Loc loc);
+/// Gives the generator the counter that such an operation has left.
+void advance(const Generator &generator, Ref counter, Loc loc);
 
 /// A new tensor with its own storage and the same value and flags, without a gradient.
 Tensor copyOf(const Tensor &original);

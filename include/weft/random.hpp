@@ -16,8 +16,8 @@ namespace weft {
 
 /// A Philox4x32-10 stream (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011): a key and a
 /// counter of blocks, both state that a compiled function advances. The numbers that it gives depend on
-/// neither device, fusion nor thread count, and are the same inside and outside of compiled functions. A
-/// shared handle: copies are the same stream.
+/// neither device, fusion nor thread count, and are the same inside and outside of compiled functions. The
+/// counter lies on the device that drew last. A shared handle: copies are the same stream.
 class WEFT_API Generator {
 public:
   Generator() : Generator(0, Seed{}) {}

@@ -70,6 +70,15 @@ inline std::vector<std::string> namesIn(const std::filesystem::path &log) {
   return names;
 }
 
+/// Whether the child's calls that the driver's log has end with these.
+inline void expectLastCalls(const std::filesystem::path &log, const std::vector<std::string> &expected) {
+  std::vector<std::string> calls = namesIn(log);
+  std::erase(calls, "cuLibraryUnload"); // at the end of the program
+  ASSERT_GT(calls.size(), expected.size());
+  EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
+            expected);
+}
+
 /// How many nodes each node of graphs that a program adds comes after, by the driver's log.
 inline std::vector<int> edgesIn(const std::filesystem::path &log) {
   std::vector<int> edges;
@@ -102,6 +111,7 @@ int useStreamsOfPriorities();  // CudaStreamsTest.cpp, --priorities
 int branchForEdges();          // CudaGraphsTest.cpp, --branch
 int scaleForCalls();           // CudaGraphsTest.cpp, --scale
 int changeNumbers();           // CudaGraphsTest.cpp, --numbers
+int drawOnDevice();            // CudaRandomTest.cpp, --draw
 int multiplyBesideEachOther(); // CudaGraphsTest.cpp, --beside
 int addToTwo();                // CudaFaultsTest.cpp, --add-to-two
 int failOnce();                // CudaMutantsTest.cpp, --fail

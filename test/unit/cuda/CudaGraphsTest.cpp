@@ -24,6 +24,7 @@ using runtime::RangeAccess;
 using weft::test::TemporaryFolder;
 using weft::testing::Child;
 using weft::testing::edgesIn;
+using weft::testing::expectLastCalls;
 using weft::testing::numbers;
 using weft::testing::runChild;
 
@@ -45,15 +46,6 @@ bool needsOrder(const std::vector<RangeAccess> &earlier, const std::vector<Range
         return true;
     }
   return false;
-}
-
-/// Whether the child's calls that the driver's log has end with these.
-void expectLastCalls(const std::filesystem::path &log, const std::vector<std::string> &expected) {
-  std::vector<std::string> calls = weft::testing::namesIn(log);
-  std::erase(calls, "cuLibraryUnload"); // at the end of the program
-  ASSERT_GT(calls.size(), expected.size());
-  EXPECT_EQ(std::vector<std::string>(calls.end() - static_cast<ptrdiff_t>(expected.size()), calls.end()),
-            expected);
 }
 
 } // namespace

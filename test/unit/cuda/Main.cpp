@@ -69,6 +69,8 @@ int main(int count, char **arguments) {
     return weft::testing::loadAhead();
   if (option == "--beside")
     return weft::testing::multiplyBesideEachOther();
+  if (option == "--draw")
+    return weft::testing::drawOnDevice();
   if (option == "--numbers")
     return weft::testing::changeNumbers();
   if (option == "--scale")

@@ -50,8 +50,7 @@ template <typename Model> struct MutantStep {
   explicit MutantStep(Model made, const MutantData &data)
       : model(std::move(made)), x(data.x.to("cuda:0")), classes(data.classes.to("cuda:0")) {
     model.to("cuda:0");
-    // A dropout compares numbers with a rate, so that wrong ones need not show; and the host keeps its
-    // generator.
+    // A dropout compares numbers with a rate, so that wrong ones need not show.
     model.eval();
     adam.emplace(model.parameters(), optim::AdamOptions{.lr = 0.01});
   }
