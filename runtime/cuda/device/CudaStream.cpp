@@ -6,15 +6,14 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/device/CudaStream.h"
 
+#include "runtime/cuda/device/ArgumentWriters.h"
 #include "runtime/cuda/device/CallKernels.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/queue/Buffer.h"
 #include "runtime/support/Nvtx.h"
-#include "runtime/support/TensorText.h"
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 namespace weft::runtime {
 namespace {
@@ -107,32 +106,6 @@ struct ChecksParameter {
   int64_t first;
   uint32_t check_bits, unused;
 };
-
-/// What an error says if launches up to `reached` of a call were issued and others are not: the arguments
-/// that they write.
-std::string written_arguments(const Executable::Impl &function, const Launch *reached) {
-  constexpr size_t mostNamed = 16;
-  std::set<uint32_t> written;
-  for (const Launch *launch = function.launches.data(); launch < reached; ++launch) {
-    const size_t end = launch + 1 == function.launches.data() + function.launches.size()
-                           ? function.operands.size()
-                           : launch[1].first_operand;
-    for (size_t i = launch->first_operand; i < end; ++i)
-      if (function.uses[i].written && function.operands[i].base < function.signature.arguments.size())
-        written.insert(function.operands[i].base);
-  }
-  if (written.empty())
-    return "";
-  std::string text = ", these donated arguments are no longer valid: ";
-  size_t count = 0;
-  for (const uint32_t argument : written) {
-    if (count == mostNamed)
-      return text + " and " + std::to_string(written.size() - count) + " more";
-    text +=
-        (count++ ? ", " : "") + value_name("argument", argument, function.signature.arguments[argument].name);
-  }
-  return text;
-}
 
 std::string named(const Launch &launch) {
   return "'" + launch.name + "'" + (launch.origin.text.empty() ? "" : " (" + launch.origin.text + ")");
@@ -376,6 +349,8 @@ void CudaStream::write_down_raw(const LaunchRun &run, const RawForm &raw, CUfunc
         for (const uint32_t operand : {copy.from, copy.to})
           list_.add_access(access_of(run, launch, operand));
     }
+  if (raw.grid.x == 0 || raw.grid.y == 0 || raw.grid.z == 0)
+    return;
   list_.add_kernel(function, raw.grid, raw.block, raw.shared_bytes, &launch);
   if (list_.keeps_accesses())
     for (const RawParameter &parameter : raw.parameters)
@@ -532,35 +507,35 @@ CudaStream::Repeated &CudaStream::repeated(const LaunchRun &run) {
   return kept;
 }
 
-Status CudaStream::launch_product(const WorkItem &item) {
-  Status status = item.product->run(call_of(list_.operands_of(item)), {.stream = stream_});
+Status CudaStream::launch_product(const WorkList &list, const WorkItem &item) {
+  Status status = item.product->run(call_of(list.operands_of(item)), {.stream = stream_});
   if (status.ok() && device_.is_blocking())
     status = device_.context().check(device_.context().table().cuStreamSynchronize(stream_), "multiplying");
   return status;
 }
 
-CUresult CudaStream::launch_kernel(const WorkItem &item) {
+CUresult CudaStream::launch_kernel(WorkList &list, const WorkItem &item) {
   const DriverTable &table = device_.context().table();
   CUlaunchConfig config = {};
   set_shape(config, item);
   config.hStream = stream_;
   const CUresult code =
-      item.function ? table.cuLaunchKernelEx(&config, item.function, list_.parameters_of(item), nullptr)
+      item.function ? table.cuLaunchKernelEx(&config, item.function, list.parameters_of(item), nullptr)
       : item.to_host
           ? table.cuMemcpyDtoHAsync(reinterpret_cast<void *>(item.to), item.from, item.bytes, stream_)
           : table.cuMemcpyDtoDAsync(item.to, item.from, item.bytes, stream_);
   return code == CUDA_SUCCESS && device_.is_blocking() ? table.cuStreamSynchronize(stream_) : code;
 }
 
-Status CudaStream::launch_each(const LaunchRun &run) {
-  // Behind the last launch of the call that was issued.
+Status CudaStream::launch_each(const LaunchRun &run, WorkList &list, bool writes) {
+  // Behind the last launch of the call that was issued, if launches of the list write arguments.
   const std::vector<Launch> &all = run.function->launches;
   const Launch *reached =
       !run.launches.empty() ? run.launches.data() : all.data() + (run.begins ? 0 : all.size());
   const bool timed = Profiler::enabled();
   if (timed && !times_)
     times_ = std::make_unique<LaunchTimes>(device_.context(), stream_);
-  for (const WorkItem &item : list_.items()) {
+  for (const WorkItem &item : list.items()) {
     const Launch *const launch = item.launch;
     const auto what = [&] {
       return "running " + (launch ? named(*launch) : "a kernel of the runtime") +
@@ -571,12 +546,12 @@ Status CudaStream::launch_each(const LaunchRun &run) {
       if (Status status = times_->begin(); !status)
         return status;
     if (item.product) {
-      if (const Status status = launch_product(item); !status)
+      if (const Status status = launch_product(list, item); !status)
         return status.context(what() + ": ");
-    } else if (const CUresult code = launch_kernel(item); code != CUDA_SUCCESS) {
+    } else if (const CUresult code = launch_kernel(list, item); code != CUDA_SUCCESS) {
       return device_.context().check(code, what());
     }
-    reached = launch ? launch + 1 : reached;
+    reached = launch && writes ? launch + 1 : reached;
     if (timed)
       if (Status status = launch
                               ? times_->end(launch->name, launch->origin.text, launch->bytes, launch->flops)
@@ -585,6 +560,35 @@ Status CudaStream::launch_each(const LaunchRun &run) {
         return status;
   }
   return {};
+}
+
+/// What writes arguments is the end of the run and one graph, so that the driver refuses all of it or nothing
+/// after the first byte is written.
+Status CudaStream::launch_writers_last(const LaunchRun &run, const Repeated &kept) {
+  // Each launch of a profile has its time, and each that is waited for its error.
+  if (Profiler::enabled() || device_.is_blocking())
+    return launch_each(run, list_, /*writes=*/true);
+  // Once more, with what is read and written.
+  list_.keep_accesses(true);
+  write_down(run, kept);
+  list_.keep_accesses(false);
+  WorkList writers = take_argument_writers(list_, *run.function);
+  if (Status status = launch_each(run, list_, /*writes=*/false); !status)
+    return status;
+  const bool has_products =
+      std::ranges::any_of(writers.items(), [](const WorkItem &item) { return item.product != nullptr; });
+  if (writers.items().size() > 1 && device_.makes_graphs() && !has_products) {
+    GraphParts parts;
+    parts.code = run.function->devices[run.launches.front().device].code;
+    parts.allocator = &device_.allocator();
+    Expected<std::unique_ptr<CudaGraph>> graph =
+        CudaGraph::make(device_.context(), writers, std::move(parts), stream_, nullptr);
+    if (graph)
+      return (*graph)->launch(stream_);
+    if (device_.context().is_lost())
+      return graph.status();
+  }
+  return launch_each(run, writers, /*writes=*/true);
 }
 
 void CudaStream::forget_graph(Repeated &kept) noexcept {
@@ -672,7 +676,7 @@ Status CudaStream::issue(const LaunchRun &run) {
   write_down(run, kept);
   bool launched = false;
   Status status = launch_as_graph(run, kept, launched);
-  return status.ok() && !launched ? launch_each(run) : status;
+  return status.ok() && !launched ? launch_writers_last(run, kept) : status;
 }
 
 } // namespace weft::runtime

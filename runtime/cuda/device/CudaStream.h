@@ -24,7 +24,8 @@ Status issue_copy(const CudaContext &context, CUstream stream, void *to, const v
                   CopyDirection direction);
 
 /// A run is issued as launches at first, and as a graph from its third time on, so that a loop over many
-/// sizes does not pay for graphs that it launches once.
+/// sizes does not pay for graphs that it launches once. Until then, what writes arguments is a graph of its
+/// own.
 class CudaStream final : public DeviceStream {
 public:
   static Expected<std::unique_ptr<DeviceStream>> make(CudaDevice &device, int priority);
@@ -71,9 +72,10 @@ private:
   void write_down_copy(const LaunchRun &run, const Launch &launch);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);
-  Status launch_each(const LaunchRun &run);
-  Status launch_product(const WorkItem &item);
-  CUresult launch_kernel(const WorkItem &item);
+  Status launch_writers_last(const LaunchRun &run, const Repeated &kept);
+  Status launch_each(const LaunchRun &run, WorkList &list, bool writes);
+  Status launch_product(const WorkList &list, const WorkItem &item);
+  CUresult launch_kernel(WorkList &list, const WorkItem &item);
   /// Frees what the graph uses with it.
   void forget_graph(Repeated &kept) noexcept;
   /// Frees memory once what was issued until now is done.

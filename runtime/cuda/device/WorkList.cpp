@@ -69,6 +69,17 @@ void WorkList::add_bytes(const std::byte *value, size_t bytes) {
   ++items_.back().count;
 }
 
+WorkList WorkList::take(const std::vector<bool> &chosen) {
+  WorkList taken = *this;
+  const auto erase_from = [&](WorkList &list, bool which) {
+    size_t i = 0;
+    std::erase_if(list.items_, [&](const WorkItem &) { return chosen[i++] == which; });
+  };
+  erase_from(*this, true);
+  erase_from(taken, false);
+  return taken;
+}
+
 void **WorkList::parameters_of(const WorkItem &item) {
   addresses_.clear();
   for (uint32_t i = 0; i < item.count; ++i)

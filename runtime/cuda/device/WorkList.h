@@ -94,6 +94,8 @@ public:
   }
 
   const std::vector<WorkItem> &items() const { return items_; }
+  /// Removes those items that are chosen, and returns them as a list of their own.
+  WorkList take(const std::vector<bool> &chosen);
   /// The addresses of an item's parameters, until the next call of a member.
   void **parameters_of(const WorkItem &item);
   /// The operands of a product.

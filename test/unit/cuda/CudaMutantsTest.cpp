@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/TemporaryFolder.h"
+#include "test/unit/TestLevel.h"
 #include "test/unit/cuda/ChildProcess.h"
 #include "test/unit/cuda/SmallGpt.h"
 #include "test/unit/frontend/DeviceTraining.h"
@@ -42,7 +43,7 @@ TEST(CudaMutants, EveryEdgeOfAStepsGraphIsNeeded) {
   const Child whole = runChild("--train", settings + ("CUSIM_LOG=" + (folder / "log")));
   ASSERT_TRUE(mentions(whole.output, "works finite")) << whole.output;
   ASSERT_FALSE(isRace(whole)) << whole.output;
-  ASSERT_EQ(callsIn(folder / "log")["cuGraphInstantiate"], 1);
+  ASSERT_EQ(callsIn(folder / "log")["cuGraphInstantiate"], 3);
   const std::vector<int> edgesOfNodes = edgesIn(folder / "log");
   const int edges = std::accumulate(edgesOfNodes.begin(), edgesOfNodes.end(), 0);
   ASSERT_GT(edges, 8);
@@ -172,4 +173,22 @@ TEST(CudaMutants, EveryPredicateOfAStepIsNeeded) {
       std::printf("%s%d launches with a predicate\n", how.c_str(), launches - 1);
       EXPECT_GE(launches - 1, 2);
     }
+}
+
+// A graph of a transformer's step has many edges, so that only some are left out each time.
+TEST(CudaMutants, EveryEdgeOfATransformersGraphIsNeeded) {
+  TemporaryFolder folder;
+  const std::string settings = "WEFT_TEST_GPT=1 CUSIM_RACE=1 ";
+  const Child whole = runChild("--fail", settings + "CUSIM_LOG=" + (folder / "log"));
+  ASSERT_TRUE(mentions(whole.output, "refused\nkept\nthen 0x")) << whole.output;
+  ASSERT_FALSE(isRace(whole)) << whole.output;
+  const std::vector<int> edgesOfNodes = edgesIn(folder / "log");
+  const int edges = std::accumulate(edgesOfNodes.begin(), edgesOfNodes.end(), 0);
+  ASSERT_GT(edges, 40);
+  const int stride = weft::testing::testLevel() == "full" ? 1 : 7;
+  for (int edge = 1; edge <= edges; edge += stride) {
+    SCOPED_TRACE("edge " + std::to_string(edge) + " of " + std::to_string(edges));
+    const Child child = runChild("--fail", settings + "CUSIM_FAIL=edge:" + std::to_string(edge) + ":0");
+    EXPECT_TRUE(isRace(child)) << child.output;
+  }
 }

@@ -218,7 +218,8 @@ TEST(CudaProducts, ATrainingStepMultipliesByTheLibrary) {
   std::map<std::string, int> calls = callsIn(folder / "log");
   // Each of the step's five products in two calls, and in the capture.
   EXPECT_EQ(calls["cublasLtMatmul"], 15);
-  EXPECT_EQ(calls["cuGraphInstantiate"], 1);
+  // Twice for what writes arguments in these two calls, and once for all of a call.
+  EXPECT_EQ(calls["cuGraphInstantiate"], 3);
   // The library has no product of the step any more if it would not compute in f32.
   TemporaryFolder other;
   const Child without =
