@@ -510,7 +510,8 @@ private:
       auto &argument = raw.arguments.emplace_back(std::make_unique<rt::RawArgumentT>());
       if (parameter.isNumber()) {
         argument->bytes = parameter.bytes;
-        argument->bits = parameter.bits;
+        argument->bits = parameter.size ? 0 : parameter.bits;
+        argument->size = parameter.size ? size(*parameter.size) : -1;
       }
       if (parameter.operand)
         argument->operand = static_cast<int32_t>(*parameter.operand);
@@ -519,7 +520,7 @@ private:
       if (parameter.operand && parameter.result)
         argument->bytes = plan.buffers[raw.buffers[*parameter.operand]]->bytes;
     }
-    llvm::append_range(raw.grid, op.getGrid());
+    raw.grid = sizes(op.getGrid());
     llvm::append_range(raw.block, op.getBlock());
     raw.shared_bytes = static_cast<uint32_t>(op.getShared());
     made->op.Set(std::move(raw));

@@ -277,7 +277,7 @@ Attribute SizesAttr::parse(AsmParser &parser, Type) {
 void SizesAttr::print(AsmPrinter &printer) const { printer << "<[" << sizesText(getSizes()) << "]>"; }
 
 bool holdsSizes(StringRef attribute) {
-  constexpr StringRef names[] = {"shape", "start", "limit", "low", "high", "size", "sizes", "count"};
+  constexpr StringRef names[] = {"shape", "start", "limit", "low", "high", "size", "sizes", "count", "grid"};
   return llvm::is_contained(names, attribute);
 }
 

@@ -18,12 +18,16 @@
 
 namespace weft::ir {
 
+/// The blocks that every CUDA device can launch, in each dimension of a grid.
+inline constexpr int64_t mostGridBlocks[] = {INT32_MAX, 65535, 65535};
+
 /// What a raw kernel is given for one of its parameters: a tensor that it reads, one that it writes, both for
 /// one that it changes, or a number.
 struct RawParameter {
   std::optional<unsigned> operand, result;
-  unsigned bytes = 8; ///< of an address, or of the number
-  uint64_t bits = 0;  ///< of the number
+  unsigned bytes = 8;       ///< of an address, or of the number
+  uint64_t bits = 0;        ///< of the number,
+  std::optional<Size> size; ///< or a number that is the size's in the call
 
   bool isNumber() const { return !operand && !result; }
 };

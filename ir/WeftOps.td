@@ -131,6 +131,14 @@ def Weft_ImplicitGemmOp : Weft_ComputeOp<"implicit_gemm"> {
   let hasVerifier = 1;
 }
 
+// Blocks of a launch, which need not be polynomials: `ceildiv(n, 256)`.
+def Weft_Extents : Weft_SizeArgument<"::weft::ir::SizesAttr",
+    "::llvm::all_of(::llvm::cast<::weft::ir::SizesAttr>($_self).getSizes(), "
+    "[](::weft::ir::Size size) { return size.isExpressible(); })",
+    "::llvm::ArrayRef<::weft::ir::Size>", "sizes that can be expressed"> {
+  let convertFromStorage = "$_self.getSizes()";
+}
+
 def Weft_RawKernelOp : Weft_Op<"raw_kernel", [Weft_SameDevice, Pure]> {
   let summary = "one launch of a CUDA kernel that the user wrote";
   let description = [{
@@ -143,22 +151,25 @@ def Weft_RawKernelOp : Weft_Op<"raw_kernel", [Weft_SameDevice, Pure]> {
     - `"in_out"`: the address of the next result, which begins as a copy of the next operand, of the same type. The copy
       is left out if nothing reads the operand later.
     - a number, as `2.0 : f32` or `100 : i64`: that many bytes, by value.
+    - a size, as `#weft.size<4 * n>`: its number in the call, of 8 bytes, by value.
 
     The kernel writes memory of its results only, so the op has no side effects: it does not run if nothing needs a
     result. A result never lies in an argument of the function, because a kernel that is not made by Weft does not see
     that a call has failed; it is copied there (WEFT-D015).
 
-    There is no code for the host (WEFT-K004), no derivative (WEFT-G001), and no rule of the interpreter. All sizes are
-    static (WEFT-K006). `source_at`, as "saxpy.cpp:12:20", is where the text is in the user's program, for errors.
+    Blocks of the grid are sizes; if one is 0 in a call, the kernel is not launched, and in-out tensors are copied.
+    `block` and `shared` are numbers.
+
+    There is no code for the host (WEFT-K004), no derivative (WEFT-G001), and no rule of the interpreter. `source_at`, as "saxpy.cpp:12:20", is where the text is in the user's program, for errors.
     Whether the text compiles (WEFT-K001), has the kernel (WEFT-K002), with these parameters (WEFT-K003), and whether a
     block fits the device (WEFT-K005), is known when code is made for a device.
   }];
   let arguments = (ins Variadic<Weft_Tensor>:$inputs, StrAttr:$entry, ArrayAttr:$parameters,
-                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$block, I64Attr:$shared, StrAttr:$source,
+                       Weft_Extents:$grid, DenseI64ArrayAttr:$block, I64Attr:$shared, StrAttr:$source,
                        OptionalAttr<StrAttr>:$source_at);
   let results = (outs Variadic<Weft_Tensor>:$outputs);
   let assemblyFormat = [{
-    $entry `(` $inputs `)` `,` `parameters` `=` $parameters `,` `grid` `=` $grid `,` `block` `=` $block `,`
+    $entry `(` $inputs `)` `,` `parameters` `=` $parameters `,` `grid` `=` custom<Sizes>($grid) `,` `block` `=` $block `,`
     `shared` `=` $shared `,` `source` `=` $source (`at` $source_at^)? attr-dict `:`
     functional-type($inputs, $outputs)
   }];

@@ -189,6 +189,8 @@ static Attribute toAttr(const KernelParameter &parameter) {
     return b.getStringAttr("out");
   case KernelParameter::Role::in_out:
     return b.getStringAttr("in_out");
+  case KernelParameter::Role::size:
+    return ir::sizeAttr(&context(), sizeOf(static_cast<int64_t>(parameter.bits)));
   case KernelParameter::Role::number:
     break;
   }

@@ -9,6 +9,7 @@
 #include "frontend/graph/KernelParameter.h"
 #include "frontend/graph/Message.h"
 #include "frontend/graph/Record.h"
+#include "frontend/graph/Symbols.h"
 #include "frontend/ops/Ops.h"
 
 #include <utility>
@@ -21,6 +22,12 @@ using Role = RawArgument::Role;
 
 RawKernel::RawKernel(std::string text, std::string entry, Loc loc)
     : text_(std::move(text)), entry_(std::move(entry)), place_(str(loc)) {}
+
+int64_t raw::blocks(const Size &elements, int64_t threads, Loc loc) {
+  if (threads < 1)
+    fail("a block of a grid has one thread or more, found " + std::to_string(threads), loc);
+  return entryOf(ir::ceilDiv(sizeOf(elements.entry()), threads), loc);
+}
 
 RawResults::operator Tensor() const {
   if (size() != 1)
@@ -73,8 +80,9 @@ void addChanged(RawCall &call, const Tensor &tensor, Loc loc) {
 
 void add(RawCall &call, const RawArgument &argument, Device device, Loc loc) {
   using Kind = KernelParameter::Role;
-  if (argument.role == Role::number) {
-    KernelParameter{Kind::number, argument.dtype, argument.bits}.write(call.parameters);
+  if (argument.role == Role::number || argument.role == Role::size) {
+    const Kind kind = argument.role == Role::size ? Kind::size : Kind::number;
+    KernelParameter{kind, argument.dtype, argument.bits}.write(call.parameters);
     return;
   }
   const bool reads = argument.role == Role::in || argument.role == Role::in_out;

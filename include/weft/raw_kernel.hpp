@@ -21,6 +21,7 @@
 #ifndef WEFT_RAW_KERNEL_HPP
 #define WEFT_RAW_KERNEL_HPP
 
+#include "weft/dim.hpp"
 #include "weft/tensor.hpp"
 
 #include <concepts>
@@ -35,7 +36,9 @@ namespace weft {
 
 /// How a kernel is launched.
 struct RawLaunch {
-  IntList grid = 1;         ///< blocks, in up to three dimensions
+  /// Blocks, in up to three dimensions. `raw::blocks` makes such a number of a size that a call chooses; if
+  /// that is 0, nothing is launched.
+  IntList grid = 1;
   IntList block = 1;        ///< threads of a block, in up to three dimensions
   int64_t shared_bytes = 0; ///< dynamic shared memory of a block
   /// Where a kernel without a tensor that it reads or changes runs; others run where these tensors are.
@@ -44,10 +47,11 @@ struct RawLaunch {
 
 /// What a kernel is given for one of its parameters: a tensor to read, which is the address of its elements
 /// in row-major order, or a number by value. A number has the bytes of its C++ type: 2.0f is a float, 2 an
-/// int, int64_t(2) a long long. Others are made by the functions of `weft::raw`.
+/// int, int64_t(2) a long long; so is a Size, whatever the call chooses. Others are made by the functions of
+/// `weft::raw`.
 class RawArgument {
 public:
-  enum class Role : uint8_t { in, out, zeroed, in_out, number };
+  enum class Role : uint8_t { in, out, zeroed, in_out, number, size };
 
   RawArgument(const Tensor &tensor) : role(Role::in), tensor(tensor) {}
   template <typename T>
@@ -56,11 +60,15 @@ public:
     std::memcpy(&bits, &number, sizeof number);
   }
 
+  RawArgument(const Size &size) : role(Role::size), dtype(DType::i64) {
+    bits = static_cast<uint64_t>(size.entry());
+  }
+
   Role role;
   Tensor tensor;
   Shape shape; ///< of a new tensor
   DType dtype = DType::f32;
-  uint64_t bits = 0; ///< of a number, in its lowest bytes
+  uint64_t bits = 0; ///< of a number, in its lowest bytes; the entry of a size
 
 private:
   friend RawArgument makeRawArgument(Role role, Tensor tensor, Shape shape, DType dtype);
@@ -87,6 +95,10 @@ inline RawArgument makeRawArgument(RawArgument::Role role, Tensor tensor, Shape 
 }
 
 namespace raw {
+
+/// The blocks of `threads` threads each that `elements` need, for a grid: `elements / threads`, rounded up.
+/// Throws Error unless `threads` is above 0.
+WEFT_API int64_t blocks(const Size &elements, int64_t threads, Loc loc = Loc::current());
 
 /// A new tensor that the kernel writes, a result of the call. Elements that it does not write have any
 /// values.

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace weft::ir {
 
 // What every CUDA device can launch; what one device can is known when code is made for it.
-static constexpr int64_t mostBlocks[] = {INT32_MAX, 65535, 65535}, mostThreads[] = {1024, 1024, 64};
+static constexpr int64_t mostThreads[] = {1024, 1024, 64};
 static constexpr int64_t mostThreadsOfBlock = 1024, mostSharedBytes = int64_t(1) << 20;
 
 /// A number that is passed by value; nothing for other attributes.
@@ -21,8 +21,10 @@ static std::optional<RawParameter> numberOf(Attribute attribute) {
     const unsigned width = bits.getBitWidth();
     if (width != 1 && width != 8 && width != 16 && width != 32 && width != 64)
       return std::nullopt;
-    return RawParameter{{}, {}, std::max(1u, width / 8), bits.getZExtValue()};
+    return RawParameter{{}, {}, std::max(1u, width / 8), bits.getZExtValue(), {}};
   };
+  if (auto size = dyn_cast<SizeAttr>(attribute))
+    return RawParameter{{}, {}, sizeof(int64_t), 0, size.getSize()};
   if (auto real = dyn_cast<FloatAttr>(attribute))
     return read(real.getValue().bitcastToAPInt());
   auto whole = dyn_cast<IntegerAttr>(attribute);
@@ -57,15 +59,16 @@ static bool isIdentifier(StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-static LogicalResult verifyForm(RawKernelOp op, StringRef name, ArrayRef<int64_t> found,
+static LogicalResult verifyForm(RawKernelOp op, StringRef name, ArrayRef<Size> found,
                                 ArrayRef<int64_t> most) {
   bool fits = found.size() == most.size();
-  for (auto [number, limit] : llvm::zip(found, most))
-    fits &= number >= 1 && number <= limit;
+  for (auto [size, limit] : llvm::zip(found, most))
+    if (std::optional<int64_t> number = size.number())
+      fits &= *number >= 1 && *number <= limit;
   if (fits)
     return success();
   return op.emitOpError() << "needs a " << name << " of three numbers from 1 to [" << most << "], found ["
-                          << found << "] (" << "WEFT-K005" << ")";
+                          << sizesText(found) << "] (" << "WEFT-K005" << ")";
 }
 
 static LogicalResult verifyParameters(RawKernelOp op) {
@@ -74,8 +77,9 @@ static LogicalResult verifyParameters(RawKernelOp op) {
     auto keyword = dyn_cast<StringAttr>(attribute);
     const StringRef word = keyword ? keyword.getValue() : StringRef();
     if (keyword ? word != "in" && word != "out" && word != "in_out" : !numberOf(attribute))
-      return op.emitOpError() << "parameter " << i << " is " << attribute
-                              << ", expected \"in\", \"out\", \"in_out\", or a number of up to 64 bits";
+      return op.emitOpError()
+             << "parameter " << i << " is " << attribute
+             << ", expected \"in\", \"out\", \"in_out\", a number of up to 64 bits, or a size";
     if (word == "in_out" && operands < op.getInputs().size() && results < op.getNumResults() &&
         op.getInputs()[operands].getType() != op.getResult(results).getType())
       return op.emitOpError() << "parameter " << i << " changes a tensor of type "
@@ -95,8 +99,8 @@ static LogicalResult verifyParameters(RawKernelOp op) {
 LogicalResult RawKernelOp::verify() {
   if (!isIdentifier(getEntry()))
     return emitOpError() << "needs the name of a kernel, found '" << getEntry() << "'";
-  if (failed(verifyForm(*this, "grid", getGrid(), mostBlocks)) ||
-      failed(verifyForm(*this, "block", getBlock(), mostThreads)))
+  if (failed(verifyForm(*this, "grid", getGrid(), mostGridBlocks)) ||
+      failed(verifyForm(*this, "block", SmallVector<Size>(getBlock()), mostThreads)))
     return failure();
   if (const int64_t threads = getBlock()[0] * getBlock()[1] * getBlock()[2]; threads > mostThreadsOfBlock)
     return emitOpError() << "needs blocks of up to " << mostThreadsOfBlock << " threads, found " << threads
@@ -117,9 +121,6 @@ LogicalResult RawKernelOp::verify() {
     if (deviceOf(type).withoutSizes() != device)
       return emitOpError() << "has tensors on " << deviceOf(type).withoutSizes().str() << " and "
                            << device.str() << ", and runs on one device";
-    if (isDynamic(type))
-      return emitOpError() << "'" << getEntry() << "' needs sizes that are numbers, found " << type << " ("
-                           << "WEFT-K006" << ")";
   }
   return success();
 }

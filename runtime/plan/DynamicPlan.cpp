@@ -118,6 +118,8 @@ bool aligned_numbers(const fb::Launch &launch) {
         return false;
     return aligned(attention->batch());
   }
+  if (const auto *raw = launch.op_as_RawLaunch())
+    return aligned(raw->grid());
   if (const auto *convolution = launch.op_as_ConvolutionLaunch()) {
     bool all = true;
     for (const auto *numbers :
@@ -318,6 +320,12 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
         *extent = evaluate(*extent);
     } else if (fb::MatrixLaunchT *matrices = launch->op.AsMatrixLaunch()) {
       matrices->batch = evaluate(matrices->batch);
+    } else if (fb::RawLaunchT *raw = launch->op.AsRawLaunch()) {
+      all(raw->grid);
+      for (auto &argument : raw->arguments) {
+        argument->bytes = evaluate(argument->bytes);
+        argument->size = evaluate(argument->size);
+      }
     } else if (fb::HostLaunchT *host = launch->op.AsHostLaunch()) {
       all(host->shape);
     }

@@ -16,29 +16,31 @@
 namespace weft::runtime {
 namespace {
 
-using Extents = flatbuffers::Vector<uint32_t>;
-
 constexpr uint32_t addressBytes = 8;
 /// What every GPU can launch, in each dimension.
-constexpr std::array<uint32_t, 3> mostBlocks = {INT32_MAX, 65535, 65535}, mostThreads = {1024, 1024, 64};
+constexpr std::array<int64_t, 3> mostBlocks = {INT32_MAX, 65535, 65535}, mostThreads = {1024, 1024, 64};
 
-std::string extents_text(const Extents *extents) {
+template <typename Extents> std::string extents_text(const Extents *extents) {
   std::string all;
   for (uint32_t i = 0; i < length(extents); ++i)
     all += (i ? ", " : "") + number(extents->Get(i));
   return "[" + all + "]";
 }
 
-bool are_extents(const Extents *extents, const std::array<uint32_t, 3> &most) {
+template <typename Extents>
+bool are_extents(const Extents *extents, int64_t least, const std::array<int64_t, 3> &most) {
   if (length(extents) != most.size())
     return false;
   for (uint32_t i = 0; i < most.size(); ++i)
-    if (extents->Get(i) < 1 || extents->Get(i) > most[i])
+    if (extents->Get(i) < least || extents->Get(i) > most[i])
       return false;
   return true;
 }
 
-LaunchExtents extents_of(const Extents &extents) { return {extents.Get(0), extents.Get(1), extents.Get(2)}; }
+template <typename Extents> LaunchExtents extents_of(const Extents &extents) {
+  return {static_cast<uint32_t>(extents.Get(0)), static_cast<uint32_t>(extents.Get(1)),
+          static_cast<uint32_t>(extents.Get(2))};
+}
 
 bool is_number(const fb::RawArgument &argument) {
   return argument.operand() == -1 && argument.result() == -1;
@@ -71,6 +73,8 @@ std::string arguments_problem(const fb::RawLaunch &launch, const fb::Plan &plan)
     const uint64_t bytes = argument.bytes();
     if (is_number(argument) && bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
       return what + "a number of " + number(bytes) + " bytes";
+    if (argument.size() != -1 && (!is_number(argument) || bytes != sizeof(int64_t) || argument.size() < 0))
+      return what + "the size " + number(argument.size()) + " as a number of " + number(bytes) + " bytes";
     if (argument.operand() == -1 || argument.result() == -1)
       continue;
     for (const int index : {argument.operand(), argument.result()})
@@ -126,9 +130,9 @@ std::string raw_launch_problem(const fb::RawLaunch &launch, const fb::Plan &plan
   for (uint32_t i = 0; i < length(launch.buffers()); ++i)
     if (launch.buffers()->Get(i) >= length(plan.buffers()))
       return "has buffer " + number(launch.buffers()->Get(i)) + " of " + number(length(plan.buffers()));
-  if (!are_extents(launch.grid(), mostBlocks))
+  if (!aligned(launch.grid()) || !are_extents(launch.grid(), 0, mostBlocks))
     return "has a grid of " + extents_text(launch.grid()) + " blocks, which no GPU launches";
-  if (!are_extents(launch.block(), mostThreads))
+  if (!are_extents(launch.block(), 1, mostThreads))
     return "has blocks of " + extents_text(launch.block()) + " threads, which no GPU launches";
   if (std::string problem = arguments_problem(launch, plan); !problem.empty())
     return problem;
@@ -158,7 +162,9 @@ Expected<RawForm> raw_form(const fb::RawLaunch &launch, const fb::DeviceKernel &
       return Status::error("gives " + number(bytes) + " bytes for parameter " + number(i) +
                            ", and its kernel takes " + number(parameters->Get(i)));
     if (is_number(argument)) {
-      form.parameters.push_back({-1, static_cast<uint8_t>(bytes), argument.bits()});
+      form.parameters.push_back(
+          {-1, static_cast<uint8_t>(bytes),
+           argument.size() == -1 ? argument.bits() : static_cast<uint64_t>(argument.size())});
       continue;
     }
     form.parameters.push_back(

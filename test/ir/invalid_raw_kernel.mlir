@@ -65,7 +65,7 @@ weft.func @shared(%x: tensor<4xf32, #gpu>) {
 
 #gpu = #weft.device<cuda:0>
 weft.func @keyword(%x: tensor<4xf32, #gpu>) {
-  // expected-error@+1 {{'weft.raw_kernel' op parameter 0 is "inout", expected "in", "out", "in_out", or a number of up to 64 bits}}
+  // expected-error@+1 {{'weft.raw_kernel' op parameter 0 is "inout", expected "in", "out", "in_out", a number of up to 64 bits, or a size}}
   %y = weft.raw_kernel "k"(%x), parameters = ["inout"], grid = [1, 1, 1], block = [1, 1, 1], shared = 0, source = "text" : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
   weft.return
 }
@@ -74,7 +74,7 @@ weft.func @keyword(%x: tensor<4xf32, #gpu>) {
 
 #gpu = #weft.device<cuda:0>
 weft.func @wide(%x: tensor<4xf32, #gpu>) {
-  // expected-error@+1 {{'weft.raw_kernel' op parameter 2 is 1 : i128, expected "in", "out", "in_out", or a number of up to 64 bits}}
+  // expected-error@+1 {{'weft.raw_kernel' op parameter 2 is 1 : i128, expected "in", "out", "in_out", a number of up to 64 bits, or a size}}
   %y = weft.raw_kernel "k"(%x), parameters = ["in", "out", 1 : i128], grid = [1, 1, 1], block = [1, 1, 1], shared = 0, source = "text" : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
   weft.return
 }
@@ -146,7 +146,7 @@ weft.func @devices(%x: tensor<4xf32, #gpu>) {
 
 #dynamic = #weft.device<cuda:0, [n]>
 weft.func @sizes(%x: tensor<?xf32, #dynamic>) attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
-  // expected-error@+1 {{'weft.raw_kernel' op 'k' needs sizes that are numbers, found 'tensor<?xf32, #weft.device<cuda:0, [n]>>' (WEFT-K006)}}
-  %y = weft.raw_kernel "k"(%x), parameters = ["in_out"], grid = [1, 1, 1], block = [1, 1, 1], shared = 0, source = "text" : (tensor<?xf32, #dynamic>) -> tensor<?xf32, #dynamic>
+  // expected-error@+1 {{'weft.raw_kernel' op needs a grid of three numbers from 1 to [2147483647, 65535, 65535], found [n, 70000, 1] (WEFT-K005)}}
+  %y = weft.raw_kernel "k"(%x), parameters = ["in_out", #weft.size<n>], grid = [n, 70000, 1], block = [1, 1, 1], shared = 0, source = "text" : (tensor<?xf32, #dynamic>) -> tensor<?xf32, #dynamic>
   weft.return
 }

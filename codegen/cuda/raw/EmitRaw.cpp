@@ -103,6 +103,13 @@ static Status checkBlock(ir::RawKernelOp op, const CudaKernel &kernel, const ir:
   const auto fail = [](const std::string &message) {
     return Status::error(message + " (WEFT-K005)", "WEFT-K005");
   };
+  const ir::SymbolRanges ranges = ir::rangesOf(op);
+  for (auto [dimension, blocks] : llvm::enumerate(op.getGrid()))
+    if (const int64_t most = ranges.largest(blocks); most > ir::mostGridBlocks[dimension])
+      return fail("may be launched with " + ir::sizeText(blocks) + " blocks in dimension " +
+                  std::to_string(dimension) + " of its grid, up to " + std::to_string(most) +
+                  ", and a grid has at most " + std::to_string(ir::mostGridBlocks[dimension]) +
+                  ": lower the largest value of the Dim, or let each thread do more");
   const int64_t threads = threadsOf(op), registers = kernel.resources.registers,
                 shared = static_cast<int64_t>(op.getShared()) + kernel.resources.sharedBytes;
   if (kernel.threads && threads > kernel.threads)

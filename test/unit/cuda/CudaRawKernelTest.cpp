@@ -127,6 +127,72 @@ TEST(CudaRawKernels, DoNotRunIfNothingNeedsThem) {
   EXPECT_EQ(floats(whole(2)), Floats({0, 1}));
 }
 
+/// A step that changes state by a raw kernel, for rows of any number.
+struct AnyRows {
+  Tensor total = zeros({3}, {.device = "cuda:0"});
+  /// The rows doubled by a kernel, times one more than their number; `total` gets the sums of columns.
+  Tensor operator()(Tensor x) {
+    static const RawKernel scale =
+        kernel("const float *x, float *y, float *sums, long long n, long long each",
+               "  const long long i = blockIdx.x * (long long)blockDim.x + "
+               "threadIdx.x;\n"
+               "  if (i < n) y[i] = 2 * x[i] * each;\n"
+               "  if (i < 3) for (long long j = i; j < n; j += 3) sums[i] += x[j];");
+    const Size rows = x.sym_size(0), elements = rows * 3;
+    const RawResults made = scale({.grid = {raw::blocks(elements, 32)}, .block = {32}},
+                                  {x, raw::out(shape({rows, 3})), raw::in_out(total), elements, rows + 1});
+    return made[0] + 1;
+  }
+};
+
+TEST(CudaRawKernels, SizesThatACallChooses) {
+  TemporaryFolder folder;
+  const std::string path = folder / "rows.weft";
+  const auto rowsOf = [](int64_t rows) { return countTo(rows * 3).reshape({rows, 3}); };
+  Dim n("n", 0, 4096);
+  AnyRows body;
+  auto step = compile([&](Tensor x) { return body(x); }, {spec({n, 3}, f32, "cuda:0")}, {.name = "rows"});
+  Floats sums(3);
+  const auto add = [&](int64_t rows) {
+    for (int64_t i = 0; i < rows * 3; ++i)
+      sums[static_cast<size_t>(i % 3)] += static_cast<float>(i);
+  };
+  // Each size four times: as launches, and as a graph of its own. Without rows nothing is launched.
+  for (int64_t rows : {1, 100, 0, 37})
+    for (int call = 0; call < 4; ++call) {
+      SCOPED_TRACE(rows);
+      EXPECT_EQ(floats(step(rowsOf(rows).to("cuda:0"))),
+                floats(rowsOf(rows) * static_cast<double>(2 * (rows + 1)) + 1));
+      add(rows);
+      EXPECT_EQ(floats(body.total), sums);
+    }
+  EXPECT_EQ(step.variants().size(), 1U);
+  // A function for numbers computes the same.
+  AnyRows fixed;
+  auto known = compile([&](Tensor x) { return fixed(x); });
+  EXPECT_EQ(bitsOf({known(rowsOf(37).to("cuda:0"))}), bitsOf({step(rowsOf(37).to("cuda:0"))}));
+  EXPECT_EQ(floats(fixed.total), floats(rowsOf(37).sum(0)));
+  // So does a package.
+  step.save(path, {.targets = {"cuda:sm_90"}});
+  const auto loaded =
+      runtime::StatefulExecutable::load(runtime::Package::open(path).value_or_throw(), "rows", "cuda:0")
+          .value_or_throw();
+  const std::vector<int64_t> shapes[] = {{5, 3}};
+  const auto instance = loaded->at(shapes).value_or_throw();
+  const auto x =
+      runtime::Buffer::allocate(5 * 3 * sizeof(float), 0, instance->argument_device(loaded->inputs()[0]))
+          .value_or_throw();
+  const Floats values = floats(rowsOf(5));
+  x->write(0, std::as_bytes(std::span(values))).throw_if_failed();
+  const std::shared_ptr<runtime::Buffer> inputs[] = {x};
+  std::shared_ptr<runtime::Buffer> results[1];
+  loaded->run(*instance, inputs, {}, results).throw_if_failed();
+  results[0]->wait().throw_if_failed();
+  Floats found(15);
+  results[0]->read(0, std::as_writable_bytes(std::span(found))).throw_if_failed();
+  EXPECT_EQ(found, floats(rowsOf(5) * 12.0 + 1));
+}
+
 // Two launches whose operands are the same differ in what they write, which is no part of the operands.
 TEST(CudaRawKernels, OfOneTextDifferInTheirResultsAndNumbers) {
   const RawKernel fill = kernel("const float *x, float *y, int n, float value",
@@ -352,22 +418,26 @@ TEST(CudaRawKernelErrors, LaunchesThatNoDeviceHas) {
   call({.block = {256}, .shared_bytes = 200 << 10}); // more than is there without asking for it
 }
 
-TEST(CudaRawKernelErrors, OtherDevicesAndSizesOfACall) {
+TEST(CudaRawKernelErrors, OtherDevicesAndGridsOfACall) {
   Tensor x = countTo(4);
   EXPECT_ERROR(saxpy(over(4), {x, raw::in_out(x), 1.0f, int64_t(4)}),
                "'saxpy' is CUDA C++, for which the device cpu has no compiler (WEFT-K004)");
   EXPECT_ERROR(saxpy(over(4), {x, raw::out({4}), 1.0f, int64_t(4)}), "WEFT-K004");
   EXPECT_ERROR(saxpy(over(4), {whole(4), x, raw::out({4})}), "WEFT-P001");
-  Dim n("n", 1, 64);
+  EXPECT_ERROR(raw::blocks(4, 0), "a block of a grid has one thread or more, found 0");
+  Dim n("n", 1, 1 << 20);
   auto dynamic = compile(
       [&](Tensor y) {
-        saxpy(over(64), {y, raw::in_out(y), 1.0f, int64_t(64)});
+        saxpy({.grid = {1, raw::blocks(y.sym_size(0), 2)}, .block = {64}},
+              {y, raw::in_out(y), 1.0f, y.sym_size(0)});
         return y;
       },
       {spec({n}, f32, "cuda:0")});
   const std::string message = errorOf([&] { dynamic(whole(8)); });
-  EXPECT_TRUE(mentions(message, "'saxpy' needs sizes that are numbers")) << message;
-  EXPECT_TRUE(mentions(message, "WEFT-K006")) << message;
+  EXPECT_TRUE(mentions(message, "may be launched with ceildiv(n, 2) blocks in dimension 1 of its grid, up to "
+                                "524288, and a grid has at most 65535"))
+      << message;
+  EXPECT_TRUE(mentions(message, "(WEFT-K005)")) << message;
 }
 
 TEST(CudaRawKernelErrors, GradientsDoNotFlowThroughThem) {

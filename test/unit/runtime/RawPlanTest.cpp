@@ -170,6 +170,7 @@ TEST(RawPlan, RefusesKernelsThatCannotBeLaunched) {
 TEST(RawPlan, RefusesLaunchesThatAreWrongByThemselves) {
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.first_result = 4; }), "it would write nothing");
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.buffers[0] = 9; }), "has buffer 9 of 4");
+  EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.grid = {-1, 1, 1}; }), "has a grid of [-1, 1, 1] blocks");
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.grid = {1, 65536, 1}; }),
                "has a grid of [1, 65536, 1] blocks");
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.block = {32, 0, 1}; }), "has blocks of [32, 0, 1] threads");
@@ -178,6 +179,9 @@ TEST(RawPlan, RefusesLaunchesThatAreWrongByThemselves) {
                "gives parameter 0 operand 2 and result -1, which are not there");
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.arguments[2]->result = 1; }), "which are not there");
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.arguments[3]->bytes = 3; }), "a number of 3 bytes");
+  EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.arguments[3]->size = 7; }),
+               "the size 7 as a number of 4 bytes");
+  EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.arguments[0]->size = 7; }), "the size 7 as a number of");
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.arguments[1]->bytes = 404; }),
                "a buffer that is not of 404 bytes to change");
   EXPECT_FAILS(with_raw([](fb::RawLaunchT &r) { r.arguments[0]->operand = 1; }),
