@@ -270,8 +270,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice number) {
   return CUDA_SUCCESS;
 }
 
-/// The last release waits for the work of the context and forgets its error. What the program made stays, and
-/// counts as leaked.
+/// The last release waits for the work of the context and forgets its error. What the program made there is
+/// gone, and counts as leaked.
 CUresult cuDevicePrimaryCtxRelease(CUdevice number) {
   Device *device = deviceOf(number);
   if (!device)
@@ -280,6 +280,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice number) {
     return refuse(CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
   if (device->retained == 1) {
     waitForAll(*device->primary);
+    device->primary->release();
     device->primary->error = CUDA_SUCCESS;
   }
   --device->retained;
@@ -290,6 +291,8 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
   Context *context = state().find<Context>(handle);
   if (handle && !context)
     return refuse(CUDA_ERROR_INVALID_CONTEXT, "the context does not exist");
+  if (context && !context->device.retained)
+    return refuse(CUDA_ERROR_INVALID_CONTEXT, "the context was released");
   currentContext() = context;
   return CUDA_SUCCESS;
 }

@@ -20,6 +20,7 @@
 #include <dlfcn.h>
 #include <new>
 #include <string_view>
+#include <type_traits>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -64,6 +65,57 @@ constexpr std::string_view unsafe[] = {"cuMemAlloc",        "cuMemFree",        
                                        "cuMemFreeHost",     "cuMemHostRegister", "cuMemHostUnregister",
                                        "cuGraphInstantiate"};
 
+/// Which arguments of a function may be null, a bit each, from the lowest for the first. Others that are
+/// addresses are refused if they are.
+struct Nullable {
+  std::string_view function;
+  unsigned arguments;
+};
+constexpr Nullable nullable[] = {{"cuGetProcAddress", 0b10000},
+                                 {"cuCtxGetStreamPriorityRange", 0b11},
+                                 {"cuMemFreeHost", 0b1},
+                                 {"cuMemcpyHtoDAsync", 0b10}, // if there are no bytes
+                                 {"cuMemcpyDtoHAsync", 0b1},
+                                 {"cuLaunchHostFunc", 0b100},
+                                 {"cuLibraryLoadData", 0b1101100},
+                                 {"cuModuleLoadDataEx", 0b11000},
+                                 {"cuLaunchKernelEx", 0b1100},
+                                 {"cuStreamEndCapture", 0b10},
+                                 {"cuStreamGetCaptureInfo", 0b1111100},
+                                 {"cuGraphAddKernelNode", 0b100}, // if there are no nodes before it
+                                 {"cuGraphAddMemcpyNode", 0b100},
+                                 {"cuGraphAddMemsetNode", 0b100},
+                                 {"cuGraphAddEmptyNode", 0b100},
+                                 {"cuGraphAddChildGraphNode", 0b100},
+                                 {"cuGraphAddDependencies", 0b1110},
+                                 {"cuGraphGetNodes", 0b10},
+                                 {"cuGraphNodeGetDependencies", 0b110},
+                                 {"cuGetExportTable", 0b10}};
+
+/// Whether an argument is an address of the program's, and no handle, which points to a type that nobody
+/// knows, and no function.
+template <class T, class = void> constexpr bool isAddress = false;
+template <class T> constexpr bool isAddress<T *, std::void_t<decltype(sizeof(T))>> = !std::is_function_v<T>;
+template <> constexpr bool isAddress<void *> = true;
+template <> constexpr bool isAddress<const void *> = true;
+
+/// Refuses an address that is null and must not be.
+template <class... Arguments> CUresult checkAddresses(std::string_view function, Arguments... arguments) {
+  unsigned optional = 0, number = 0;
+  for (const Nullable &one : nullable)
+    if (one.function == function)
+      optional = one.arguments;
+  CUresult code = CUDA_SUCCESS;
+  const auto look = [&](auto argument) {
+    if constexpr (isAddress<decltype(argument)>)
+      if (!argument && !(optional >> number & 1) && code == CUDA_SUCCESS)
+        code = refuse(CUDA_ERROR_INVALID_VALUE, "argument " + std::to_string(number + 1) + " is null");
+    ++number;
+  };
+  (look(arguments), ...);
+  return code;
+}
+
 template <size_t count> bool contains(const std::string_view (&names)[count], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
@@ -98,6 +150,8 @@ struct Entry<implementation, Name> {
     if (!settings().log.empty())
       texts = {logText(arguments)...};
     CUresult code = injected ? static_cast<CUresult>(*injected) : check(Name::text);
+    if (code == CUDA_SUCCESS && !injected)
+      code = checkAddresses(Name::text, arguments...);
     if (code == CUDA_SUCCESS && !injected) {
       try {
         code = implementation(arguments...);

@@ -94,7 +94,7 @@ CUresult freeMemory(uint64_t address) {
   const Guard guard;
   Device *device = state().deviceOf(address);
   auto found = device ? device->allocations.find(address) : Allocations::iterator();
-  if (!device || found == device->allocations.end())
+  if (!device || found == device->allocations.end() || found->second.isGone)
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult code = checkSafe(); code != CUDA_SUCCESS)
     return code;

@@ -15,6 +15,7 @@
 #include "test/cudasim/driver/Settings.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::cusim {
 namespace {
@@ -30,6 +31,12 @@ struct Step {
 
 struct Executable : Object {
   Executable() : Object("executable graph") {}
+  bool leave(Context &context) override {
+    if (device != &context.device)
+      return false;
+    device->graphBytes -= std::exchange(bytes, 0);
+    return true;
+  }
   std::vector<Step> steps;
   std::map<const Node *, size_t> stepOf;
   std::vector<uint32_t> chains; ///< one for each row, used by all launches
@@ -74,6 +81,8 @@ CUresult addNode(CUgraphNode *handle, CUgraph graphHandle, const CUgraphNode *be
   Graph *graph = graphOf(graphHandle);
   if (!graph)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (count && !before)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the nodes before it are null");
   std::vector<Node *> nodes;
   for (size_t k = 0; k < count; ++k) {
     nodes.push_back(state().find<Node>(before[k]));
@@ -284,6 +293,8 @@ CUresult cuGraphAddDependencies(CUgraph handle, const CUgraphNode *from, const C
   const Graph *graph = graphOf(handle);
   if (!graph)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (count && (!from || !to))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the nodes of the edges are null");
   for (size_t k = 0; k < count; ++k) {
     Node *earlier = state().find<Node>(from[k]), *later = state().find<Node>(to[k]);
     if (!earlier || !later || &earlier->graph != graph || &later->graph != graph)

@@ -141,6 +141,18 @@ const cudasim::Module *Image::on(Device &device) {
   return (modules[&device] = std::move(module)).get();
 }
 
+/// A module is gone; a library is loaded again where it is used next, with new kernels.
+bool Image::leave(Context &context) {
+  const auto found = modules.find(&context.device);
+  if (found == modules.end())
+    return false;
+  found->second->unload(context.device.memory);
+  unloaded = std::move(found->second);
+  modules.erase(found);
+  std::erase_if(kernels, [&](const auto &entry) { return entry.first.second == &context.device; });
+  return std::string_view(kind) == "module";
+}
+
 const cudasim::KernelInfo &Kernel::info() const {
   const cudasim::Module &any = image.unloaded ? *image.unloaded : *image.modules.begin()->second;
   return *any.kernel(entry);
@@ -195,9 +207,14 @@ CUresult readLaunch(Launch &launch, void **parameters, void **extra) {
   const cudasim::KernelInfo &info = launch.kernel->info();
   launch.parameters.assign(info.parameterBytes, std::byte(0));
   if (parameters) {
-    for (size_t k = 0; k < info.parameters.size(); ++k)
+    for (size_t k = 0; k < info.parameters.size(); ++k) {
+      if (!parameters[k])
+        return refuse(CUDA_ERROR_INVALID_VALUE, "kernel '" + launch.kernel->entry +
+                                                    "': the address of parameter " + std::to_string(k) +
+                                                    " is null");
       std::memcpy(launch.parameters.data() + info.parameters[k].offset, parameters[k],
                   info.parameters[k].size);
+    }
     return CUDA_SUCCESS;
   }
   const void *buffer = nullptr;

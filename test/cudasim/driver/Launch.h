@@ -24,6 +24,7 @@ struct Image : Object {
   explicit Image(const char *kind) : Object(kind) {}
   /// The module on a device, loaded there at first use; null if the device has not enough memory.
   const cudasim::Module *on(Device &device);
+  bool leave(Context &context) override;
 
   std::string ptx;
   std::map<std::string, KernelResources> resources;
@@ -38,6 +39,7 @@ struct Kernel : Object {
       : Object("kernel"), image(image), entry(std::move(entry)), device(device) {
     isProgram = false; // it lives as long as the image
   }
+  bool leave(Context &context) override { return device == &context.device; }
   /// What the text says of it.
   const cudasim::KernelInfo &info() const;
   uint32_t registers() const;

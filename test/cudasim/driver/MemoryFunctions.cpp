@@ -66,7 +66,7 @@ std::pair<Device *, Allocations::iterator> allocationAt(uint64_t address) {
   Device *device = state().deviceOf(address);
   if (device) {
     auto found = device->allocations.find(address);
-    if (found != device->allocations.end() && !found->second.isFreed)
+    if (found != device->allocations.end() && !found->second.isFreed && !found->second.isGone)
       return {device, found};
   }
   refuse(CUDA_ERROR_INVALID_VALUE, hex(address) + " is not the start of a live allocation" +
@@ -110,6 +110,8 @@ CUresult copyBytes(CUstream stream, uint64_t to, bool toDevice, uint64_t from, b
     if (bytes && bool(state().deviceOf(address)) != isDevice)
       return refuse(CUDA_ERROR_INVALID_VALUE,
                     hex(address) + " is no address of the " + (isDevice ? "device" : "host"));
+    else if (bytes && !address)
+      return refuse(CUDA_ERROR_INVALID_VALUE, "the address of the host is null");
   Copy copy;
   copy.to = {to, bytes, bytes};
   copy.from = {from, bytes, bytes};
@@ -285,7 +287,7 @@ CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
   *address = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   if (!*address)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  state().pinned[integer(*address)] = {integer(*address) + bytes, true};
+  state().pinned[integer(*address)] = {integer(*address) + bytes, true, &currentContext()->device};
   return CUDA_SUCCESS;
 }
 
@@ -293,7 +295,7 @@ CUresult cuMemFreeHost(void *address) {
   if (!address)
     return CUDA_SUCCESS;
   auto found = state().pinned.find(integer(address));
-  if (found == state().pinned.end() || !found->second.isOwned)
+  if (found == state().pinned.end() || !found->second.isOwned || found->second.isGone)
     return refuse(CUDA_ERROR_INVALID_VALUE, "the address is none that cuMemHostAlloc gave");
   waitForAll(*currentContext());
   std::free(address);
@@ -306,15 +308,15 @@ CUresult cuMemHostRegister(void *address, size_t bytes, unsigned) {
     return refuse(CUDA_ERROR_INVALID_VALUE, "these are no bytes of the host");
   const uint64_t begin = integer(address);
   for (const auto &[other, range] : state().pinned)
-    if (begin < range.end && other < begin + bytes)
+    if (begin < range.end && other < begin + bytes && !range.isGone)
       return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-  state().pinned[begin] = {begin + bytes, false};
+  state().pinned[begin] = {begin + bytes, false, &currentContext()->device};
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemHostUnregister(void *address) {
   auto found = state().pinned.find(integer(address));
-  if (found == state().pinned.end() || found->second.isOwned)
+  if (found == state().pinned.end() || found->second.isOwned || found->second.isGone)
     return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   waitForAll(*currentContext());
   state().pinned.erase(found);

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "test/cudasim/driver/State.h"
 
+#include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Settings.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <utility>
 
 namespace weft::cusim {
 namespace {
@@ -100,7 +102,8 @@ Allocations::iterator Device::find(uint64_t address) {
   if (after == allocations.begin())
     return allocations.end();
   --after;
-  return address - after->first < after->second.bytes ? after : allocations.end();
+  const bool has = address - after->first < after->second.bytes && !after->second.isGone;
+  return has ? after : allocations.end();
 }
 
 uint64_t Device::allocate(uint64_t bytes, Pool *pool) {
@@ -125,7 +128,7 @@ uint64_t Device::allocate(uint64_t bytes, Pool *pool) {
     pool->mostUsed = std::max(pool->mostUsed, pool->used);
     pool->mostReserved = std::max(pool->mostReserved, pool->reserved);
   }
-  allocations[address] = {bytes, pool, false};
+  allocations[address] = {bytes, pool};
   return address;
 }
 
@@ -207,6 +210,27 @@ ItemPointer Context::enqueue(Stream &stream, const std::string &what, std::funct
   return item;
 }
 
+bool Stream::leave(Context &released) {
+  if (&released != &context || this == context.legacy)
+    return false;
+  context.streams.erase(this);
+  return true;
+}
+
+void Context::release() {
+  const std::vector<std::shared_ptr<Capture>> captures = state().captures;
+  for (const std::shared_ptr<Capture> &capture : captures)
+    if (&capture->origin->context == this)
+      leaveCapture(*capture->origin);
+  state().each([this](Object &object) { object.isGone |= object.leave(*this); });
+  // A pool is the device's, and what it gave as well.
+  for (auto &[address, allocation] : device.allocations)
+    if (!allocation.pool && !std::exchange(allocation.isGone, true))
+      device.memory.free(address);
+  for (auto &[address, range] : state().pinned)
+    range.isGone |= range.device == &device;
+}
+
 void Context::trimPools() {
   for (Pool *pool : device.pools)
     pool->trim(pool->threshold);
@@ -260,7 +284,7 @@ bool State::isPinned(uint64_t address, uint64_t bytes) const {
   if (after == pinned.begin())
     return false;
   --after;
-  return address <= after->second.end && bytes <= after->second.end - address;
+  return !after->second.isGone && address <= after->second.end && bytes <= after->second.end - address;
 }
 
 Stream *State::streamOf(CUstream handle) {

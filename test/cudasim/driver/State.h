@@ -24,18 +24,24 @@
 
 namespace weft::cusim {
 
+struct Context;
+
 /// What a handle stands for.
 struct Object {
   explicit Object(const char *kind) : kind(kind) {}
   virtual ~Object() = default;
   Object(const Object &) = delete;
   Object &operator=(const Object &) = delete;
+  /// Called when the last user of a context releases it: gives back what this has of its device. Whether it
+  /// is gone with the context.
+  virtual bool leave(Context &) { return false; }
   /// "stream 2"
   std::string name() const { return std::string(kind) + " " + std::to_string(number); }
 
   const char *const kind;
   uint64_t number = 0;   ///< among the objects of its kind, from 1
   bool isProgram = true; ///< whether the program made it, and so has to destroy it
+  bool isGone = false;   ///< its context was released before the program destroyed it
 };
 
 /// The numbers of a kind of device, which are those of ir/devices.
@@ -68,6 +74,7 @@ struct Allocation {
   uint64_t bytes = 0;
   Pool *pool = nullptr; ///< null if cuMemAlloc made it
   bool isFreed = false; ///< cuMemFreeAsync was called, and has not run yet
+  bool isGone = false;  ///< its context was released before the program freed it
 };
 using Allocations = std::map<uint64_t, Allocation>; ///< by their addresses
 
@@ -105,6 +112,7 @@ struct CapturePlace {
 
 struct Stream : Object {
   Stream(Context &context, bool isBlocking, int priority);
+  bool leave(Context &released) override;
   Context &context;
   const bool isBlocking; ///< whether it is ordered with the legacy stream
   const int priority;
@@ -115,6 +123,7 @@ struct Stream : Object {
 
 struct Event : Object {
   Event(Context &context, bool hasTime) : Object("event"), context(context), hasTime(hasTime) {}
+  bool leave(Context &released) override { return &released == &context; }
   Context &context;
   const bool hasTime;
   ItemPointer recorded; ///< null if it never was, or in a capture at last
@@ -134,6 +143,9 @@ struct Context : Object {
   /// The last item of each stream, also of those that are destroyed.
   std::vector<ItemPointer> lastItems() const;
   void destroy(Stream *stream);
+  /// Takes from the program what it made here and has not destroyed: each of its handles is refused from now
+  /// on, and its memory is no memory any more. For the report it stays.
+  void release();
   /// When the host has waited, pools keep no more than their thresholds.
   void trimPools();
 
@@ -154,7 +166,9 @@ private:
 /// Host memory that a device can reach by itself.
 struct PinnedRange {
   uint64_t end = 0;
-  bool isOwned = false; ///< the driver allocated it
+  bool isOwned = false;           ///< the driver allocated it
+  const Device *device = nullptr; ///< of the context that pinned it
+  bool isGone = false;            ///< that was released before the program freed it
 };
 
 /// The call of the driver that a thread is in.
@@ -182,7 +196,12 @@ public:
   /// Null if the handle is none of a live T.
   template <class T> T *find(const void *handle) const {
     auto found = objects.find(handle);
-    return found == objects.end() ? nullptr : dynamic_cast<T *>(found->second.get());
+    return found == objects.end() || found->second->isGone ? nullptr : dynamic_cast<T *>(found->second.get());
+  }
+  /// Calls `use` with each object.
+  template <class Use> void each(Use use) const {
+    for (const auto &[handle, object] : objects)
+      use(*object);
   }
   void destroy(const Object *object) { objects.erase(object); }
   /// "stream 2"; empty if the handle is of no object.
