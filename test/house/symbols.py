@@ -2,9 +2,11 @@
 """The dependencies and the exported symbols of the shared libraries.
 
 libweft-runtime.so needs neither LLVM nor MLIR, and neither library needs one of CUDA, which are loaded at first use. Both export
-only symbols of Weft, so that they do not conflict with other libraries of a process. Another build folder can be passed as argument.
+only symbols of Weft, so that they do not conflict with other libraries of a process. What the runtime has for CUDA devices, which
+every program carries, is small. Another build folder can be passed as argument.
 """
 
+import glob
 import os
 import re
 import subprocess
@@ -19,6 +21,15 @@ OURS = re.compile(r"_ZN?[KVRO]*(4weft|[A-Z]+N?[KVRO]*4weft)|_ZG[VR]N?4weft|_ZT[h
 # Instantiations that the C++ library leaves in every shared library, with weak binding (nm: V, W, u).
 STANDARD = re.compile(r"_Z(N?[KVRO]*(St|S[abdiost]|9__gnu_cxx|10__cxxabiv)|[A-Z]+N?[KVRO]*(St|9__gnu_cxx))|_Z(nw|na|dl|da)")
 LINKER = {"_init", "_fini", "_end", "_edata", "__bss_start"}
+
+
+MOST_CUDA_BYTES = 2 << 20
+
+
+def loaded_bytes(objects):
+    """The bytes that object files bring into memory: code and data."""
+    output = subprocess.run(["size", *objects], check=True, capture_output=True, text=True).stdout
+    return sum(int(line.split()[0]) + int(line.split()[1]) + int(line.split()[2]) for line in output.splitlines()[1:])
 
 
 def needed(library):
@@ -89,6 +100,10 @@ def main():
             found = {symbol for _, symbol in symbols if re.fullmatch(r"weft_\w+", symbol)}
             checks.check(len(declared) > 40, f"only {len(declared)} functions were found in weft.h")
             checks.check(declared == found, f"weft.h and {name} differ in {', '.join(sorted(declared ^ found))}")
+    objects = glob.glob(os.path.join(build, "runtime", "CMakeFiles", "weft_runtime.dir", "cuda", "**", "*.o"), recursive=True)
+    if checks.check(bool(objects), f"{build} has no objects of runtime/cuda"):
+        size = loaded_bytes(objects)
+        checks.check(0 < size <= MOST_CUDA_BYTES, f"runtime/cuda has {size} bytes, and {MOST_CUDA_BYTES} are allowed")
     checks.finish()
 
 
