@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace weft::testing {
@@ -224,6 +225,64 @@ Status write_vectors(const std::string &like) {
 // Products
 //===----------------------------------------------------------------------===//
 
+/// A product that cuBLASLt is asked for, with its name in test/cudasim/calibration/matmul.cu.
+struct Product {
+  const char *name;
+  int64_t m, n, k, batch = 1;
+  bool a_transposed = false, b_transposed = false;
+  uint32_t a_alignment = 256; ///< bytes that divide the address of A
+  int64_t gap = 0;            ///< elements between rows of A and of C
+  bool bias = false;
+
+  runtime::ContractionShape shape(DType dtype) const {
+    runtime::ContractionShape made;
+    made.dtype = dtype;
+    made.batch = batch, made.m = m, made.n = n, made.k = k;
+    const int64_t a_row = (a_transposed ? m : k) + gap, c_row = n + gap;
+    made.a_strides = {(a_transposed ? k : m) * a_row, a_row, 1};
+    if (a_transposed)
+      std::swap(made.a_strides[1], made.a_strides[2]);
+    made.b_strides = {k * n, n, 1};
+    if (b_transposed)
+      made.b_strides = {k * n, 1, k};
+    made.c_strides = {m * c_row, c_row, 1};
+    if (batch == 1)
+      made.a_strides[0] = made.b_strides[0] = made.c_strides[0] = 0;
+    made.bias = bias;
+    return made;
+  }
+};
+
+constexpr Product products[] = {
+    {"128 x 512 x 784", 128, 512, 784},
+    {"128 x 512 x 784, B transposed", 128, 512, 784, 1, false, true},
+    {"17 x 19 x 23", 17, 19, 23},
+    {"17 x 19 x 23, B transposed", 17, 19, 23, 1, false, true},
+    {"512 x 512 x 512", 512, 512, 512},
+    {"512 x 512 x 512, B transposed", 512, 512, 512, 1, false, true},
+    {"128 x 256 x 512, B transposed", 128, 256, 512, 1, false, true},
+    {"128 x 10 x 256, B transposed", 128, 10, 256, 1, false, true},
+    {"128 x 784 x 512", 128, 784, 512},
+    {"512 x 784 x 128, A transposed", 512, 784, 128, 1, true},
+    {"2048 x 384 x 128, B transposed", 2048, 384, 128, 1, false, true},
+    {"2048 x 128 x 512, B transposed", 2048, 128, 512, 1, false, true},
+    {"128 x 128 x 32, batch 64, B transposed", 128, 128, 32, 64, false, true},
+    {"128 x 32 x 128, batch 64", 128, 32, 128, 64},
+    {"4096 x 4096 x 4096", 4096, 4096, 4096},
+    {"1 x 4096 x 4096, B transposed", 1, 4096, 4096, 1, false, true},
+    {"1000 x 1000 x 1000", 1000, 1000, 1000},
+    {"512 x 512 x 512, A 8 bytes off", 512, 512, 512, 1, false, false, 8},
+    // What no device has been asked yet.
+    {"4096 x 1 x 4096", 4096, 1, 4096},
+    {"512 x 512 x 1", 512, 512, 1},
+    {"128 x 512 x 784, both transposed", 128, 512, 784, 1, true, true},
+    {"128 x 512 x 784, rows with gaps of 8", 128, 512, 784, 1, false, false, 256, 8},
+    {"127 x 511 x 783, rows with gaps of 1", 127, 511, 783, 1, false, false, 256, 1},
+    {"128 x 128 x 32, batch 64, A transposed", 128, 128, 32, 64, true},
+    {"128 x 512 x 784, bias", 128, 512, 784, 1, false, false, 256, 0, true},
+    {"17 x 19 x 23, bias", 17, 19, 23, 1, false, false, 256, 0, true},
+};
+
 /// What the device's cuBLASLt is asked, and proposes.
 Status write_products(int ordinal) {
   const Expected<runtime::Device *> device = runtime::cuda_device(ordinal);
@@ -232,29 +291,20 @@ Status write_products(int ordinal) {
   std::printf("\"answers\": [");
   bool first = true;
   for (const DType dtype : {f32, f64, f16, bf16})
-    for (const auto &[m, n, k] : {std::array<int64_t, 3>{128, 512, 784}, {17, 19, 23}, {512, 512, 512}})
-      for (const bool transposed : {false, true}) {
-        runtime::ContractionShape shape;
-        shape.dtype = dtype;
-        shape.m = m, shape.n = n, shape.k = k;
-        shape.a_strides = {0, k, 1};
-        shape.b_strides = transposed ? std::array<int64_t, 3>{0, 1, k} : std::array<int64_t, 3>{0, n, 1};
-        shape.c_strides = {0, n, 1};
-        const auto found =
-            (*device)->contraction(shape, {"cublaslt", 0, int64_t(32) << 20}, {256, 256, 256, 256});
-        if (!found)
-          return found.status();
-        std::printf(
-            "%s\n  {\"type\": \"%s\", \"product\": \"%lld x %lld x %lld%s\", \"status\": %d, "
-            "\"implementation\": %s, \"algorithms\": %zu}",
-            first ? "" : ",", std::string(name(dtype)).c_str(), static_cast<long long>(m),
-            static_cast<long long>(n), static_cast<long long>(k), transposed ? ", B transposed" : "",
-            found->contraction ? 0 : 15,
-            runtime::json_string(found->contraction ? found->contraction->implementation() : found->refusal)
-                .c_str(),
-            found->candidates ? found->candidates->algorithms.size() : 0);
-        first = false;
-      }
+    for (const Product &product : products) {
+      const auto found = (*device)->contraction(product.shape(dtype), {"cublaslt", 0, int64_t(32) << 20},
+                                                {product.a_alignment, 256, 256, 256});
+      if (!found)
+        return found.status();
+      std::printf(
+          "%s\n  {\"type\": \"%s\", \"product\": \"%s\", \"status\": %d, \"implementation\": %s, "
+          "\"algorithms\": %zu}",
+          first ? "" : ",", std::string(name(dtype)).c_str(), product.name, found->contraction ? 0 : 15,
+          runtime::json_string(found->contraction ? found->contraction->implementation() : found->refusal)
+              .c_str(),
+          found->candidates ? found->candidates->algorithms.size() : 0);
+      first = false;
+    }
   std::printf("]");
   return {};
 }

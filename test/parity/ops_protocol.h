@@ -9,6 +9,7 @@
 // follow its line:
 //
 //   call NAME
+//   record FILE                                 writes the call as a program in the IR, too; may be left out
 //   tensor DTYPE REQUIRES_GRAD RANK SIZE...     then the bytes; numbered from 0
 //   t INDEX | i NUMBER | f NUMBER | b 0|1 | is N NUMBER... | s WORD | ts N INDEX... | none     the arguments
 //   cotangent DTYPE RANK SIZE...                then the bytes; one per result, or none at all

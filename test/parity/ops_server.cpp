@@ -7,6 +7,7 @@
 #include "ops_protocol.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -81,7 +82,9 @@ struct Request {
   std::vector<Tensor> tensors, cotangents;
   std::vector<size_t> wanted; ///< the tensors that require a gradient
   bool second = false;        ///< asks for derivatives of the gradients, in their place
+  std::string record;         ///< a file for the call as a program; empty: none
   Args args;
+  std::vector<std::vector<size_t>> indices; ///< by argument: the tensors that it is made of
 };
 
 /// False at the end of the stream.
@@ -109,14 +112,21 @@ bool read(std::istream &in, Request &request) {
       (word == "tensor" ? request.tensors : request.cotangents).push_back(tensor);
     } else if (word == "second") {
       request.second = true;
+    } else if (word == "record") {
+      std::getline(words >> std::ws, request.record);
     } else if (word == "t") {
       size_t index = 0;
       words >> index;
+      request.indices.resize(request.args.values.size() + 1);
+      request.indices.back() = {index};
       request.args.values.push_back(request.tensors.at(index));
     } else if (word == "ts") {
       Tensors list;
-      for (int64_t index : readSizes(words))
+      request.indices.resize(request.args.values.size() + 1);
+      for (int64_t index : readSizes(words)) {
+        request.indices.back().push_back(static_cast<size_t>(index));
         list.push_back(request.tensors.at(static_cast<size_t>(index)));
+      }
       request.args.values.push_back(list);
     } else if (word == "i") {
       int64_t number = 0;
@@ -157,10 +167,35 @@ Tensors secondGradients(const Tensor &total, const Tensors &leaves) {
   return sum.defined() ? grad(sum, leaves, {.allow_unused = true}) : Tensors(leaves.size());
 }
 
+/// Writes the call as a program in the IR, whose arguments are the request's tensors by their numbers. Throws
+/// Error if the function reads values while it is recorded.
+void record(const Function &function, const Request &request) {
+  std::vector<Tensor> given;
+  for (const Tensor &tensor : request.tensors)
+    given.push_back(tensor.detach());
+  auto program = compile([&](std::vector<Tensor> tensors) {
+    Args args = request.args;
+    for (size_t i = 0; i < request.indices.size(); ++i) {
+      Tensors list;
+      for (const size_t index : request.indices[i])
+        list.push_back(tensors.at(index));
+      if (auto *one = std::get_if<Tensor>(&args.values[i]))
+        *one = list.at(0);
+      else if (std::holds_alternative<Tensors>(args.values[i]))
+        args.values[i] = list;
+    }
+    return function(args);
+  });
+  (void)program(given);
+  std::ofstream(request.record) << program.mlir();
+}
+
 std::string answer(const Table &table, const Request &request) {
   auto function = table.find(request.name);
   if (function == table.end())
     throw Error("there is no function '" + request.name + "'");
+  if (!request.record.empty())
+    record(function->second, request);
   Tensors results = function->second(request.args);
   Tensors leaves, seconds;
   std::ostringstream out;

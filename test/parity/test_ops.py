@@ -69,9 +69,12 @@ class Server:
             raise RuntimeError(f"weft-parity-ops died with code {self.process.wait()}")
         return text.split()
 
-    def call(self, name, arguments, cotangents, second=False):
-        """(results, gradients), or a string: the error. With `second` the gradients are those of the gradients."""
+    def call(self, name, arguments, cotangents, second=False, record=None):
+        """(results, gradients), or a string: the error. With `second` the gradients are those of the gradients. With
+        `record` the call becomes a program in that file, whose arguments are the tensors in the order of `arguments`."""
         lines, tensors = [b"second\n"] if second else [], []
+        if record:
+            lines.append(f"record {record}\n".encode())
 
         def number(tensor):
             wanted = int(tensor.requires_grad)
@@ -181,6 +184,16 @@ def evaluate(function, arguments, keywords, cotangents):
     return results, list(torch.autograd.grad(total, leaves, allow_unused=True))
 
 
+def allowance(plain, wide, slack=0.0):
+    """What each element may be off PyTorch's in f64, `wide`; `plain` is PyTorch's in the dtype."""
+    p, w = plain.detach().double(), wide.detach().double()
+    eps = torch.finfo(plain.dtype).eps
+    finite = w.isfinite() & p.isfinite()
+    largest = w[finite].abs().max() if finite.any() else 0.0
+    slack = max(slack, (p - w)[finite].abs().max() if finite.any() else 0.0)
+    return 8 * slack + 16 * eps * w.abs() + 4 * eps * largest + torch.finfo(plain.dtype).tiny
+
+
 def difference(weft, plain, wide, slack=0.0):
     """What is wrong with Weft's tensor beside PyTorch's, in its dtype and in f64; None if nothing.
 
@@ -197,12 +210,7 @@ def difference(weft, plain, wide, slack=0.0):
     if plain.numel() == 0:
         return None
     a, p, w = weft.double(), plain.detach().double(), wide.detach().double()
-    eps = torch.finfo(plain.dtype).eps
-    finite = w.isfinite() & p.isfinite()
-    largest = w[finite].abs().max() if finite.any() else 0.0
-    slack = max(slack, (p - w)[finite].abs().max() if finite.any() else 0.0)
-    tiny = torch.finfo(plain.dtype).tiny
-    allowed = 8 * slack + 16 * eps * w.abs() + 4 * eps * largest + tiny
+    allowed = allowance(plain, wide, slack)
     same = (a == p) | (a.isnan() & p.isnan()) | (a == w.to(plain.dtype).double()) | (a.isnan() & w.isnan())
     wrong = ~same & ~((a - w).abs() <= allowed)
     if not wrong.any():

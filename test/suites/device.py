@@ -95,7 +95,7 @@ def gpu_check(level, environment):
     folder = os.path.join(base.BUILD, "gpu-check")
     os.makedirs(folder, exist_ok=True)
     archive, written = os.path.join(folder, "check.tar.xz"), os.path.join(folder, "fixtures.json")
-    some = [] if level == "full" else ["--random=4", os.path.join(base.ROOT, "test", "cudasim", "speed", "one_row.mlir")]
+    some = [] if level == "full" else ["--random=4", "--parity=4", os.path.join(base.ROOT, "test", "cudasim", "speed", "one_row.mlir")]
     counts = Counts()
     # What the software device complains about is on standard error.
     fixtures = ["bash", "-c", '"$0" fixtures "$1" >"$2"', script, archive, written]
