@@ -28,6 +28,8 @@ NAMES = {torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i
          torch.uint8: "ui8", torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32",
          torch.float64: "f64"}
 DTYPES = {name: dtype for dtype, name in NAMES.items()}
+# What other tests call.
+ELSEWHERE = {"recurrent": "test_recurrent.py", "recurrent_cell": "test_recurrent.py", "pad_sequence": "test_recurrent.py"}
 SAMPLES = int(os.environ.get("WEFT_PARITY_SAMPLES", "16"))  # of one operation and dtype
 ORDER = [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool]
 
@@ -329,7 +331,7 @@ def main():
         if count > 3:
             print(f"       {name}: {count - 3} more")
     if not only:
-        for name in sorted(server.known - used):
+        for name in sorted(server.known - used - set(ELSEWHERE)):
             print(f"FAILED {name}: no entry of ops_table.py calls it")
             failed += 1
     print("skipped samples, by reason:")
