@@ -72,7 +72,7 @@ struct Deep : nn::Module {
   }
 };
 
-/// As examples/lstm.cpp writes it.
+/// From linear layers, step by step.
 struct Lstm : nn::Module {
   static constexpr int64_t batch = 32, length = 20, features = 64, hidden = 128, classes = 10;
   nn::Linear input = register_module("input", nn::Linear(features, 4 * hidden));

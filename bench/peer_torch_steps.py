@@ -19,7 +19,7 @@ def deep():
 
 
 class UnrolledLstm(nn.Module):
-    """From linear layers, as Weft's side and examples/lstm.cpp."""
+    """From linear layers, as Weft's side."""
 
     def __init__(self):
         super().__init__()

@@ -11,47 +11,19 @@
 // every position.
 //
 //===----------------------------------------------------------------------===//
+#include "common/letters.h"
 #include "common/options.h"
 
 #include <weft/models.hpp>
 #include <weft/weft.hpp>
 
-#include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <random>
-#include <sstream>
 
 using namespace weft;
 
-/// The text of a file; without one, sums.
-static std::string textOf(const std::string &path) {
-  std::ostringstream text;
-  if (!path.empty()) {
-    std::ifstream file(path);
-    text << file.rdbuf();
-    if (!file || text.str().size() < 1000)
-      throw Error("cannot read 1,000 characters from '" + path + "'");
-    return text.str();
-  }
-  std::mt19937 random(0);
-  for (int i = 0; i < 20000; ++i) {
-    const unsigned a = random() % 100, b = random() % 100;
-    text << a << '+' << b << '=' << a + b << '\n';
-  }
-  return text.str();
-}
-
 static int run(const example::Arguments &arguments) {
   manual_seed(0);
-  const std::string text = textOf(arguments.text("data"));
-  std::string letters = text;
-  std::ranges::sort(letters);
-  letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
-  std::vector<int64_t> numbers;
-  for (char letter : text)
-    numbers.push_back(static_cast<int64_t>(std::ranges::lower_bound(letters, letter) - letters.begin()));
-
+  const auto [text, letters, numbers] = example::read_letters(arguments.text("data"));
   const int64_t length = 64, batch = 16, steps = arguments.integer("steps", 1);
   const Device device = default_device();
   models::Gpt model({.block_size = arguments.integer("write", length),

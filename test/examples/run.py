@@ -100,6 +100,7 @@ def check_raw_kernel(folder, program, driver=None):
 # What the networks of the models library are called with, so that they take seconds. On a device in software, which is slow,
 # each takes a few steps.
 MODELS = {"dcgan": (["--width", "4"], 4), "gpt_shakespeare": (["--layers", "1", "--features", "32", "--write", "64"], 60),
+          "lstm_shakespeare": (["--layers", "1", "--features", "32", "--write", "64"], 100),
           "resnet_cifar10": (["--width", "4", "--epochs", "1"], 8), "vae": ([], 60)}
 
 
@@ -109,11 +110,11 @@ def check_model(folder, program):
     arguments, steps = MODELS[name]
     output = run(folder, program, *arguments, "--steps", str(2 if SLOW else steps))
     losses = [float(text) for text in re.findall(r"(?:loss|discriminator) ([\d.]+)", output)]
-    if not losses or name in ("vae", "gpt_shakespeare") and not SLOW and losses[-1] > 0.9 * losses[0]:
+    if not losses or name in ("vae", "gpt_shakespeare", "lstm_shakespeare") and not SLOW and losses[-1] > 0.9 * losses[0]:
         fail(f"{name} must print losses, and learn", output)
     if name in ("dcgan", "vae"):
         expect_file(os.path.join(folder, "samples.ppm"), b"P6\n%d %d\n255\n" % ((224, 224) if name == "vae" else (256, 256)))
-    if name == "gpt_shakespeare" and "written by 1 compiled function" not in output:
+    if name in ("gpt_shakespeare", "lstm_shakespeare") and "written by 1 compiled function" not in output:
         fail("one function must write every character", output)
     if name == "resnet_cifar10" and not re.search(r"epoch 1: .*test accuracy [\d.]+ %, [\d.]+ ms a step", output):
         fail("each epoch must have a line", output)

@@ -150,6 +150,31 @@ void text(const std::string &name) {
       x, y);
 }
 
+template <bool isTied> void recurrentText(const std::string &name) {
+  manual_seed(1);
+  const Tensor x = labels({4, 16}, 65), y = labels({4, 16}, 65);
+  run(
+      name,
+      [] {
+        models::LstmLm model = models::lstm_lm({.vocab_size = 65,
+                                                .embedding = 32,
+                                                .hidden = isTied ? 32 : 24,
+                                                .num_layers = 2,
+                                                .dropout = 0,
+                                                .tie_weights = isTied});
+        auto sgd = std::make_shared<optim::SGD>(model.parameters(), optim::SGDOptions{.lr = 0.5});
+        return Training{model, [model](Tensor tokens, Tensor) { return model(tokens).first; },
+                        [model, sgd](Tensor tokens, Tensor targets) {
+                          Tensor loss = model.loss(tokens, targets);
+                          loss.backward();
+                          sgd->step();
+                          sgd->zero_grad();
+                          return loss;
+                        }};
+      },
+      x, y);
+}
+
 /// The second operand is the noise.
 void autoEncoder(const std::string &name) {
   manual_seed(1);
@@ -270,6 +295,8 @@ const std::vector<std::pair<std::string, Run>> &all() {
       {"vit", images(smallViT, 4, 32)},
       {"unet", segmentation},
       {"gpt", text},
+      {"lstm_lm", recurrentText<false>},
+      {"lstm_lm_tied", recurrentText<true>},
       {"vae", autoEncoder},
       {"dcgan", adversaries},
       {"transformer", transformerLayers},

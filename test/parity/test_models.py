@@ -242,6 +242,19 @@ class Gpt(nn.Module):
         return self.lm_head(self.transformer.ln_f(x))
 
 
+class LstmLm(nn.Module):
+    def __init__(self, words, embedding, hidden, layers, tied):
+        super().__init__()
+        self.encoder = nn.Embedding(words, embedding)
+        self.rnn = nn.LSTM(embedding, hidden, layers, batch_first=True)
+        self.decoder = nn.Linear(hidden, words)
+        if tied:
+            self.decoder.weight = self.encoder.weight
+
+    def forward(self, tokens):
+        return self.decoder(self.rnn(self.encoder(tokens))[0])
+
+
 class Vae(nn.Module):
     def __init__(self, features, hidden, latent):
         super().__init__()
@@ -318,6 +331,20 @@ def gpt():
     return module, lambda x, y: module(x), step
 
 
+def lstm_lm(hidden, tied):
+    module = LstmLm(65, 32, hidden, 2, tied)
+    sgd = torch.optim.SGD(module.parameters(), lr=0.5)
+
+    def step(x, y):
+        sgd.zero_grad()
+        loss = F.cross_entropy(module(x).flatten(0, 1), y.flatten(), ignore_index=-1)
+        loss.backward()
+        sgd.step()
+        return loss.item()
+
+    return module, lambda x, y: module(x), step
+
+
 def vae():
     module = Vae(64, 32, 5)
     adam = torch.optim.Adam(module.parameters(), lr=1e-3)
@@ -366,6 +393,8 @@ MODELS = {
     "vit": lambda: classifier(ViT(32, 8, 2, 2, 32, 64)),
     "unet": lambda: classifier(UNet(3, 8)),
     "gpt": gpt,
+    "lstm_lm": lambda: lstm_lm(24, False),
+    "lstm_lm_tied": lambda: lstm_lm(32, True),
     "vae": vae,
     "dcgan": adversaries,
     "transformer": lambda: classifier(TransformerLayers()),

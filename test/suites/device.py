@@ -16,7 +16,7 @@ from suites.base import Counts, closing_line, failure, run, say, side_by_side
 
 DEVICE = "cuda:0"
 # The examples that run on default_device(), the longest first.
-EXAMPLES = ("mnist", "cnn", "gpt_shakespeare", "resnet_cifar10", "train_mlp", "graph", "streams", "lazy_tensors")
+EXAMPLES = ("mnist", "cnn", "gpt_shakespeare", "lstm_shakespeare", "resnet_cifar10", "train_mlp", "graph", "streams", "lazy_tensors")
 # By level: random programs, programs of the interface, and launches that are spoilt.
 COUNTS = {"quick": (20, 20, 2), "default": (60, 40, 4), "ci": (200, 120, 8), "full": (4000, 2000, 40)}
 

@@ -8,6 +8,7 @@
 #define WEFT_MODELS_LANGUAGE_HPP
 
 #include "weft/layers.hpp"
+#include "weft/recurrent.hpp"
 
 namespace weft::models {
 
@@ -82,6 +83,42 @@ private:
   nn::LayerNorm ln_f_;
   nn::Linear lm_head_;
 };
+
+/// Zaremba et al. (2014), as PyTorch's example of word prediction writes it: an embedding (encoder), an
+/// LSTM (rnn) and a linear layer (decoder), with its names of parameters.
+struct LstmLmOptions {
+  int64_t vocab_size = 33278, embedding = 200, hidden = 200, num_layers = 2;
+  double dropout = 0.2; ///< of embeddings, between layers, and before the decoder
+  /// Whether decoder.weight is encoder.weight; `hidden` is then `embedding`.
+  bool tie_weights = false;
+};
+
+class WEFT_API LstmLm : public nn::Module {
+public:
+  /// Throws Error for sizes that are not above 0, and if weights are tied and `hidden` is not `embedding`.
+  explicit LstmLm(LstmLmOptions options);
+  /// tokens [batch, length] of integers: logits [batch, length, vocab_size], and the state behind them, from
+  /// which the next tokens go on. Without a state it is zeros.
+  std::pair<Tensor, nn::LSTMState> operator()(const Tensor &tokens,
+                                              const std::optional<nn::LSTMState> &state = {}) const;
+  /// The mean cross entropy of each next token, without a state; a target of -1 is left out.
+  Tensor loss(const Tensor &tokens, const Tensor &targets) const;
+  /// The logits [batch, vocab_size] behind `tokens` [batch], and the state behind them. Compiled once, it
+  /// writes a text of any length.
+  std::pair<Tensor, nn::LSTMState> next(const Tensor &tokens, const nn::LSTMState &state) const;
+  /// Zeros, [num_layers, batch, hidden] both.
+  nn::LSTMState state(int64_t batch, Device device = {}) const;
+  const LstmLmOptions &options() const { return options_; }
+
+private:
+  LstmLmOptions options_;
+  nn::Dropout drop_;
+  nn::Embedding encoder_;
+  nn::LSTM rnn_;
+  nn::Linear decoder_;
+};
+
+WEFT_API LstmLm lstm_lm(LstmLmOptions options = {});
 
 } // namespace weft::models
 
