@@ -189,7 +189,12 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
                 });
   if (needed && !tookGradients) {
     variant.resultRefs = results;
-    variant.nodes = region.nodes;
+    // Without what is computed for effects alone, which nothing would keep alive.
+    std::vector<Ref> roots = results, leaves;
+    for (const Binding &binding : variant.bindings)
+      if (binding.written)
+        roots.push_back(binding.written);
+    collect(roots, /*numbersAreConstants=*/true, variant.nodes, leaves);
   } else {
     for (Binding &binding : variant.bindings)
       binding.written = binding.input = {};

@@ -440,3 +440,19 @@ TEST(Compile, OptionsOfEveryOptimizerAreWrittenByName) {
   optim::AdamW adamw({p}, {.lr = 3e-4, .weight_decay = 0.1});
   EXPECT_EQ(adamw.lr(), 3e-4);
 }
+
+// Gradients flow through the call as if nothing had been asserted.
+TEST(Compile, AFunctionThatAssertsIsDifferentiable) {
+  Tensor w = full({2}, 3.0);
+  w.requires_grad_();
+  auto scaled = compile([&](Tensor x) {
+    assert_true(x > 0, "positive");
+    return w * x;
+  });
+  for (int i = 0; i < 3; ++i) {
+    w.set_grad({});
+    scaled(full({2}, 2.0)).sum().backward();
+    EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{2, 2}));
+  }
+  EXPECT_ERROR(scaled(zeros({2})), "positive");
+}
