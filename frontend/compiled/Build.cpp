@@ -317,8 +317,15 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     const std::vector<Ref> results = takeResults(*variant, outputs, loc);
     variant->resultStructure = outputs.structure;
     variant->modes = trace.modes();
+    variant->hookGuards = trace.hookGuards();
     bool tookGradients = trace.tookGradients();
     std::vector<Ref> effects = trace.effects();
+    if (trace.hook() && !tookGradients && std::ranges::any_of(results, &Ref::requiresGrad))
+      fail("a compiled function registers a hook, or retains a gradient, and computes no gradients itself: "
+           "the "
+           "backward() of its results would not see that (WEFT-G005): call backward() in the function, or "
+           "register the hook on its results",
+           *trace.hook(), {}, "WEFT-G005");
     if (const Slot *changed = trace.changedFlag())
       fail(std::string("the function leaves a tensor from outside with requires_grad ") +
                (changed->requiresGrad ? "set" : "cleared") +

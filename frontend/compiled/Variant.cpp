@@ -186,6 +186,9 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
       return Mismatch{std::string("a module was in ") + (mode.before ? "train" : "eval") +
                           " mode and is in " + (*mode.flag ? "train" : "eval") + " mode",
                       "WEFT-R003"};
+  for (const auto &unchanged : variant.hookGuards)
+    if (!*unchanged)
+      return Mismatch{"a hook of a gradient was registered or removed", "WEFT-R004"};
   if (variant.gradMode != gradEnabled())
     return Mismatch{"gradients were " + std::string(variant.gradMode ? "recorded" : "off") + " and are " +
                         (gradEnabled() ? "recorded" : "off"),

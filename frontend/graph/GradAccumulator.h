@@ -11,13 +11,18 @@
 
 namespace weft::frontend {
 
+struct GradHooks;
+struct Ref;
 struct Slot;
 
 /// Collects the gradient of a leaf. The nodes of the leaf's values share it, so gradients of what was
 /// computed from them still arrive here when the slot is gone or no longer requires a gradient.
 struct GradAccumulator {
   std::weak_ptr<Slot> slot;
-  std::weak_ptr<Slot> grad; ///< the gradient of a slot that is gone, while the program holds it
+  std::weak_ptr<Slot> grad;         ///< the gradient of a slot that is gone, while the program holds it
+  std::shared_ptr<GradHooks> hooks; ///< null if there were none so far
+  /// Of a computed tensor with hooks: the value through which the gradient goes on. Null for a leaf.
+  std::shared_ptr<const Ref> inner;
 
   /// The gradient so far, or null.
   std::shared_ptr<Slot> gradient() const;

@@ -23,7 +23,7 @@ Ref withoutHistory(Ref value, Loc loc) {
 /// gradient flows to h unchanged, because the two minus signs cancel.
 Ref keepHistory(const Ref &before, Ref value, Loc loc) {
   value = withoutHistory(std::move(value), loc);
-  if (!before.requiresGrad() || before.node->accumulator(before.result))
+  if (!before.requiresGrad() || before.node->isGradLeaf(before.result))
     return value;
   Ref finite;
   {

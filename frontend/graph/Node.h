@@ -18,6 +18,7 @@
 
 namespace weft::frontend {
 
+struct GradWatch;
 struct Node;
 
 /// A reference to one result of a node.
@@ -83,6 +84,8 @@ struct Node {
   /// The gradient accumulator of each result, null for results that no leaf held. Empty if there is none at
   /// all.
   std::vector<std::shared_ptr<GradAccumulator>> accumulators;
+  /// What the program asked about the gradient of each result; empty if nothing of any.
+  std::vector<std::shared_ptr<GradWatch>> watches;
   Loc loc;
 
   ~Node();
@@ -91,6 +94,12 @@ struct Node {
   GradAccumulator *accumulator(uint32_t result) const {
     return accumulators.empty() ? nullptr : accumulators[result].get();
   }
+  /// Whether a gradient leaf holds or held this result.
+  bool isGradLeaf(uint32_t result) const {
+    const GradAccumulator *found = accumulator(result);
+    return found && !found->inner;
+  }
+  const GradWatch *watch(uint32_t result) const { return watches.empty() ? nullptr : watches[result].get(); }
   /// The leaf that holds or held this result; null if there is none or it is gone.
   std::shared_ptr<Slot> leafSlot(uint32_t result) const {
     const GradAccumulator *found = accumulator(result);

@@ -247,6 +247,40 @@ void Slot::makeView(std::shared_ptr<const View> view, Ref value) {
   setValue(std::move(value));
 }
 
+void Slot::reshape(const View &given) {
+  GraphLock lock(graphMutex());
+  const View view = given; // which may be that of a slot that is moved here
+  const std::vector<Slot *> others = all(storage()->views_);
+  std::shared_ptr<Slot> base = storage();
+  const auto self = shared_from_this();
+  if (!view_) {
+    base = std::make_shared<Slot>();
+    base->loc = loc;
+    base->name = name;
+    base->trace = trace;
+    base->setValue(value_);
+    hold({});
+    before_.clear();
+  }
+  const auto moved = [&](View made) {
+    made.base = base;
+    if (!view_ && made.source == self)
+      made.source = base;
+    return std::make_shared<const View>(std::move(made));
+  };
+  if (!view_)
+    for (Slot *other : others) {
+      other->unlink();
+      other->link(moved(*other->view_));
+    }
+  std::shared_ptr<const View> own = moved(view);
+  if (view_)
+    unlink();
+  spec_ = kept(own->spec);
+  link(std::move(own));
+  value_ = {};
+}
+
 std::shared_ptr<Slot> Slot::storage() { return view_ ? view_->base : shared_from_this(); }
 
 void Slot::forgetViews() {

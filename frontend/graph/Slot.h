@@ -96,6 +96,11 @@ struct Slot : std::enable_shared_from_this<Slot> {
   void close(SlotState &other) noexcept;
   /// Makes this new slot a view, whose present value is `value`.
   void makeView(std::shared_ptr<const View> view, Ref value);
+  /// Makes this slot `view`, a view of its storage. A slot that holds its elements gives them, and its views,
+  /// to a new slot first.
+  void reshape(const View &given);
+  /// Whether a trace has, or had, a value of its own for the storage.
+  bool isShared() { return !storage()->sides_.empty(); }
   const View *view() const { return view_.get(); }
   const std::shared_ptr<const View> &sharedView() const { return view_; }
   /// The slot that holds the elements: itself, or its base.
@@ -121,6 +126,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// The counter of a generator: it lies where the generator drew last, and no guard compares its device.
   bool followsDraws = false;
   bool requiresGrad = false;           ///< the program wants its gradient: it is a leaf
+  bool retainsGrad = false;            ///< it is no leaf and keeps its gradient
   bool optimized = false;              ///< an optimiser has or had it
   std::weak_ptr<const void> optimizer; ///< the last optimiser that was given it
   uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last read its gradient

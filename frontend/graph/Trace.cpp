@@ -144,6 +144,11 @@ void Trace::dropGrad(const std::shared_ptr<Slot> &slot) {
     touched->gradDropped = true;
 }
 
+void Trace::guardHooks(std::shared_ptr<const bool> unchanged) {
+  if (guardedHooks_.insert(unchanged.get()).second)
+    hookGuards_.push_back(std::move(unchanged));
+}
+
 ModeChange &Trace::mode(const std::shared_ptr<bool> &flag) {
   for (ModeChange &mode : modes_)
     if (mode.flag == flag)
@@ -274,6 +279,8 @@ bool Trace::isOutdated() const {
   for (size_t i = 0; i < hidden_.size(); ++i)
     if (hidden_[i].isChanged || (hidden_[i].isGradChanged && touched_[i].gradSeen))
       return true;
+  if (std::any_of(hookGuards_.begin(), hookGuards_.end(), [](const auto &unchanged) { return !*unchanged; }))
+    return true;
   return std::any_of(modes_.begin(), modes_.end(),
                      [](const ModeChange &mode) { return mode.isChanged && mode.read; });
 }

@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace weft::frontend {
 
@@ -111,6 +112,13 @@ public:
   /// Notes that the function computes gradients itself.
   void noteBackward() { backward_ = true; }
   bool tookGradients() const { return backward_; }
+  /// Notes that the function's gradients depend on the hooks of a tensor. When these change, `unchanged`
+  /// becomes false, and the function is traced again.
+  void guardHooks(std::shared_ptr<const bool> unchanged);
+  const std::vector<std::shared_ptr<const bool>> &hookGuards() const { return hookGuards_; }
+  /// Notes that the function asks about the gradient of a tensor that it computes.
+  void noteHook(Loc loc) { hook_ = hook_ ? hook_ : loc; }
+  const std::optional<Loc> &hook() const { return hook_; }
 
   /// A touched slot, and what the trace left in it. `finish` ends recording, restores every slot and returns
   /// these.
@@ -173,6 +181,9 @@ private:
   TouchedSlot *known(const std::shared_ptr<Slot> &slot);
   ModeChange &mode(const std::shared_ptr<bool> &flag);
   bool active_ = true, backward_ = false;
+  std::vector<std::shared_ptr<const bool>> hookGuards_; ///< each once
+  std::unordered_set<const bool *> guardedHooks_;       ///< the same, to find one
+  std::optional<Loc> hook_;                             ///< where the function registered the first one
   std::vector<Ref> effects_;
   std::vector<TouchedSlot> touched_;
   std::vector<Hidden> hidden_; ///< of each touched slot

@@ -10,6 +10,7 @@
 #include "frontend/ops/Ops.h"
 #include "weft/init.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft::nn {
@@ -135,5 +136,38 @@ PixelShuffle::PixelShuffle(int64_t upscale_factor)
 PixelUnshuffle::PixelUnshuffle(int64_t downscale_factor)
     : Module("PixelUnshuffle", "downscale_factor=" + std::to_string(downscale_factor)),
       factor_(downscale_factor) {}
+
+//===----------------------------------------------------------------------===//
+// Containers of parameters
+//===----------------------------------------------------------------------===//
+
+ParameterList::ParameterList(const std::vector<Tensor> &values, Loc loc) : Module("ParameterList") {
+  for (const Tensor &value : values)
+    append(value, loc);
+}
+ParameterList &ParameterList::append(const Tensor &value, Loc loc) {
+  parameters_.push_back(register_parameter(std::to_string(parameters_.size()), value, loc));
+  return *this;
+}
+
+ParameterDict::ParameterDict(const StateDict &values, Loc loc) : Module("ParameterDict") {
+  for (const auto &[name, value] : values)
+    insert(name, value, loc);
+}
+void ParameterDict::insert(const std::string &name, const Tensor &value, Loc loc) {
+  parameters_.push_back(register_parameter(name, value, loc));
+  names_.push_back(name);
+}
+bool ParameterDict::contains(const std::string &name) const {
+  return std::ranges::find(names_, name) != names_.end();
+}
+size_t ParameterDict::known(const std::string &name) const {
+  const auto at = std::ranges::find(names_, name);
+  if (at == names_.end())
+    throw Error("nn::ParameterDict has no parameter '" + name + "'");
+  return static_cast<size_t>(at - names_.begin());
+}
+Parameter &ParameterDict::operator[](const std::string &name) { return parameters_[known(name)]; }
+const Parameter &ParameterDict::operator[](const std::string &name) const { return parameters_[known(name)]; }
 
 } // namespace weft::nn

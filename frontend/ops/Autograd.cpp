@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/autograd.hpp"
 
+#include "frontend/graph/GradHooks.h"
 #include "frontend/graph/History.h"
 #include "frontend/graph/Notes.h"
 #include "frontend/graph/Recording.h"
@@ -100,64 +101,252 @@ static bool isOlder(const Ref &a, const Ref &b) {
   return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
 }
 
-void Tensor::backward(Loc loc) const {
-  GraphLock lock(graphMutex());
-  Ref root = differentiable(*this, loc);
-  // The leaves that the value depends on, and the nodes between.
-  std::vector<Ref> leaves;
+//===----------------------------------------------------------------------===//
+// Hooks
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A value of a computed tensor that has hooks, and the gradient that has reached it so far.
+struct Waiting {
+  Ref value, gradient;
+};
+
+/// The values with hooks at which reverse mode has stopped.
+class WaitingValues {
+public:
+  void add(const Ref &value, Ref gradient, Loc loc) {
+    for (Waiting &each : list_)
+      if (each.value == value) {
+        each.gradient = record1("add", {each.gradient, gradient}, {}, loc);
+        return;
+      }
+    list_.push_back({value, std::move(gradient)});
+  }
+  bool empty() const { return list_.empty(); }
+  /// Removes and returns the youngest, to which no gradient flows from the others.
+  Waiting take() {
+    const auto youngest = std::max_element(
+        list_.begin(), list_.end(), [](const auto &a, const auto &b) { return isOlder(a.value, b.value); });
+    Waiting taken = std::move(*youngest);
+    list_.erase(youngest);
+    return taken;
+  }
+
+private:
+  std::vector<Waiting> list_;
+};
+
+} // namespace
+
+/// What the hooks make of a gradient. They are the user's, and run without the graph's lock.
+static Ref callHooks(const GradHooks *hooks, Ref gradient, bool create_graph, Loc loc) {
+  if (!hooks)
+    return gradient;
+  const auto list = hooks->list; // a hook may remove itself
+  const GradMode recording(create_graph);
+  for (const auto &[number, hook] : list) {
+    const Tensor given = wrap(gradient, loc);
+    Tensor made;
+    {
+      const GraphRelease release;
+      made = hook(given);
+    }
+    const Ref result = use(made.defined() ? made : given, loc);
+    if (result.spec() != gradient.spec())
+      fail("a hook has changed the shape, dtype or device of the gradient: expected " +
+               gradient.spec().str() + ", found " + result.spec().str(),
+           loc, {result});
+    gradient = result;
+  }
+  return gradient;
+}
+
+/// Where reverse mode goes on from a value with hooks: the value before, weighted by what they made of its
+/// gradient. A derivative of the result's derivative would have to flow through the weights, too, which would
+/// change the derivative itself: that is an error.
+static Ref continued(const Waiting &waiting, const Ref &gradient, bool create_graph, Loc loc) {
+  const Ref &inner = *waiting.value.node->accumulator(waiting.value.result)->inner;
+  if (create_graph)
+    fail("a gradient that goes through the hooks of a computed tensor has no derivative yet (WEFT-G002): "
+         "leave "
+         "create_graph out, or remove the hooks\n  made at " +
+             str(inner.node->loc),
+         loc, {}, "WEFT-G002");
+  const GradMode recording(true);
+  const Tensor weighted = wrap(record1("mul", {inner, withoutHistory(gradient, loc)}, {}, loc), loc);
+  return use(weighted.sum({}, false, loc), loc);
+}
+
+/// Throws Error if a gradient flows to a value past the hooks that are there in its place.
+static void checkNotPastHooks(const Ref &value, const Ref &own, Loc loc) {
+  const GradWatch *watch = value.node->watch(value.result);
+  const auto hooked = watch ? watch->hooked.lock() : nullptr;
+  if (hooked && hooked->hooks && !hooked->hooks->list.empty() && value != own)
+    fail(
+        "the gradient would flow to a tensor past the hook that was registered on it, because the tensor was "
+        "used before (WEFT-G005): register the hook before the tensor is used\n  made at " +
+            str(value.node->loc),
+        loc, {}, "WEFT-G005");
+}
+
+/// In a trace, the function depends on which hooks a leaf has.
+static void guardHooks(GradAccumulator &leaf) {
+  Trace *trace = Trace::current();
+  if (!trace)
+    return;
+  if (!leaf.hooks)
+    leaf.hooks = std::make_shared<GradHooks>();
+  trace->guardHooks(leaf.hooks->unchanged);
+}
+
+//===----------------------------------------------------------------------===//
+// backward
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The values whose gradients reverse mode from one root finds: leaves, values with hooks, at which it stops,
+/// and values whose gradient a tensor retains.
+struct Reached {
+  std::vector<Ref> inputs;
+  size_t leaves = 0, hooked = 0; ///< leaves come first, then values with hooks
+};
+
+} // namespace
+
+/// `own` is the value that the root continues from, or null.
+static Reached reachedFrom(const Ref &root, const Ref &own, Loc loc) {
+  std::vector<Ref> leaves, hooked, retained;
   std::vector<const Node *> nodes;
   walkBack(root, 0, [&](const Ref &ref) {
-    if (ref.node->accumulator(ref.result))
-      leaves.push_back(ref);
-    else if (ref.node->kind == NodeKind::input)
+    if (const GradAccumulator *accumulator = ref.node->accumulator(ref.result)) {
+      (accumulator->inner ? hooked : leaves).push_back(ref);
+      return;
+    }
+    if (ref.node->kind == NodeKind::input)
       failFlowsOut(ref, loc);
-    else
-      nodes.push_back(ref.node.get());
+    nodes.push_back(ref.node.get());
+    checkNotPastHooks(ref, own, loc);
+    if (const GradWatch *watch = ref.node->watch(ref.result))
+      if (std::ranges::any_of(watch->retained, [](const auto &each) { return !each->slot.expired(); }))
+        retained.push_back(ref);
   });
-  if (leaves.empty())
+  if (leaves.empty() && hooked.empty() && retained.empty())
     fail("this tensor was computed from none that collects a gradient: requires_grad_() was called inside a "
          "compiled function, on a tensor of its trace; call it before, on a tensor that you keep",
          loc, {root});
+  // If all leaves are gone or no longer require a gradient, nothing can read one.
   std::erase_if(leaves, [](const Ref &ref) { return !ref.node->accumulator(ref.result)->isSeen(); });
-  if (leaves.empty()) // all leaves are gone or no longer require a gradient, so nothing can read one
-    return;
   // Sorted by use, not by age: after an optimiser's step a parameter is younger than a leaf that the step
   // does not update, and the program should be the same.
   std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
   sortByUse(nodes, leaves);
-  NoGradGuard guard;
-  std::shared_ptr<Node> gradient = gradientOf(root, leaves, loc);
-  for (uint32_t i = 0; i < leaves.size(); ++i) {
-    const auto &accumulator = leaves[i].node->accumulators[leaves[i].result];
-    Ref value{gradient, i};
-    if (const auto owner = accumulator->slot.lock()) {
-      if (Trace *trace = Trace::current())
-        trace->seeGrad(owner);
-      noteGradient(owner);
-    }
-    if (const auto sum = accumulator->gradient()) {
-      const Ref before = useSlot(sum, loc);
-      assign(sum, keepHistory(before, record1("add", {before, value}, {}, loc), loc));
-    } else if (const auto slot = accumulator->slot.lock()) {
-      Tensor made = wrap(value, slot->loc);
-      slot->grad = Access::slot(made);
-      slot->grad->gradOf = accumulator;
-      slot->grad->name = slot->name + ".grad";
-    }
+  std::ranges::sort(hooked, isOlder);
+  std::ranges::sort(retained, isOlder);
+  Reached reached{leaves, leaves.size(), hooked.size()};
+  reached.inputs.insert(reached.inputs.end(), hooked.begin(), hooked.end());
+  reached.inputs.insert(reached.inputs.end(), retained.begin(), retained.end());
+  return reached;
+}
+
+/// Adds a gradient to that of the tensor of an accumulator.
+static void accumulate(const std::shared_ptr<GradAccumulator> &accumulator, const Ref &value,
+                       bool create_graph, Loc loc) {
+  const auto owner = accumulator->slot.lock();
+  if (owner) {
+    if (Trace *trace = Trace::current())
+      trace->seeGrad(owner);
+    noteGradient(owner);
+  }
+  if (const auto sum = accumulator->gradient()) {
+    const Ref before = useSlot(sum, loc);
+    const Ref after = record1("add", {before, value}, {}, loc);
+    assign(sum, create_graph ? after : keepHistory(before, after, loc));
+  } else if (owner) {
+    Tensor made = wrap(value, owner->loc);
+    owner->grad = Access::slot(made);
+    owner->grad->gradOf = accumulator;
+    owner->grad->name = owner->name + ".grad";
   }
 }
 
-void Tensor::backward(const Tensor &gradient, Loc loc) const {
-  GraphLock lock(graphMutex());
-  wrap(weighted(*this, gradient.detach(loc), loc), loc).backward(loc);
+static void runBackward(Ref root, bool create_graph, Loc loc) {
+  const GradMode recording(create_graph);
+  WaitingValues waiting;
+  std::vector<std::pair<std::shared_ptr<GradAccumulator>, Ref>> leavesWithHooks;
+  const auto take = [&](const Ref &leaf, const Ref &value) {
+    const auto &accumulator = leaf.node->accumulators[leaf.result];
+    guardHooks(*accumulator);
+    if (!accumulator->hooks || accumulator->hooks->list.empty())
+      return accumulate(accumulator, value, create_graph, loc);
+    for (auto &[known, sum] : leavesWithHooks)
+      if (known == accumulator) {
+        sum = record1("add", {sum, value}, {}, loc);
+        return;
+      }
+    leavesWithHooks.emplace_back(accumulator, value);
+  };
+  for (Ref own;;) {
+    const Reached reached = reachedFrom(root, own, loc);
+    if (!reached.inputs.empty()) {
+      const std::shared_ptr<Node> gradient = gradientOf(root, reached.inputs, loc);
+      for (uint32_t i = 0; i < reached.inputs.size(); ++i) {
+        const Ref &input = reached.inputs[i], value{gradient, i};
+        if (i < reached.leaves)
+          take(input, value);
+        else if (i < reached.leaves + reached.hooked)
+          waiting.add(input, value, loc);
+        else
+          for (const auto &accumulator : input.node->watch(input.result)->retained)
+            if (!accumulator->slot.expired())
+              accumulate(accumulator, value, create_graph, loc);
+      }
+    }
+    if (waiting.empty())
+      break;
+    const Waiting next = waiting.take();
+    const GradAccumulator &accumulator = *next.value.node->accumulator(next.value.result);
+    const Ref made = callHooks(accumulator.hooks.get(), next.gradient, create_graph, loc);
+    own = *accumulator.inner;
+    root = continued(next, made, create_graph, loc);
+  }
+  for (const auto &[accumulator, sum] : leavesWithHooks)
+    accumulate(accumulator, callHooks(accumulator->hooks.get(), sum, create_graph, loc), create_graph, loc);
 }
+
+void Tensor::backward(Loc loc) const {
+  GraphLock lock(graphMutex());
+  runBackward(differentiable(*this, loc), /*create_graph=*/false, loc);
+}
+
+void Tensor::backward(const Tensor &gradient, Loc loc) const { backward(gradient, std::nullopt, false, loc); }
+
+void Tensor::backward(const Tensor &gradient, std::optional<bool> /*retain_graph*/, bool create_graph,
+                      Loc loc) const {
+  GraphLock lock(graphMutex());
+  const GradMode recording(true); // outputs have a history, whatever the thread records now
+  Ref root;
+  if (gradient.defined())
+    root =
+        differentiable(wrap(weighted(*this, create_graph ? gradient : gradient.detach(loc), loc), loc), loc);
+  else
+    root = differentiable(*this, loc);
+  runBackward(std::move(root), create_graph, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// grad
+//===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Where the gradient of each input is among the values that a gradient node is asked for.
+/// Where the gradients of inputs are among the values that a gradient node is asked for.
 struct Wanted {
-  std::vector<Ref> values;
-  std::vector<size_t> ends; ///< where the part of each input ends; an empty part for one that is not used
+  std::vector<Ref> values;  ///< those of inputs, then values with hooks
+  std::vector<size_t> ends; ///< where the part of each input ends; an empty part for one that is not reached
+  Ref outside; ///< the first value from outside of the trace, if any, to which the trace cannot follow a
+               ///< gradient
 };
 
 /// The sum of the outputs, each times its factors.
@@ -199,45 +388,102 @@ std::vector<Ref> valuesOf(const std::vector<Tensor> &inputs, uint64_t &oldest, L
   return values;
 }
 
-Wanted wantedOf(const Ref &root, const std::vector<Ref> &values, uint64_t oldest, bool allowsUnused,
-                Loc loc) {
+/// Whether a gradient flows from `root` to one of the values, also through values with hooks.
+bool reachesAny(const Ref &root, const std::vector<Ref> &values, uint64_t oldest) {
+  bool reaches = false;
+  std::vector<Ref> roots{root};
+  while (!roots.empty() && !reaches) {
+    const Ref next = std::move(roots.back());
+    roots.pop_back();
+    walkBack(next, oldest, [&](const Ref &ref) {
+      const auto *accumulator = ref.node->accumulator(ref.result);
+      reaches |= std::ranges::any_of(values, [&](const Ref &value) {
+        return value == ref || (accumulator && value.node->accumulator(value.result) == accumulator);
+      });
+      if (accumulator && accumulator->inner)
+        roots.push_back(*accumulator->inner);
+    });
+  }
+  return reaches;
+}
+
+/// `own` is the value that the root continues from, or null.
+Wanted wantedOf(const Ref &root, const Ref &own, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
   // A leaf may have had several nodes, because computing or writing it gives it another one.
   std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
   RefSet computed;
-  Ref outside; // the first value from outside of the trace, if any, to which the trace cannot follow a
-               // gradient
+  std::vector<Ref> hooked;
+  Wanted wanted;
   walkBack(root, oldest, [&](const Ref &ref) {
     if (const auto *accumulator = ref.node->accumulator(ref.result)) {
-      leaves[accumulator].push_back(ref);
+      if (accumulator->inner)
+        hooked.push_back(ref);
+      else
+        leaves[accumulator].push_back(ref);
       return;
     }
     computed.insert(ref);
-    if (ref.node->kind == NodeKind::input && (!outside || isOlder(ref, outside)))
-      outside = ref;
+    checkNotPastHooks(ref, own, loc);
+    if (ref.node->kind == NodeKind::input && (!wanted.outside || isOlder(ref, wanted.outside)))
+      wanted.outside = ref;
   });
-  Wanted wanted;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Ref &value = values[i];
-    const size_t before = wanted.values.size();
-    if (const auto *accumulator = value.node->accumulator(value.result)) {
+  for (const Ref &value : values) {
+    const auto *accumulator = value.node->accumulator(value.result);
+    if (accumulator && !accumulator->inner) {
       auto &held = leaves[accumulator];
       std::sort(held.begin(), held.end(), isOlder);
       wanted.values.insert(wanted.values.end(), held.begin(), held.end());
     } else if (computed.contains(value)) {
       wanted.values.push_back(value);
     }
-    if (wanted.values.size() == before) {
-      // A value from outside may depend on the input there.
-      if (outside)
-        failFlowsOut(outside, loc);
-      if (!allowsUnused)
-        fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
-                 std::to_string(i) + " of grad(); with allow_unused its gradient is undefined",
-             loc, {value});
-    }
     wanted.ends.push_back(wanted.values.size());
   }
+  std::erase_if(hooked, [&](const Ref &ref) {
+    return std::ranges::find(values, ref) == values.end() &&
+           !reachesAny(*ref.node->accumulator(ref.result)->inner, values, oldest);
+  });
+  std::ranges::sort(hooked, isOlder);
+  wanted.values.insert(wanted.values.end(), hooked.begin(), hooked.end());
   return wanted;
+}
+
+/// The gradients of inputs with these values, null for those that the root does not depend on, and the value
+/// of `Wanted::outside`, if there was one.
+std::pair<std::vector<Ref>, Ref> gradientsOf(Ref root, const std::vector<Ref> &values, uint64_t oldest,
+                                             bool create_graph, Loc loc) {
+  const GradMode recording(create_graph);
+  std::vector<Ref> sums(values.size());
+  Ref outside;
+  WaitingValues waiting;
+  for (Ref own;;) {
+    const Wanted wanted = wantedOf(root, own, values, oldest, loc);
+    outside = outside ? outside : wanted.outside;
+    const auto gradient = wanted.values.empty() ? nullptr : gradientOf(root, wanted.values, loc);
+    uint32_t next = 0;
+    for (size_t i = 0; i < values.size(); ++i)
+      for (; next < wanted.ends[i]; ++next)
+        sums[i] = sums[i] ? record1("add", {sums[i], {gradient, next}}, {}, loc) : Ref{gradient, next};
+    for (; next < wanted.values.size(); ++next)
+      waiting.add(wanted.values[next], {gradient, next}, loc);
+    if (waiting.empty())
+      break;
+    const Waiting taken = waiting.take();
+    const GradAccumulator &accumulator = *taken.value.node->accumulator(taken.value.result);
+    const Ref made = callHooks(accumulator.hooks.get(), taken.gradient, create_graph, loc);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i] == taken.value)
+        sums[i] = made;
+    own = *accumulator.inner;
+    root = continued(taken, made, create_graph, loc);
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].node->isGradLeaf(values[i].result)) {
+      GradAccumulator &leaf = *values[i].node->accumulator(values[i].result);
+      guardHooks(leaf);
+      if (sums[i])
+        sums[i] = callHooks(leaf.hooks.get(), sums[i], create_graph, loc);
+    }
+  return {std::move(sums), outside};
 }
 
 } // namespace
@@ -252,21 +498,21 @@ std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std::vector<T
   const Ref root = rootOf(outputs, options, loc);
   uint64_t oldest = 0;
   const std::vector<Ref> values = valuesOf(inputs, oldest, loc);
-  const Wanted wanted =
-      wantedOf(root, values, oldest, options.allow_unused || options.materialize_grads, loc);
-  const GradMode recording(options.create_graph);
-  std::shared_ptr<Node> gradient = wanted.values.empty() ? nullptr : gradientOf(root, wanted.values, loc);
+  const auto [gradients, outside] = gradientsOf(root, values, oldest, options.create_graph, loc);
   std::vector<Tensor> results;
-  uint32_t next = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (next == wanted.ends[i]) {
-      results.push_back(options.materialize_grads ? zeros_like(inputs[i], loc) : Tensor());
+    if (gradients[i]) {
+      results.push_back(wrap(gradients[i], loc));
       continue;
     }
-    Ref sum{gradient, next++};
-    while (next < wanted.ends[i])
-      sum = record1("add", {sum, {gradient, next++}}, {}, loc);
-    results.push_back(wrap(std::move(sum), loc));
+    // A value from outside may depend on the input there.
+    if (outside)
+      failFlowsOut(outside, loc);
+    if (!options.allow_unused && !options.materialize_grads)
+      fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
+               std::to_string(i) + " of grad(); with allow_unused its gradient is undefined",
+           loc, {values[i]});
+    results.push_back(options.materialize_grads ? zeros_like(inputs[i], loc) : Tensor());
   }
   return results;
 }

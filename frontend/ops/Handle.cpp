@@ -163,7 +163,7 @@ static void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
   assign(view.base, std::move(updated));
   // The view may keep `value` as its cache, unless the view has other gradients than `value`. For example, a
   // part of a tensor that requires a gradient requires one too, whatever was written to it.
-  bool leaf = slot->requiresGrad || value.node->accumulator(value.result) ||
+  bool leaf = slot->requiresGrad || value.node->isGradLeaf(value.result) ||
               (!view.stopsGrad() && view.source->requiresGrad);
   if (!leaf && !keepsHistory && (!needsGrad || gradEnabled()))
     slot->setValue(std::move(value));

@@ -125,7 +125,9 @@ bool Tensor::requires_grad(Loc loc) const {
 
 bool Tensor::is_leaf(Loc loc) const {
   GraphLock lock(graphMutex());
-  return !use(*this, loc).node->requiresGrad;
+  const Ref value = use(*this, loc);
+  const GradAccumulator *accumulator = value.node->accumulator(value.result);
+  return !value.node->requiresGrad && !(accumulator && accumulator->inner);
 }
 
 Tensor &Tensor::requires_grad_(bool value, Loc loc) {
@@ -133,7 +135,7 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   if (!weft::is_floating_point(specOf(*this, loc).dtype) && value)
     fail("only Tensors of floating point dtype can require gradients, found " + std::string(name(dtype(loc))),
          loc);
-  if (slot_->value().node->requiresGrad) {
+  if (!is_leaf(loc)) {
     if (value)
       return *this; // it requires a gradient already
     fail("you can only change requires_grad flags of leaf variables: this tensor is the result of an "
@@ -212,6 +214,80 @@ Tensor Tensor::detach(Loc loc) const {
   use(*this, loc);
   return makeView(*this, {.kind = ViewStep::reshape, .from = spec.shape, .to = spec.shape}, strides(), loc,
                   /*detached=*/true);
+}
+
+void Tensor::set_data(const Tensor &values, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Spec &own = specOf(*this, loc);
+  if (slot_->requiresGrad && !weft::is_floating_point(values.dtype(loc)))
+    fail("only Tensors of floating point dtype can require gradients, found " +
+             std::string(name(values.dtype(loc))),
+         loc, {use(values, loc)});
+  if (Trace *trace = Trace::current())
+    trace->seeGrad(slot_);
+  if (slot_->grad && specOf(values, loc) != own)
+    fail("set_data: the tensor has a gradient, and the values are " + specOf(values, loc).str() +
+             " instead of " + own.str() + ": remove the gradient with set_grad({}) first",
+         loc, {use(values, loc)});
+  NoGradGuard guard;
+  // A copy: what is written to `values` later is not written here.
+  assign(slot_, sameValue(use(values, loc), loc));
+}
+
+//===----------------------------------------------------------------------===//
+// Another shape in place
+//===----------------------------------------------------------------------===//
+
+Tensor &Tensor::become(const Tensor &view, const char *function, Loc loc) {
+  GraphLock lock(graphMutex());
+  const auto &made = Access::slot(view);
+  if (slot_->requiresGrad)
+    fail(std::string("a leaf Variable that requires grad is being used in an in-place operation: ") +
+             function + " cannot give it another shape, make another tensor",
+         loc);
+  if (Trace *trace = Trace::current(); slot_->trace != TraceMark(trace))
+    refuseInTrace(std::string(function) + " of a tensor from outside", loc);
+  if (slot_->isShared())
+    fail(std::string(function) + ": another thread compiles a function that reads this tensor", loc);
+  if (made->storage() == slot_->storage())
+    slot_->reshape(*made->view());
+  else // the strides allow no view
+    assign(slot_, use(view, loc));
+  return *this;
+}
+
+// The shape, and no value, changes: whether the thread records gradients does not matter.
+Tensor &Tensor::unsqueeze_(int64_t dim, Loc loc) {
+  const GradMode recording(true);
+  return become(unsqueeze(dim, loc), "unsqueeze_()", loc);
+}
+Tensor &Tensor::squeeze_(Loc loc) {
+  const GradMode recording(true);
+  return become(squeeze(loc), "squeeze_()", loc);
+}
+Tensor &Tensor::squeeze_(IntList dims, Loc loc) {
+  const GradMode recording(true);
+  return become(squeeze(std::move(dims), loc), "squeeze_()", loc);
+}
+Tensor &Tensor::t_(Loc loc) {
+  const GradMode recording(true);
+  return become(t(loc), "t_()", loc);
+}
+Tensor &Tensor::transpose_(int64_t a, int64_t b, Loc loc) {
+  const GradMode recording(true);
+  return become(transpose(a, b, loc), "transpose_()", loc);
+}
+Tensor &Tensor::resize_(IntList shape, Loc loc) {
+  int64_t count = 1;
+  for (const int64_t size : shape)
+    count *= size;
+  if (count != numel(loc))
+    fail("resize_() of a tensor of " + std::to_string(numel(loc)) + " elements to the shape " +
+             shapeText(shape) +
+             ": a tensor keeps its number of elements; make another one, with empty() or narrow()",
+         loc);
+  const GradMode recording(true);
+  return become(view(std::move(shape), loc), "resize_()", loc);
 }
 
 //===----------------------------------------------------------------------===//

@@ -201,6 +201,88 @@ private:
   std::vector<M> parts_;
 };
 
+/// Parts of one type by name, in the order in which they were added; a name is that of the registered part.
+template <typename M> class ModuleDict : public Module {
+public:
+  ModuleDict() : Module("ModuleDict") {}
+  explicit ModuleDict(std::vector<std::pair<std::string, M>> parts) : ModuleDict() {
+    for (auto &[name, part] : parts)
+      insert(name, std::move(part));
+  }
+  /// Throws Error for a name that is taken, is empty or holds a dot.
+  void insert(const std::string &name, M part, Loc loc = Loc::current()) {
+    register_module(name, part, loc);
+    parts_.emplace_back(name, std::move(part));
+  }
+  bool contains(const std::string &name) const { return find(name) < parts_.size(); }
+  size_t size() const { return parts_.size(); }
+  std::vector<std::string> keys() const {
+    std::vector<std::string> names;
+    for (const auto &[name, part] : parts_)
+      names.push_back(name);
+    return names;
+  }
+  /// Throws Error for a name that is not there.
+  M &operator[](const std::string &name) { return parts_[known(name)].second; }
+  const M &operator[](const std::string &name) const { return parts_[known(name)].second; }
+  /// Pairs of a name and a part.
+  auto begin() { return parts_.begin(); }
+  auto end() { return parts_.end(); }
+  auto begin() const { return parts_.begin(); }
+  auto end() const { return parts_.end(); }
+
+private:
+  size_t find(const std::string &name) const {
+    size_t at = 0;
+    while (at < parts_.size() && parts_[at].first != name)
+      ++at;
+    return at;
+  }
+  size_t known(const std::string &name) const {
+    const size_t at = find(name);
+    if (at == parts_.size())
+      throw Error("nn::ModuleDict has no part '" + name + "'");
+    return at;
+  }
+  std::vector<std::pair<std::string, M>> parts_;
+};
+
+/// Parameters in a list; they are registered as "0", "1", ...
+class WEFT_API ParameterList : public Module {
+public:
+  explicit ParameterList(const std::vector<Tensor> &values = {}, Loc loc = Loc::current());
+  ParameterList &append(const Tensor &value, Loc loc = Loc::current());
+  size_t size() const { return parameters_.size(); }
+  Parameter &operator[](size_t index) { return parameters_.at(index); }
+  const Parameter &operator[](size_t index) const { return parameters_.at(index); }
+  auto begin() { return parameters_.begin(); }
+  auto end() { return parameters_.end(); }
+  auto begin() const { return parameters_.begin(); }
+  auto end() const { return parameters_.end(); }
+
+private:
+  std::vector<Parameter> parameters_;
+};
+
+/// Parameters by name, in the order in which they were added.
+class WEFT_API ParameterDict : public Module {
+public:
+  explicit ParameterDict(const StateDict &values = {}, Loc loc = Loc::current());
+  /// Throws Error for a name that is taken, is empty or holds a dot.
+  void insert(const std::string &name, const Tensor &value, Loc loc = Loc::current());
+  bool contains(const std::string &name) const;
+  size_t size() const { return names_.size(); }
+  const std::vector<std::string> &keys() const { return names_; }
+  /// Throws Error for a name that is not there.
+  Parameter &operator[](const std::string &name);
+  const Parameter &operator[](const std::string &name) const;
+
+private:
+  size_t known(const std::string &name) const;
+  std::vector<std::string> names_;
+  std::vector<Parameter> parameters_;
+};
+
 } // namespace weft::nn
 
 #endif // WEFT_LAYERS_HPP

@@ -22,6 +22,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
@@ -40,6 +41,7 @@ class Size;
 class TensorData;
 struct ValuesIndices;
 namespace frontend {
+struct GradHooks;
 struct Slot;
 struct Access;
 } // namespace frontend
@@ -76,6 +78,20 @@ private:
   }
 };
 } // namespace detail
+
+/// A hook that was registered. Dropping it leaves the hook where it is.
+class WEFT_API RemovableHandle {
+public:
+  RemovableHandle() = default;
+  RemovableHandle(std::weak_ptr<frontend::GradHooks> hooks, uint64_t number)
+      : hooks_(std::move(hooks)), number_(number) {}
+  /// The hook is not called any more. Does nothing if it was removed before, or if its tensor is gone.
+  void remove();
+
+private:
+  std::weak_ptr<frontend::GradHooks> hooks_;
+  uint64_t number_ = 0;
+};
 
 /// An array of elements of one dtype on one device, or a handle on none. Copies of a Tensor are handles on
 /// the same slot.
@@ -172,6 +188,32 @@ public:
   /// The same for a tensor of any shape, whose elements are weighted by `gradient`, a tensor of the same
   /// shape.
   void backward(const Tensor &gradient, Loc loc = Loc::current()) const;
+  /// The same with the options of PyTorch: an undefined `gradient` is 1 for a tensor of one element. With
+  /// `create_graph` gradients flow through the gradients. A graph lives as long as its results, whatever
+  /// `retain_graph` says.
+  void backward(const Tensor &gradient, std::optional<bool> retain_graph, bool create_graph = false,
+                Loc loc = Loc::current()) const;
+  /// `hook` is called with the gradient of this tensor each time it is computed, before it is added to
+  /// `.grad()` or flows on; if it returns a tensor, that takes the gradient's place. In a compiled function,
+  /// and of a tensor whose gradient one computes, it is called while the function is traced: what it records
+  /// is part of the function. Throws Error if this tensor requires no gradient (WEFT-G005: if it was used
+  /// before, and a gradient flows that way).
+  template <typename Hook> RemovableHandle register_hook(Hook hook, Loc loc = Loc::current()) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Hook &, const Tensor &>>)
+      return add_hook(
+          [hook = std::move(hook)](const Tensor &gradient) mutable {
+            hook(gradient);
+            return Tensor();
+          },
+          loc);
+    else
+      return add_hook(std::move(hook), loc);
+  }
+  /// Makes `backward` add the gradient of this tensor to its `.grad()` although it is no leaf. Does nothing
+  /// for a leaf; throws Error if this tensor requires no gradient.
+  Tensor &retain_grad(Loc loc = Loc::current());
+  /// Whether this tensor is no leaf and retains its gradient.
+  bool retains_grad(Loc loc = Loc::current()) const;
   /// The accumulated gradient; an undefined tensor if there is none.
   Tensor grad(Loc loc = Loc::current()) const;
   /// Replaces the gradient; an undefined tensor removes it. Throws Error if shape, dtype or device are not
@@ -179,6 +221,11 @@ public:
   void set_grad(const Tensor &gradient, Loc loc = Loc::current());
   /// A view through which no gradient flows.
   Tensor detach(Loc loc = Loc::current()) const;
+  /// `detach()` by its other name: writes to it change this tensor, and no gradient notices.
+  Tensor data(Loc loc = Loc::current()) const { return detach(loc); }
+  /// Gives this tensor the values of another one, in its shape, which may be another, and its dtype; no
+  /// gradient notices. Throws Error if this tensor has a gradient of another type.
+  void set_data(const Tensor &values, Loc loc = Loc::current());
   /// @}
 
   /// \name Reading values; waits for what is needed
@@ -330,6 +377,20 @@ public:
   /// Without the dimensions of size 1; of the given ones, those.
   Tensor squeeze(Loc loc = Loc::current()) const;
   Tensor squeeze(IntList dims, Loc loc = Loc::current()) const;
+  /// \name The same for this tensor itself
+  /// It gets another shape and keeps its elements, which it shares with its views. Throws Error for a leaf
+  /// that requires a gradient, and in a compiled function for a tensor from outside (WEFT-C001).
+  /// @{
+  Tensor &unsqueeze_(int64_t dim, Loc loc = Loc::current());
+  Tensor &squeeze_(Loc loc = Loc::current());
+  Tensor &squeeze_(IntList dims, Loc loc = Loc::current());
+  Tensor &t_(Loc loc = Loc::current());
+  Tensor &transpose_(int64_t a, int64_t b, Loc loc = Loc::current());
+  Tensor &swapaxes_(int64_t a, int64_t b, Loc loc = Loc::current()) { return transpose_(a, b, loc); }
+  /// Another shape with as many elements. Throws Error for another number of elements: a tensor does not
+  /// grow or shrink.
+  Tensor &resize_(IntList shape, Loc loc = Loc::current());
+  /// @}
   /// Sizes of 1 stretch and dimensions are added in front; -1 keeps a size. Writing to what overlaps is an
   /// error.
   Tensor expand(IntList shape, Loc loc = Loc::current()) const;
@@ -625,6 +686,9 @@ private:
   /// The number of elements of the computed value. Elements of `bytes` bytes each must be addressable.
   size_t elements(size_t bytes, Loc loc) const;
   void read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const;
+  RemovableHandle add_hook(std::function<Tensor(const Tensor &)> hook, Loc loc);
+  /// Gives this tensor the shape of `view`, a view of itself.
+  Tensor &become(const Tensor &view, const char *function, Loc loc);
   detail::SlotPointer slot_;
 };
 

@@ -13,6 +13,7 @@
 #include "weft/checkpoint.hpp"
 #include "weft/clip.hpp"
 #include "weft/compile.hpp"
+#include "weft/convert_parameters.hpp"
 #include "weft/convolution.hpp"
 #include "weft/creation.hpp"
 #include "weft/cuda.hpp"

@@ -1,0 +1,48 @@
+//===- GradHooks.h - What is called with a gradient -----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The gradients of a program are operations that are recorded, so a hook is called while they are: it records
+// what it does. A leaf has its hooks in its accumulator. A tensor that was computed gets, with its first
+// hook, a new value without a history, whose accumulator has the hooks and the value before, `inner`. Reverse
+// mode ends there as at a leaf, calls the hooks, and begins anew at `inner` with what they made of the
+// gradient.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_GRAPH_GRADHOOKS_H
+#define WEFT_FRONTEND_GRAPH_GRADHOOKS_H
+
+#include "frontend/graph/Node.h"
+#include "weft/tensor.hpp"
+
+#include <functional>
+
+namespace weft::frontend {
+
+/// The hooks of one value, in the order in which they are called.
+struct GradHooks {
+  std::vector<std::pair<uint64_t, std::function<Tensor(const Tensor &)>>> list;
+  /// Becomes false when the list changes, and is then another one: a guard of compiled functions that called
+  /// the hooks when they were traced.
+  std::shared_ptr<bool> unchanged = std::make_shared<bool>(true);
+
+  void noteChange() {
+    *unchanged = false;
+    unchanged = std::make_shared<bool>(true);
+  }
+};
+
+/// What a program asked about the gradient of a computed value.
+struct GradWatch {
+  /// The accumulator with hooks that ends reverse mode in the value's place.
+  std::weak_ptr<GradAccumulator> hooked;
+  /// Those of the tensors that keep the gradient (`retain_grad`).
+  std::vector<std::shared_ptr<GradAccumulator>> retained;
+};
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_GRAPH_GRADHOOKS_H

@@ -1,0 +1,102 @@
+//===- GradHooks.cpp - Hooks of gradients, and gradients that are kept ------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/graph/GradHooks.h"
+
+#include "frontend/graph/Recording.h"
+#include "frontend/graph/Trace.h"
+#include "frontend/ops/Ops.h"
+
+#include <algorithm>
+
+namespace weft {
+
+using namespace frontend;
+
+/// The value of a tensor about whose gradient the program asks something. Throws Error if it has none, and in
+/// a trace if the tensor is older: a call could not repeat what is asked.
+static Ref watched(const Tensor &tensor, const char *function, Loc loc) {
+  const Ref value = use(tensor, loc);
+  if (!value.requiresGrad())
+    fail(std::string(function) + ": cannot be called on a tensor that doesn't require gradient", loc,
+         {value});
+  if (Trace *trace = Trace::current()) {
+    if (Access::slot(tensor)->trace != TraceMark(trace))
+      refuseInTrace(std::string(function) + " of a tensor from outside", loc);
+    trace->noteHook(loc);
+  }
+  return value;
+}
+
+static GradWatch &watchOf(const Ref &value) {
+  auto &watches = value.node->watches;
+  watches.resize(value.node->results.size());
+  auto &watch = watches[value.result];
+  if (!watch)
+    watch = std::make_shared<GradWatch>();
+  return *watch;
+}
+
+/// The accumulator that has the hooks of a tensor: a leaf's own; of a computed tensor that of a new value.
+static GradAccumulator &hookedAccumulator(const std::shared_ptr<Slot> &slot, const Ref &value, Loc loc) {
+  if (GradAccumulator *own = value.node->accumulator(value.result))
+    return *own;
+  Ref fresh;
+  {
+    const GradMode off(false);
+    fresh = sameValue(value, loc);
+  }
+  auto made = std::make_shared<GradAccumulator>();
+  made->inner = std::make_shared<const Ref>(value);
+  watchOf(value).hooked = made;
+  GradAccumulator &result = *made;
+  fresh.node->accumulators.resize(fresh.node->results.size());
+  fresh.node->accumulators[fresh.result] = std::move(made);
+  slot->setValue(std::move(fresh));
+  return result;
+}
+
+RemovableHandle Tensor::add_hook(std::function<Tensor(const Tensor &)> hook, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Ref value = watched(*this, "register_hook()", loc);
+  GradAccumulator &accumulator = hookedAccumulator(slot_, value, loc);
+  if (!accumulator.hooks)
+    accumulator.hooks = std::make_shared<GradHooks>();
+  const uint64_t number = nextSerial();
+  accumulator.hooks->list.emplace_back(number, std::move(hook));
+  accumulator.hooks->noteChange();
+  return {accumulator.hooks, number};
+}
+
+void RemovableHandle::remove() {
+  GraphLock lock(graphMutex());
+  const auto hooks = std::exchange(hooks_, {}).lock();
+  if (hooks && std::erase_if(hooks->list, [&](const auto &each) { return each.first == number_; }) > 0)
+    hooks->noteChange();
+}
+
+Tensor &Tensor::retain_grad(Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  if (slot_->requiresGrad || slot_->retainsGrad)
+    return *this;
+  value = watched(*this, "retain_grad()", loc);
+  if (const GradAccumulator *hooked = value.node->accumulator(value.result); hooked && hooked->inner)
+    value = *hooked->inner; // the gradient that is kept is what the hooks made of it
+  auto made = std::make_shared<GradAccumulator>();
+  made->slot = slot_;
+  watchOf(value).retained.push_back(std::move(made));
+  slot_->retainsGrad = true;
+  return *this;
+}
+
+bool Tensor::retains_grad(Loc loc) const {
+  GraphLock lock(graphMutex());
+  use(*this, loc);
+  return slot_->retainsGrad && !slot_->requiresGrad;
+}
+
+} // namespace weft
