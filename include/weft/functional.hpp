@@ -17,7 +17,9 @@
 
 #include "weft/attention.hpp"
 #include "weft/convolution.hpp"
+#include "weft/ctc_loss.hpp"
 #include "weft/distances.hpp"
+#include "weft/embedding_bag.hpp"
 #include "weft/gather_scatter.hpp"
 #include "weft/joining.hpp"
 #include "weft/layers.hpp"
@@ -62,6 +64,7 @@ using nn::linear;
 using weft::cosine_similarity;
 using weft::dropout;
 using weft::embedding;
+using weft::embedding_bag;
 using weft::layer_norm;
 using weft::normalize;
 using weft::one_hot;
@@ -102,6 +105,7 @@ using nn::binary_cross_entropy;
 using nn::binary_cross_entropy_with_logits;
 using nn::cosine_embedding_loss;
 using nn::cross_entropy;
+using nn::ctc_loss;
 using nn::gaussian_nll_loss;
 using nn::hinge_embedding_loss;
 using nn::huber_loss;

@@ -92,6 +92,21 @@ void parity::addNetworks(Table &table) {
   table["kl_div"] = [](const Args &a) {
     return Tensors{nn::kl_div(a.tensor(0), a.tensor(1), reduction(a, 2), a.flag(3))};
   };
+  // Arguments: log_probs, targets, input_lengths, target_lengths, reduction, zero_infinity, blank.
+  table["ctc_loss"] = [](const Args &a) {
+    const nn::CtcLossOptions options{
+        .blank = a.whole(6, 0), .reduction = reduction(a, 4), .zero_infinity = a.flag(5)};
+    if (std::holds_alternative<Tensor>(a.values[2]))
+      return Tensors{nn::ctc_loss(a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), options)};
+    return Tensors{nn::ctc_loss(a.tensor(0), a.tensor(1), a.list(2), a.list(3), options)};
+  };
+  // Arguments: weight, index, offsets, mode, per_sample_weights, include_last_offset, padding_idx.
+  table["embedding_bag"] = [](const Args &a) {
+    EmbeddingBagOptions options{.mode = a.word(3, "mean"), .include_last_offset = a.flag(5)};
+    if (a.has(6))
+      options.padding_idx = a.whole(6);
+    return Tensors{embedding_bag(a.tensor(1), a.tensor(0), a.tensorOrNone(2), options, a.tensorOrNone(4))};
+  };
   table["scaled_dot_product_attention"] = [](const Args &a) {
     AttentionOptions options{.mask = a.tensorOrNone(3), .causal = a.flag(4), .enable_gqa = a.flag(6)};
     if (a.has(5))

@@ -426,6 +426,11 @@ TABLE = [
     Entry("isclose", "input other rtol atol equal_nan", gradient=False),
     Entry("nn.functional.linear", "input weight bias"),
     Entry("nn.functional.mse_loss", "input target size_average reduce reduction", "input target reduction"),
+    Entry("nn.functional.ctc_loss", "log_probs targets input_lengths target_lengths reduction zero_infinity blank"),
+    Entry("nn.functional.embedding_bag",
+          "weight input offsets mode per_sample_weights include_last_offset padding_idx max_norm norm_type scale_grad_by_freq "
+          "sparse", "weight input offsets mode per_sample_weights include_last_offset padding_idx",
+          function=lambda weight, index, **keywords: torch.nn.functional.embedding_bag(index, weight, **keywords)),
     Entry("nn.functional.cross_entropy",
           "input target weight size_average ignore_index reduce reduction label_smoothing",
           "input target weight ignore_index reduction label_smoothing"),

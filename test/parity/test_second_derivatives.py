@@ -21,6 +21,7 @@ TOLERANCE = 1e-8
 # Functions whose second derivatives are others, with the reason; each has to fail, so that none stays here.
 KNOWN = {name: "the triangle of the factor that is not read has no gradient; PyTorch's gradient is a whole matrix"
          for name in ("cholesky_inverse", "cholesky_solve")}
+KNOWN["ctc_loss"] = "PyTorch has no derivative of its derivative"
 
 
 def seconds_of_torch(function, arguments, keywords, cotangents, leaves):
