@@ -396,12 +396,18 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
                                    ArrayRef<CpuTarget> levels) {
   const std::string name = target.codeName(), image = "image." + name;
   runtime::KernelSigner signer;
-  std::vector<std::pair<std::string, PlanBytes>> plans;
+  struct NamedPlan {
+    std::string kind, suffix;
+    PlanBytes bytes;
+  };
+  std::vector<NamedPlan> plans;
   for (auto function : module.getOps<FuncOp>()) {
     auto bytes = writePlan(function, name, kernels.symbols, signer, kernels.device.own());
     if (!bytes)
       return bytes.status();
-    plans.emplace_back("." + function.getName().str() + "." + name, std::move(*bytes));
+    // The body of a loop is no function that callers see.
+    plans.push_back({function.isPrivate() ? "body" : "plan", "." + function.getName().str() + "." + name,
+                     std::move(*bytes)});
   }
   const std::vector<std::byte> signatures = signer.bytes();
   // Checksum the signatures and the kernel IR, so that the binding does not depend on the processor level.
@@ -422,12 +428,12 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
   }
   if (target.getCuda())
     writer.add(image + ".device", kernels.device.bytes(target, signatures, binding));
-  for (const auto &[suffix, bytes] : plans) {
+  for (const auto &[kind, suffix, bytes] : plans) {
     // A package for others has what the library of a GPU here proposes. A program of this process asks it.
     const bool isShipped = target.getCuda() && !options.targets.empty();
     const std::vector<std::byte> plan = isShipped ? runtime::with_candidates(bytes.plan, name) : bytes.plan;
     const uint64_t seal = runtime::plan_seal(plan, bytes.launchesKernels ? binding : 0);
-    writer.add("plan" + suffix, plan);
+    writer.add(kind + suffix, plan);
     writer.add("seal" + suffix, std::as_bytes(std::span(&seal, 1)));
     if (!bytes.constants.empty())
       writer.add("constants" + suffix, bytes.constants);

@@ -15,6 +15,7 @@
 #include "ir/Decisions.h"
 #include "ir/ImplicitGemm.h"
 #include "ir/LaunchAttributes.h"
+#include "ir/Loops.h"
 #include "ir/RawKernel.h"
 #include "ir/RecordedLocation.h"
 #include "ir/Schedule.h"
@@ -86,6 +87,8 @@ public:
         status = addSort(sort);
       else if (isa<FactorizeOp, TriangularSolveOp>(op))
         status = addMatrices(&op);
+      else if (auto scan = dyn_cast<ScanOp>(op))
+        status = addLoop(scan);
       else if (auto raw = dyn_cast<RawKernelOp>(op))
         status = addRaw(raw);
       else if (isa<ToHostScalarOp, TransferOp>(op))
@@ -486,6 +489,27 @@ private:
       }
     made->flops = amount(elementsOf(type) * Size(2 * std::min(matrices.rows, matrices.columns)));
     made->op.Set(std::move(matrices));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  Status addLoop(ScanOp op) {
+    auto made = launch(op, "loop of " + std::to_string(op.getLength()) + " trips");
+    rt::LoopLaunchT loop;
+    loop.body = op.getBody().str();
+    loop.trips = static_cast<int64_t>(op.getLength());
+    loop.reverse = op.getReverse();
+    for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value value : values) {
+        auto index = bufferOf(value);
+        if (!index)
+          return index.status();
+        loop.buffers.push_back(*index);
+      }
+    loop.first_result = op->getNumOperands();
+    loop.carries = static_cast<uint32_t>(op.getCarries().size());
+    loop.xs = static_cast<uint32_t>(op.getXs().size());
+    made->op.Set(std::move(loop));
     addLaunch(op, std::move(made));
     return {};
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/Loops.h"
 #include "ir/Placement.h"
 #include "weft/limits.hpp"
 
@@ -455,6 +456,9 @@ void WeftDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/WeftOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "ir/WeftLoops.cpp.inc"
       >();
   addInterfaces<WeftAsmInterface, WeftInlinerInterface>();
 }

@@ -58,6 +58,8 @@ llvm::StringRef familyName(char family) {
     return "compiled again";
   case 'S':
     return "dynamic sizes";
+  case 'T':
+    return "loops";
   default:
     return "";
   }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "ir/Dialect.h"
+#include "ir/Loops.h"
 #include "passes/Passes.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -45,7 +45,7 @@ struct CheckCalls : impl::CheckCallsBase<CheckCalls> {
 private:
   struct Frame {
     ir::FuncOp function;
-    SmallVector<ir::CallOp> calls;
+    SmallVector<Operation *> calls; ///< and loops
     size_t next = 0;
     uint64_t ops = 0;
   };
@@ -55,8 +55,8 @@ private:
   static Frame enter(ir::FuncOp function) {
     Frame frame{function, {}};
     function.getBody().walk([&](Operation *op) {
-      if (auto call = dyn_cast<ir::CallOp>(op))
-        frame.calls.push_back(call);
+      if (isa<ir::CallOp, ir::ScanOp>(op))
+        frame.calls.push_back(op);
       else if (!isa<ir::ReturnOp>(op))
         ++frame.ops;
     });
@@ -80,15 +80,17 @@ private:
         stack.pop_back();
         continue;
       }
-      ir::CallOp call = frame.calls[frame.next];
-      auto callee = symbols.lookupNearestSymbolFrom<ir::FuncOp>(call, call.getCalleeAttr());
+      Operation *call = frame.calls[frame.next];
+      auto scan = dyn_cast<ir::ScanOp>(call);
+      FlatSymbolRefAttr name = scan ? scan.getBodyAttr() : cast<ir::CallOp>(call).getCalleeAttr();
+      auto callee = symbols.lookupNearestSymbolFrom<ir::FuncOp>(call, name);
       if (!callee)
-        return call.emitOpError() << "calls '" << call.getCallee()
-                                  << "', which is not a function of this module";
+        return call->emitOpError() << "calls '" << name.getValue()
+                                   << "', which is not a function of this module";
       if (active.contains(callee))
-        return call.emitOpError() << "calls '" << call.getCallee()
-                                  << "', which calls itself by that: it has no end to be planned; write its "
-                                     "loop out";
+        return call->emitOpError() << "calls '" << name.getValue()
+                                   << "', which calls itself by that: it has no end to be planned; write its "
+                                      "loop out";
       auto known = inlined.find(callee);
       if (known == inlined.end()) {
         active.insert(callee);

@@ -111,14 +111,18 @@ def DecomposeComposites : Weft_FuncPass<"weft-decompose-composites"> {
   }];
 }
 
-def Differentiate : Weft_FuncPass<"weft-differentiate"> {
+def Differentiate : Weft_ModulePass<"weft-differentiate"> {
   let summary = "replaces weft.gradient by the derivative";
   let description = [{
-    Reverse-mode differentiation of the ops of the function. Only values on a path from a `wrt` value to `of` get a
+    Reverse-mode differentiation of the ops of each function. Only values on a path from a `wrt` value to `of` get a
     cotangent; contributions to a cotangent are added in reverse op order. An op on such a path that has no derivative
     is an error (WEFT-G001), but a composite without one is first replaced by its decomposition. Each new op has the
     location of the op that it differentiates. The gradient with respect to a `wrt` value that `of` does not depend on
     is zero.
+
+    The derivative of a loop is a loop in the opposite direction, whose body is a new function; another new function is
+    the body of the loop itself, which then also stacks what the derivative reads. Values that cost nothing to make
+    again, such as views and what depends on the loop's constants only, are made again.
   }];
 }
 
@@ -398,6 +402,21 @@ def TieResults : Weft_FuncPass<"weft-tie-results"> {
     old value is read after the write. WEFT-D007: the argument is not donated. WEFT-D008: the written value is not
     returned.
   }];
+}
+
+def UnrollScans : Weft_ModulePass<"weft-unroll-scans"> {
+  let summary = "replaces loops by their trips";
+  let description = [{
+    The ops of the body, once for each trip, with slices for the rows that a trip reads, and a concatenation of those that
+    the trips return. With `may-fail`, only loops whose body may fail; otherwise all that the target has no loops for, and
+    those of fewer than `least-trips` trips. With `report`, a refusal (WEFT-T004) says why a loop is none in the plan. More
+    than `max-ops` operations in all are an error.
+  }];
+  let options = [Option<"mayFail", "may-fail", "bool", "false", "only loops whose body may fail">,
+                 Option<"target", "target", "std::string", "\"cpu\"", "what the program is compiled for">,
+                 Option<"leastTrips", "least-trips", "int64_t", "8", "trips from which a loop is kept">,
+                 Option<"report", "report", "bool", "false", "record the decisions">,
+                 Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of the module after it">];
 }
 
 def UnrollWindows : Weft_FuncPass<"weft-unroll-windows"> {

@@ -67,6 +67,25 @@ private:
 /// The fewest launches of a captured graph. Launching a graph costs about as much as two launches.
 static constexpr int64_t leastCaptured = 3;
 
+/// Derivatives, and loops that are none in the plan.
+static void addDifferentiation(Adder &add, const ir::CompilerOptions &options, bool report) {
+  // A check is recorded at each trip. Record the checks before anything is folded, so that no fold removes
+  // a check.
+  UnrollScansOptions unrolling;
+  unrolling.target = options.target;
+  unrolling.report = report;
+  unrolling.mayFail = true;
+  add.module(createUnrollScans(unrolling));
+  add.function(createRecordChecks());
+  // Differentiate the program as it was written, while composites, which have derivatives, are whole.
+  add.function(createMaterializeRngState());
+  add.module(createDifferentiate());
+  unrolling.mayFail = false;
+  add.module(createUnrollScans(unrolling));
+  add.module(createSymbolDCEPass());
+  add.cleanup();
+}
+
 static void buildPhase(OpPassManager &passes, StringRef phase, const ir::CompilerOptions &options,
                        llvm::StringSet<> *seen) {
   Adder add(passes, options, seen);
@@ -89,12 +108,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createPlaceHostOperands());
     add.module(createMapDevices(MapDevicesOptions{options.target, options.devices}));
   } else if (phase == "differentiation") {
-    // Record the checks before anything is folded, so that no fold removes a check.
-    add.function(createRecordChecks());
-    // Differentiate the program as it was written, while composites, which have derivatives, are whole.
-    add.function(createMaterializeRngState());
-    add.function(createDifferentiate());
-    add.cleanup();
+    addDifferentiation(add, options, report);
   } else if (phase == "simplification") {
     add.function(createSimplify());
     add.function(createCleanTransfers());

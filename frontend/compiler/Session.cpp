@@ -17,6 +17,7 @@
 #include "ir/Diagnostics.h"
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
+#include "ir/Loops.h"
 #include "ir/RecordedLocation.h"
 #include "ir/Target.h"
 #include "runtime/device/Registry.h"
@@ -24,8 +25,11 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 #include <atomic>
 #include <cassert>
@@ -225,6 +229,8 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   if (const auto *device = std::get_if<Device>(&value))
     return toAttr(*device);
   const auto &keyword = std::get<std::string>(value);
+  if (op == "scan" && name == "body")
+    return FlatSymbolRefAttr::get(&context(), keyword);
   if (auto registered = RegisteredOperationName::lookup(("weft." + op).str(), &context()))
     if (auto *keywords = registered->getInterface<ir::KeywordOp>())
       if (Attribute attr = keywords->keywordAttr(&context(), name, keyword))
@@ -352,14 +358,49 @@ static Spec onHost(Spec spec) {
   return spec;
 }
 
+static RankedTensorType inputType(const RegionArgument &argument) {
+  return toType(isPassedOnHost(argument) ? onHost(argument.value.spec()) : argument.value.spec());
+}
+
+/// Makes the body of a loop, which its node has as text, a function of the module, and returns its name.
+/// Equal bodies are one function.
+static std::string addBody(ModuleOp module, const std::string &text, const Region &region) {
+  const std::string name =
+      "body_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
+  if (module.lookupSymbol(name))
+    return name;
+  OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, ParserConfig(&context()));
+  assert(parsed && "a printed body can be parsed");
+  // The first function is the body, the others are those of loops in it.
+  for (auto function : llvm::make_early_inc_range(parsed->getOps<ir::FuncOp>())) {
+    if (function.getName() == "body")
+      function.setName(name);
+    if (module.lookupSymbol(function.getName()))
+      continue;
+    function.setPrivate();
+    if (!region.options.numerics.empty())
+      function->setAttr(ir::attr::numerics, StringAttr::get(&context(), region.options.numerics));
+    function->moveBefore(module.getBody(), module.getBody()->end());
+  }
+  return name;
+}
+
+/// The attributes of a node in the module. That of a loop names its body, which is added.
+static std::vector<Attr> attrsOf(const Node &node, ModuleOp module, const Region &region) {
+  std::vector<Attr> attrs = node.attrs;
+  for (Attr &attr : attrs)
+    if (std::string_view(node.name) == "scan" && std::string_view(attr.name) == "body")
+      attr.value = addBody(module, std::get<std::string>(attr.value), region);
+  return attrs;
+}
+
 static OwningOpRef<ModuleOp> emit(const Region &region) {
   Builder attrs(&context());
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context()));
   OpBuilder builder(module->getBodyRegion());
   SmallVector<Type> inputs, outputs;
   for (const RegionArgument &argument : region.arguments)
-    inputs.push_back(
-        toType(isPassedOnHost(argument) ? onHost(argument.value.spec()) : argument.value.spec()));
+    inputs.push_back(inputType(argument));
   for (const RegionResult &result : region.results)
     outputs.push_back(toType(result.value.spec()));
   auto function =
@@ -422,7 +463,8 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     SmallVector<Type> types;
     for (const NodeResult &result : node->results)
       types.push_back(toType(result.spec));
-    Operation *op = *buildOp(builder, loc, node->name, operands, node->attrs, types, stops.contains(node));
+    Operation *op = *buildOp(builder, loc, node->name, operands, attrsOf(*node, *module, region), types,
+                             stops.contains(node));
     for (uint32_t i = 0; i < op->getNumResults(); ++i)
       values[{node, i}] = op->getResult(i);
   }
@@ -438,6 +480,19 @@ static std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os, OpPrintingFlags().assumeVerified());
+  return text;
+}
+
+Expected<std::string> textOfBody(const Region &region) {
+  const ContextUse use(weightOfInference);
+  ir::DiagnosticCollector said(&context());
+  OwningOpRef<ModuleOp> module = emit(region);
+  if (failed(verify(*module)))
+    return said.status("the body of a loop does not verify; this is an error of Weft");
+  // With the lines of its operations, which messages name.
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, OpPrintingFlags().assumeVerified().enableDebugInfo());
   return text;
 }
 

@@ -31,6 +31,11 @@ Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec 
 /// in its definition.
 const std::vector<std::string> &fallibleOps();
 
+struct Region;
+
+/// The body of a loop as text, which is the attribute `body` of its node.
+Expected<std::string> textOfBody(const Region &region);
+
 } // namespace weft::frontend
 
 #endif // WEFT_FRONTEND_GRAPH_OPDEFINITIONS_H

@@ -80,6 +80,38 @@ static void failOnDevices(const char *name, const std::vector<Ref> &operands, Lo
     }
 }
 
+/// Records an operation whose result types are known.
+static std::shared_ptr<Node> recordKnown(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs,
+                                         const std::vector<Spec> &specs, bool isStated, Loc loc) {
+  auto node = newNode(NodeKind::op, name, specs.size(), loc);
+  bool wanted = false, real = false;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    node->results[i].spec = specs[i];
+    node->lacksDevice |= !isThere(specs[i].device);
+    real |= is_floating_point(specs[i].dtype);
+  }
+  for (const Ref &ref : operands) {
+    wanted |= ref.requiresGrad();
+    node->lacksDevice |= ref.node->lacksDevice;
+    node->failed |= isKnownToFail(ref);
+  }
+  node->statesResults = isStated;
+  node->attrs = std::move(attrs);
+  node->fallible = mayFail(*node);
+  for (const Ref &ref : operands)
+    node->fallible |= mayBeLost(ref);
+  node->followsCall = node->fallible && std::any_of(operands.begin(), operands.end(), followsCall);
+  node->requiresGrad = wanted && real && gradEnabled();
+  node->operands = std::move(operands);
+  return node;
+}
+
+std::shared_ptr<Node> recordLoop(std::vector<Ref> operands, std::vector<Attr> attrs,
+                                 const std::vector<Spec> &results, Loc loc) {
+  GraphLock lock(graphMutex());
+  return recordKnown("scan", std::move(operands), std::move(attrs), results, /*isStated=*/true, loc);
+}
+
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {
   return recordStated(name, std::move(operands), std::move(attrs), {}, loc);
 }
@@ -104,28 +136,7 @@ std::shared_ptr<Node> recordStated(const char *name, std::vector<Ref> operands, 
       known->clear();
     it = known->emplace(std::move(key), std::move(*results)).first;
   }
-  const std::vector<Spec> &specs = it->second;
-  auto node = newNode(NodeKind::op, name, specs.size(), loc);
-  bool wanted = false, real = false;
-  for (size_t i = 0; i < specs.size(); ++i) {
-    node->results[i].spec = specs[i];
-    node->lacksDevice |= !isThere(specs[i].device);
-    real |= is_floating_point(specs[i].dtype);
-  }
-  for (const Ref &ref : operands) {
-    wanted |= ref.requiresGrad();
-    node->lacksDevice |= ref.node->lacksDevice;
-    node->failed |= isKnownToFail(ref);
-  }
-  node->statesResults = !stated.empty();
-  node->fallible = mayFail(*node);
-  for (const Ref &ref : operands)
-    node->fallible |= mayBeLost(ref);
-  node->followsCall = node->fallible && std::any_of(operands.begin(), operands.end(), followsCall);
-  node->requiresGrad = wanted && real && gradEnabled();
-  node->operands = std::move(operands);
-  node->attrs = std::move(attrs);
-  return node;
+  return recordKnown(name, std::move(operands), std::move(attrs), it->second, !stated.empty(), loc);
 }
 
 Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc) {
@@ -144,6 +155,9 @@ Ref sameValue(Ref value, Loc loc) {
 
 bool mayFail(const Node &node) {
   static const std::vector<std::string> &names = fallibleOps();
+  // A loop may fail if its body may, as an attribute says.
+  if (std::string_view(node.name) == "scan")
+    return std::find(node.attrs.begin(), node.attrs.end(), Attr{"may_fail", true}) != node.attrs.end();
   return std::find(names.begin(), names.end(), std::string_view(node.name)) != names.end();
 }
 

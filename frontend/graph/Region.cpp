@@ -202,6 +202,10 @@ std::unordered_set<const Node *> gradientStops(const Region &region) {
     if (node->kind == NodeKind::op && std::string_view(node->name) == "gradient")
       for (size_t i = 1; i < node->operands.size(); ++i)
         reached.emplace(node->operands[i].node.get(), node->operands[i].result);
+  if (region.isBody)
+    for (const RegionArgument &argument : region.arguments)
+      if (argument.value.requiresGrad())
+        reached.emplace(argument.value.node.get(), argument.value.result);
   std::unordered_set<const Node *> stops;
   if (reached.empty()) // no gradient, as in most flushes
     return stops;

@@ -58,6 +58,7 @@ struct Region {
   std::string reason;
   std::string signature; ///< of the call that it is compiled for; empty for a lazy region
   Loc loc;               ///< of that call, or of the value that is read
+  bool isBody = false;   ///< of a loop: a derivative of the loop flows to its arguments
   bool isLazy =
       false; ///< lazy: later regions of the same structure, from other source lines, run the same program
 };

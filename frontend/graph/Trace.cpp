@@ -80,6 +80,17 @@ Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc l
   return Access::make(std::move(slot));
 }
 
+Tensor Trace::addInput(const Spec &spec, Loc loc) {
+  auto node = makeInput(this, spec, loc);
+  node->lacksDevice = !isThere(spec.device);
+  node->requiresGrad = gradEnabled() && is_floating_point(spec.dtype);
+  auto slot = std::make_shared<Slot>();
+  slot->loc = loc;
+  slot->trace = this;
+  slot->setValue({node, 0});
+  return Access::make(std::move(slot));
+}
+
 TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot, const std::optional<Device> &device) {
   auto it = index_.find(slot.get());
   // A view that was touched and then cut off is a slot of its own in the trace, which is touched now.

@@ -79,6 +79,8 @@ public:
   /// declared one, and requires a gradient if that does.
   Tensor addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc,
                      const Spec *declared = nullptr);
+  /// A tensor that stands for a value of each trip of a loop, in the trace of the loop's body.
+  Tensor addInput(const Spec &spec, Loc loc);
   /// The symbols of declared types.
   std::vector<Dim> symbols;
   /// The compiled function that is traced, and its numerics.
@@ -139,6 +141,8 @@ public:
   /// How many calls of each compiled function are under way inside of the trace.
   std::unordered_map<const void *, int> depths;
   const std::vector<ModeChange> &modes() const { return modes_; }
+  /// Whether state for the rest of the program was made.
+  bool madeState() const { return !drafts_.empty(); }
 
 private:
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot, const std::optional<Device> &device);

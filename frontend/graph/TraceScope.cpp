@@ -33,6 +33,13 @@ static uint64_t nextNumber() {
 
 TraceScope::TraceScope() : number_(nextNumber()) {}
 
+bool TraceScope::isInside(const TraceMark &mark) const {
+  for (const TraceScope *trace = previous_; trace; trace = trace->previous_)
+    if (mark == TraceMark(trace))
+      return true;
+  return false;
+}
+
 void TraceScope::enter() {
   previous_ = currentScope();
   outer_ = innermostTrace();

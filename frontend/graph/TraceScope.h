@@ -12,6 +12,7 @@
 namespace weft::frontend {
 
 struct Slot;
+class TraceMark;
 
 /// The part of a trace that nodes, slots and the graph's lock need: whether one is under way on this thread,
 /// and which. Every scope is a `Trace` (Trace.h), which has the rest.
@@ -32,6 +33,9 @@ public:
   /// Called before a view that is older than the trace is cut off its base. Returns whether it is that in the
   /// trace only.
   virtual bool noteCut(Slot &view) = 0;
+
+  /// Whether this trace is inside of the one that the mark names.
+  bool isInside(const TraceMark &mark) const;
 
 protected:
   TraceScope();

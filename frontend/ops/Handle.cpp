@@ -20,12 +20,13 @@ namespace weft::frontend {
 Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc) {
   GraphLock lock(graphMutex());
   Trace *trace = Trace::current();
-  if (slot->trace && slot->trace != trace)
+  const bool isOuter = trace && slot->trace && trace->isInside(slot->trace); // of the function around a body
+  if (slot->trace && slot->trace != trace && !isOuter)
     fail("this tensor was made while a function was being compiled and has no value outside of that; return "
          "it from the function\n  made at " +
              str(slot->loc),
          loc);
-  if (trace && !slot->trace)
+  if (trace && (!slot->trace || isOuter))
     trace->touch(slot);
   return slot->value();
 }

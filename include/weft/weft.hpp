@@ -32,6 +32,7 @@
 #include "weft/layers.hpp"
 #include "weft/linalg.hpp"
 #include "weft/linear_algebra.hpp"
+#include "weft/loops.hpp"
 #include "weft/losses.hpp"
 #include "weft/lr.hpp"
 #include "weft/margin_losses.hpp"

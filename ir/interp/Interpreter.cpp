@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/interp/Interpreter.h"
 #include "ir/FunctionAttributes.h"
+#include "ir/Loops.h"
 #include "ir/Placement.h"
 #include "ir/interp/Rules.h"
 
@@ -136,6 +137,8 @@ class Interpreter {
 public:
   explicit Interpreter(InterpreterOptions &options)
       : maxElements(options.maxElements), generators(options.generators) {}
+  /// For the body of a loop, which has no generators.
+  explicit Interpreter(int64_t maxElements) : maxElements(maxElements) {}
 
   FailureOr<SmallVector<Literal>> run(FuncOp function, ArrayRef<Literal> arguments) {
     SmallVector<const Literal *> pointers;
@@ -241,7 +244,48 @@ private:
       scope.define(value, std::move(literal));
   }
 
+  /// Runs the body once for each trip.
+  LogicalResult runScan(ScanOp scan, Scope &scope) {
+    FuncOp body = scan.findBody();
+    if (!body)
+      return scan.emitOpError() << "'" << scan.getBody() << "' is no function of this module";
+    auto operands = scope.operandsOf(scan);
+    auto results = makeResults(scan, maxElements);
+    if (failed(operands) || failed(results))
+      return failure();
+    const size_t carries = scan.getCarries().size(), rows = carries + scan.getXs().size();
+    SmallVector<Literal> arguments;
+    for (auto [i, operand] : llvm::enumerate(*operands))
+      arguments.push_back(i < carries || i >= rows
+                              ? *operand
+                              : Literal(operand->dtype, ArrayRef(operand->shape).drop_front()));
+    for (size_t i = 0; i < carries; ++i)
+      (*results)[i] = *(*operands)[i];
+    const auto length = static_cast<int64_t>(scan.getLength());
+    for (int64_t trip = 0; trip < length; ++trip) {
+      const int64_t row = scan.getReverse() ? length - 1 - trip : trip;
+      for (size_t i = carries; i < rows; ++i)
+        for (int64_t j = 0, count = arguments[i].count(); j < count; ++j)
+          copyElement(arguments[i], j, *(*operands)[i], row * count + j);
+      Interpreter inner(maxElements);
+      auto returned = inner.run(body, arguments);
+      if (failed(returned))
+        return failure();
+      for (auto [i, value] : llvm::enumerate(*returned)) {
+        if (i < carries)
+          arguments[i] = (*results)[i] = value;
+        else
+          for (int64_t j = 0, count = value.count(); j < count; ++j)
+            copyElement((*results)[i], row * count + j, value, j);
+      }
+    }
+    finishCall(scan, scope, *results);
+    return success();
+  }
+
   LogicalResult step(Operation *op, Scope &scope) {
+    if (auto scan = dyn_cast<ScanOp>(op))
+      return runScan(scan, scope);
     if (auto interpretable = dyn_cast<InterpretableOp>(op))
       return execute(interpretable, scope, maxElements);
     if (auto load = dyn_cast<RngStateLoadOp>(op)) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/launch/LaunchList.h"
 #include "ir/Decisions.h"
+#include "ir/Loops.h"
 #include "ir/Placement.h"
 #include "passes/launch/LaunchStorage.h"
 
@@ -16,7 +17,7 @@ namespace weft::passes {
 
 bool isLaunch(Operation *op) {
   return isa<FusionOp, DotGeneralOp, AttentionOp, ImplicitGemmOp, SortOp, FactorizeOp, TriangularSolveOp,
-             RawKernelOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
+             RawKernelOp, ScanOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
 }
 
 bool isEffect(Operation *op) { return isa<PrintOp, AssertOp>(op); }

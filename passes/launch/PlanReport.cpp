@@ -7,6 +7,7 @@
 #include "passes/launch/PlanReport.h"
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
+#include "ir/Loops.h"
 #include "ir/Reasons.h"
 #include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
@@ -45,6 +46,8 @@ std::string launchKind(Operation *op) {
     return sort.getDescending() ? "sort descending" : "sort";
   if (auto factorize = dyn_cast<FactorizeOp>(op))
     return stringifyFactorization(factorize.getKind()).str();
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return "loop of " + std::to_string(scan.getLength()) + " trips of " + scan.getBody().str();
   if (auto raw = dyn_cast<RawKernelOp>(op))
     return "raw kernel " + raw.getEntry().str();
   return op->getName().stripDialect().str();

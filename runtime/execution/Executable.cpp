@@ -74,20 +74,18 @@ struct PlanSections {
   std::span<const std::byte> constants;
 };
 
-Expected<PlanSections> read_sections(const Package &package, std::string_view function,
-                                     const SuitsTarget &suits = nullptr) {
-  Expected<std::string> target = choose_plan_target(package, function, cpu_level(), default_width(), suits);
-  if (!target)
-    return target.status();
-  const std::string suffix = std::string(function) + "." + *target;
-  const Expected<std::span<const std::byte>> section = package.section("plan." + suffix);
+/// The sections of a function, or of the body of a loop, for a target.
+Expected<PlanSections> sections_of(const Package &package, std::string_view function, std::string target,
+                                   const std::string &kind) {
+  const std::string suffix = std::string(function) + "." + target;
+  const Expected<std::span<const std::byte>> section = package.section(kind + suffix);
   if (!section)
     return section.status();
   const Expected<const fb::Plan *> plan = read_plan(*section);
   if (!plan)
-    return plan.status().context("package '" + package.source() + "', section 'plan." + suffix + "': ");
+    return plan.status().context("package '" + package.source() + "', section '" + kind + suffix + "': ");
   PlanSections sections;
-  sections.target = *std::move(target);
+  sections.target = std::move(target);
   sections.plan = *plan;
   sections.plan_bytes = *section;
   for (const std::string &name : {"constants." + suffix, std::string("constants")}) {
@@ -100,6 +98,32 @@ Expected<PlanSections> read_sections(const Package &package, std::string_view fu
     break;
   }
   return sections;
+}
+
+Expected<PlanSections> read_sections(const Package &package, std::string_view function,
+                                     const SuitsTarget &suits = nullptr) {
+  Expected<std::string> target = choose_plan_target(package, function, cpu_level(), default_width(), suits);
+  if (!target)
+    return target.status();
+  return sections_of(package, function, *std::move(target), "plan.");
+}
+
+/// Whether launches of the plan are kernels, which are bound to an image.
+bool has_kernels(const fb::Plan &plan) {
+  bool kernels = false;
+  for (uint32_t i = 0; i < length(plan.launches()); ++i)
+    kernels |= plan.launches()->Get(i)->op_type() == fb::LaunchOp::KernelLaunch ||
+               length(plan.launches()->Get(i)->own()) != 0;
+  return kernels;
+}
+
+/// The kernels that a plan is for.
+Expected<std::shared_ptr<const Image>> image_of(const Package &package, const fb::Plan &plan) {
+  const std::string prefix = plan.image() ? plan.image()->str() : "image.cpu";
+  Expected<std::shared_ptr<Image>> loaded = Image::load(package, prefix);
+  if (!loaded)
+    return loaded.status();
+  return std::shared_ptr<const Image>(*std::move(loaded));
 }
 
 /// Whether the plan was made for these kernels, and nobody changed it since.
@@ -181,16 +205,12 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
   if (!sections)
     return sections.status();
   const fb::Plan &plan = *sections->plan;
-  bool kernels = false;
-  for (uint32_t i = 0; i < length(plan.launches()); ++i)
-    kernels |= plan.launches()->Get(i)->op_type() == fb::LaunchOp::KernelLaunch ||
-               length(plan.launches()->Get(i)->own()) != 0;
+  const bool kernels = has_kernels(plan);
   if (!image && kernels) {
-    const std::string prefix = plan.image() ? plan.image()->str() : "image.cpu";
-    Expected<std::shared_ptr<Image>> loaded = Image::load(*package, prefix);
+    Expected<std::shared_ptr<const Image>> loaded = image_of(*package, plan);
     if (!loaded)
       return loaded.status();
-    image = *loaded;
+    image = *std::move(loaded);
   }
   // A plan without kernels is bound to none, whatever its neighbours launch.
   if (Status status = check_seal(*package, function, *sections, kernels ? image.get() : nullptr); !status)
@@ -219,6 +239,45 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
   if (auto first = executable->at(least); !first)
     return first.status();
   return executable;
+}
+
+Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(const fb::Plan &around,
+                                                                              std::string_view name) const {
+  const std::string where = "package '" + package->source() + "': ";
+  constexpr int most = 32;
+  if (depth >= most)
+    return Status::error("the plan of '" + signature.function + "' is in " + std::to_string(most) +
+                             " loops, or is the body of a loop in itself",
+                         "WEFT-L008");
+  Expected<PlanSections> sections = sections_of(*package, name, text(around.target()), "body.");
+  if (!sections)
+    return sections.status();
+  const fb::Plan &plan = *sections->plan;
+  auto body = std::make_shared<Impl>();
+  body->package = package;
+  body->image = image;
+  body->depth = depth + 1;
+  const bool kernels = has_kernels(plan);
+  if (!body->image && kernels) { // the function around it has none
+    Expected<std::shared_ptr<const Image>> loaded = image_of(*package, plan);
+    if (!loaded)
+      return loaded.status();
+    body->image = *std::move(loaded);
+  }
+  if (Status status = check_seal(*package, name, *sections, kernels ? body->image.get() : nullptr); !status)
+    return status;
+  if (Status status = check_plan(*package, name, *sections, body->image.get()); !status)
+    return status;
+  if (length(plan.symbols()))
+    return Status::error(
+        where + "the body '" + std::string(name) + "' of a loop has sizes that a call chooses", "WEFT-L008");
+  body->constants = sections->constants.data();
+  body->constant_bytes = sections->constants.size();
+  if (Status status = body->place(plan, {}); !status)
+    return status.context(where);
+  if (Status status = body->build(plan); !status)
+    return status.context(where);
+  return std::shared_ptr<const Impl>(std::move(body));
 }
 
 Expected<std::vector<int64_t>> Executable::bind(std::span<const std::vector<int64_t>> argument_shapes) const {

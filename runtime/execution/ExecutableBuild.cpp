@@ -7,6 +7,7 @@
 
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
+#include "runtime/execution/Loop.h"
 #include "runtime/execution/ProductCandidates.h"
 #include "runtime/execution/ProductWorkspaces.h"
 #include "runtime/execution/Segments.h"
@@ -172,6 +173,8 @@ private:
       launch.matrices.emplace(matrix_shape(*matrices));
       return {};
     }
+    if (const fb::LoopLaunch *loop = source.op_as_LoopLaunch())
+      return take_loop(launch, *loop);
     if (source.op_as_RawLaunch()) {
       launch.kind = LaunchKind::raw;
       if (launch.name.empty())
@@ -292,6 +295,22 @@ private:
     if (is_device_launch(plan_, source))
       return take_own_kernels(launch, source);
     launch.attention = std::make_shared<Attention>(attention_shape(*source.op_as_AttentionLaunch()));
+    return {};
+  }
+
+  Status take_loop(Launch &launch, const fb::LoopLaunch &loop) {
+    launch.kind = LaunchKind::loop;
+    if (launch.name.empty())
+      launch.name = "loop";
+    Expected<std::shared_ptr<const Executable::Impl>> body =
+        function_.load_body(plan_, loop.body()->string_view());
+    if (!body)
+      return body.status();
+    Expected<std::shared_ptr<const Loop>> made = Loop::make(*std::move(body), loop, plan_);
+    if (!made)
+      return made.status();
+    launch.loop = *std::move(made);
+    function_.cost_ns += static_cast<double>(launch.loop->trips()) * launch.loop->body().cost_ns;
     return {};
   }
 

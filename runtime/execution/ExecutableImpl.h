@@ -72,11 +72,14 @@ enum class LaunchKind : uint8_t {
   convolution,
   sort,
   matrices,
+  loop,
   raw,
   copy,
   print,
   require
 };
+
+class Loop; // runtime/execution/Loop.h
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -111,6 +114,8 @@ struct Launch {
   std::optional<Sort> sort;
   // Matrices: the operands are the parts of the routine
   std::optional<MatrixRoutine> matrices;
+  // Loop: the operands are its parts, in order
+  std::shared_ptr<const Loop> loop;
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
@@ -205,6 +210,7 @@ struct Executable::Impl {
            fresh_host_bytes = 0; // of results that are tied to no argument; those of the host
   std::vector<Device *> argument_devices, result_devices;
   double cost_ns = 0;
+  int depth = 0; // of the loops that this is the body of
   bool any_donated = false;
   bool any_fallible = false;
   /// Whether calls need not wait for the host, and so overlap.
@@ -273,23 +279,10 @@ struct Executable::Impl {
   Status failure_of(uint64_t key, std::optional<int64_t> value, const CallOrigin *origin) const;
   /// A failure with what is known of the call that it is one of.
   Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;
-  size_t contraction_scratch(const FunctionDevice &device, int width) const {
-    size_t bytes = device.workspace_bytes;
-    for (const Launch &launch : launches)
-      if (&devices[launch.device] != &device)
-        continue;
-      else if (launch.contraction)
-        bytes = std::max(bytes, launch.contraction->scratch_bytes(width));
-      else if (launch.attention)
-        bytes = std::max(bytes, launch.attention->scratch_bytes(width));
-      else if (launch.convolution)
-        bytes = std::max(bytes, launch.convolution->scratch_bytes(width));
-      else if (launch.sort)
-        bytes = std::max(bytes, launch.sort->scratch_bytes(width));
-      else if (launch.matrices)
-        bytes = std::max(bytes, launch.matrices->scratch_bytes(width));
-    return align_line(bytes);
-  }
+  /// The bytes that the launches which are no kernels need, one after the other.
+  size_t library_scratch(const FunctionDevice &device, int width) const;
+  /// Loads the body of a loop of the plan, from the same package and image.
+  Expected<std::shared_ptr<const Impl>> load_body(const fb::Plan &plan, std::string_view name) const;
 };
 
 } // namespace weft::runtime

@@ -8,6 +8,7 @@
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
 #include "runtime/execution/LaunchRun.h"
+#include "runtime/execution/Loop.h"
 #include "runtime/execution/ProfiledCall.h"
 #include "runtime/execution/Segments.h"
 #include "runtime/plan/PlanDevices.h"
@@ -32,6 +33,26 @@ std::mutex &order_mutex() {
 
 } // namespace
 
+size_t Executable::Impl::library_scratch(const FunctionDevice &device, int width) const {
+  size_t bytes = device.workspace_bytes;
+  for (const Launch &launch : launches)
+    if (&devices[launch.device] != &device)
+      continue;
+    else if (launch.contraction)
+      bytes = std::max(bytes, launch.contraction->scratch_bytes(width));
+    else if (launch.attention)
+      bytes = std::max(bytes, launch.attention->scratch_bytes(width));
+    else if (launch.convolution)
+      bytes = std::max(bytes, launch.convolution->scratch_bytes(width));
+    else if (launch.sort)
+      bytes = std::max(bytes, launch.sort->scratch_bytes(width));
+    else if (launch.matrices)
+      bytes = std::max(bytes, launch.matrices->scratch_bytes(width));
+    else if (launch.loop)
+      bytes = std::max(bytes, launch.loop->scratch_bytes(width));
+  return align_line(bytes);
+}
+
 CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) const {
   const auto threads = static_cast<size_t>(width);
   CallMemory memory;
@@ -39,7 +60,7 @@ CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) 
   constexpr size_t workspaceAlignment = 256;
   memory.library_scratch = device.device->is_host() ? align_line(device.arena_bytes)
                                                     : align_to(workspaceAlignment, device.arena_bytes);
-  memory.scratch = memory.library_scratch + contraction_scratch(device, width);
+  memory.scratch = memory.library_scratch + library_scratch(device, width);
   memory.scalars = memory.scratch + threads * device.kernel_scratch;
   memory.failure = memory.scalars + (device.reads_scalars ? align_line(scalar_bytes) : 0);
   // A call that overlaps with an earlier one may be stopped by that one.

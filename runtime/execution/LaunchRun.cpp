@@ -7,6 +7,7 @@
 
 #include "runtime/execution/LaunchRun.h"
 
+#include "runtime/execution/Loop.h"
 #include "runtime/queue/Profiler.h"
 #include "runtime/support/Nvtx.h"
 #include "runtime/support/TensorText.h"
@@ -209,6 +210,10 @@ Status run_launches(const LaunchRun &run) {
       break;
     case LaunchKind::matrices:
       launch.matrices->run(at, run.library_scratch, run.serial);
+      break;
+    case LaunchKind::loop:
+      if (Status status = launch.loop->run(at, run.library_scratch, run.serial, run.origin); !status)
+        return status;
       break;
     case LaunchKind::raw: // the plan's verifier lets no such launch run on the host
       return Status::error("'" + launch.name + "' is a kernel for a GPU; this is an error of Weft");

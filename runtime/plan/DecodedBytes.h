@@ -139,6 +139,8 @@ private:
       return convolution(*of_convolution);
     if (const auto *matrices = launch.op_as_MatrixLaunch())
       return list(matrices->buffers());
+    if (const auto *loop = launch.op_as_LoopLaunch())
+      return string(loop->body()) && list(loop->buffers());
     if (const auto *raw = launch.op_as_RawLaunch())
       return list(raw->buffers()) && list(raw->grid()) && list(raw->block()) &&
              each(raw->arguments(), [](const fb::RawArgument &) { return true; });

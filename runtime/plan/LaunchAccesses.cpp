@@ -46,6 +46,9 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
     uint32_t i = 0;
     for (const MatrixPart &part : MatrixRoutine::parts_of(matrix_shape(*matrices)))
       accesses.push_back({matrices->buffers()->Get(i++), part.written});
+  } else if (const auto *loop = launch.op_as_LoopLaunch()) {
+    for (uint32_t i = 0; i < length(loop->buffers()); ++i)
+      accesses.push_back({loop->buffers()->Get(i), i >= loop->first_result()});
   } else if (const auto *copy = launch.op_as_CopyLaunch()) {
     accesses = {{copy->source(), false}, {copy->destination(), true}};
   } else if (const auto *host = launch.op_as_HostLaunch()) {

@@ -18,6 +18,7 @@
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/LaunchAccesses.h"
+#include "runtime/plan/LoopPlan.h"
 #include "runtime/plan/MatrixPlan.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
@@ -381,6 +382,8 @@ private:
         status = check_sort(what, *sort, *launch, i);
       else if (const auto *matrices = launch->op_as_MatrixLaunch())
         status = check_matrices(what, *matrices, *launch, i);
+      else if (const auto *loop = launch->op_as_LoopLaunch())
+        status = check_loop(what, *loop, *launch, i);
       else if (const auto *raw = launch->op_as_RawLaunch())
         status = check_raw(what, *raw, *launch, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
@@ -689,6 +692,20 @@ private:
       if (Status status = part.written ? check_write(what, *buffer(number), index) : Status(); !status)
         return status;
     }
+    return {};
+  }
+
+  Status check_loop(const std::string &what, const fb::LoopLaunch &launch, const fb::Launch &of,
+                    uint32_t index) {
+    if (is_off_host(plan_, of) || of.may_fail() || plan_.segments() || length(plan_.symbols()))
+      return fail(what + (of.may_fail() ? " is a loop, and is marked as one that may fail"
+                                        : " is a loop, which only plans of the host with sizes that are "
+                                          "numbers have"));
+    if (const std::string problem = loop_problem(launch, plan_); !problem.empty())
+      return fail(what + " " + problem);
+    for (uint32_t i = launch.first_result(); i < length(launch.buffers()); ++i)
+      if (Status status = check_write(what, *buffer(launch.buffers()->Get(i)), index); !status)
+        return status;
     return {};
   }
 

@@ -55,6 +55,7 @@ RULES = {
     # A pass knows the rooms that it uses; a room knows neither passes nor another room.
     "passes": [r"passes/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     "passes/fusion": [r"passes/fusion/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
+    "passes/reverse": [r"passes/reverse/.+", r"ir/.+", COMPILER_LIBRARIES],
     "passes/launch": [r"passes/launch/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     "passes/simplify": [r"passes/simplify/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     "codegen": [r"codegen/.+", r"ir/.+", PACKAGE, r"weft/(status|dtype)\.hpp", r"flatbuffers/.+",

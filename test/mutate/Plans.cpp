@@ -245,6 +245,15 @@ private:
         number("convolution.offset", (*place)->offset);
         list("convolution.strides", (*place)->strides);
       }
+    } else if (auto *loop = launch.op.AsLoopLaunch()) {
+      string("loop.body", loop->body);
+      list("loop.buffers", loop->buffers);
+      // Without stacks a loop of any number of trips is right, and would take as long.
+      if (loop->xs)
+        number("loop.trips", loop->trips);
+      boolean("loop.reverse", loop->reverse);
+      for (uint32_t *field : {&loop->first_result, &loop->carries, &loop->xs})
+        number("loop.operands", *field);
     } else if (auto *copy = launch.op.AsCopyLaunch()) {
       number("copy.source", copy->source);
       number("copy.destination", copy->destination);
@@ -345,6 +354,7 @@ using Bytes = std::vector<std::byte>;
 
 struct Program {
   std::string name, function;
+  std::string plan; ///< the section that is changed: of the function, or of the body of a loop in it
   std::shared_ptr<const runtime::Package> package;
   uint64_t binding = 0;
 };
@@ -378,7 +388,9 @@ std::vector<Program> programsIn(const std::string &folder) {
       binding = (*image)->binding();
     for (const std::string &function : runtime::package_functions(*package))
       if (runtime::Executable::load(package, function))
-        programs.push_back({path, function, package, binding});
+        for (const std::string &section : package->names())
+          if (section == "plan." + function + ".cpu" || section.starts_with("body."))
+            programs.push_back({path, function, section, package, binding});
   }
   return programs;
 }
@@ -387,12 +399,12 @@ std::vector<Program> programsIn(const std::string &folder) {
 Expected<std::shared_ptr<const runtime::Package>> withPlan(const Program &program,
                                                            std::span<const std::byte> plan, bool sealed) {
   runtime::PackageWriter writer;
-  const std::string suffix = "." + program.function + ".cpu";
+  const std::string seals = "seal" + program.plan.substr(program.plan.find('.'));
   for (const std::string &name : program.package->names()) {
     const uint64_t seal = runtime::plan_seal(plan, program.binding);
-    if (name == "plan" + suffix)
+    if (name == program.plan)
       writer.add(name, plan);
-    else if (sealed && name == "seal" + suffix)
+    else if (sealed && name == seals)
       writer.add(name, std::as_bytes(std::span(&seal, 1)));
     else
       writer.add(name, *program.package->section(name));
@@ -451,7 +463,7 @@ std::string check(const std::vector<Program> &programs, uint64_t seed, Shared &s
   Random random(seed);
   const Program &program = programs[random() % programs.size()];
   const auto good = run(program.package, program.function);
-  const auto section = program.package->section("plan." + program.function + ".cpu");
+  const auto section = program.package->section(program.plan);
   fb::PlanT plan;
   fb::GetPlan(section->data())->UnPackTo(&plan);
   const std::string field = Fields(plan).change(random);

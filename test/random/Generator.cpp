@@ -7,6 +7,7 @@
 #include "Generator.h"
 #include "ProgramBuilder.h"
 #include "Samplers.h"
+#include "ir/Loops.h"
 
 #include <algorithm>
 
@@ -50,9 +51,8 @@ void sampleElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
   p.commit(createElementwise(p, catalog));
 }
 
-/// A call of a new function.
-void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
-  Operation *op = createElementwise(p, catalog);
+/// A new function, which computes the op from its last arguments.
+ir::FuncOp makeHelper(ProgramBuilder &p, Operation *op, TypeRange arguments) {
   OpBuilder outer(p.context);
   outer.setInsertionPointToStart(p.module->getBody());
   unsigned number = 0;
@@ -60,15 +60,32 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   do
     name = "helper" + std::to_string(number++);
   while (p.module->lookupSymbol(name));
-  auto helper = outer.create<ir::FuncOp>(p.loc, name,
-                                         outer.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
+  auto helper = outer.create<ir::FuncOp>(p.loc, name, outer.getFunctionType(arguments, op->getResultTypes()));
   helper.setSymVisibility("private");
-  outer.setInsertionPointToEnd(&helper.getBody().front());
-  auto call = p.builder.create<ir::CallOp>(p.loc, op->getResultTypes(), name, op->getOperands());
-  SmallVector<Value> operands(op->getOperands());
+  Block &block = helper.getBody().front();
+  outer.setInsertionPointToEnd(&block);
   Operation *inner = outer.clone(*op);
-  inner->setOperands(helper.getBody().front().getArguments());
+  inner->setOperands(ValueRange(block.getArguments().take_back(op->getNumOperands())));
   outer.create<ir::ReturnOp>(p.loc, inner->getResults());
+  return helper;
+}
+
+/// A call of a new function, or a loop: its trips carry an operand of the op, do not read it, and so all
+/// return the same.
+void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
+  Operation *op = createElementwise(p, catalog);
+  const bool loops = op->getOperand(0).getType() == op->getResult(0).getType() && oneIn(p.random, 2);
+  SmallVector<Value> operands(op->getOperands());
+  if (loops)
+    operands.insert(operands.begin(), op->getOperand(0));
+  ir::FuncOp helper = makeHelper(p, op, ValueRange(operands).getTypes());
+  Operation *call = nullptr;
+  if (loops)
+    call = p.builder.create<ir::ScanOp>(
+        p.loc, op->getResultTypes(), helper.getName(), ValueRange(operands).take_front(1), ValueRange(),
+        ValueRange(operands).drop_front(1), 1 + p.random.below(12), oneIn(p.random, 2), false);
+  else
+    call = p.builder.create<ir::CallOp>(p.loc, op->getResultTypes(), helper.getName(), operands);
   // The builder executes the op instead of the call, because both have the same value.
   size_t known = p.entries.size();
   if (!p.commit(op)) {
@@ -79,7 +96,7 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   Entry made = p.entries[known];
   p.entries.pop_back();
   op->erase();
-  p.define(call.getResult(0), made.literal, made.differentiable);
+  p.define(call->getResult(0), made.literal, made.differentiable);
 }
 
 //===----------------------------------------------------------------------===//

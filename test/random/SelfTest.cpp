@@ -64,7 +64,7 @@ Backend interpreterWith(Edit edit) {
                 uint64_t seed) -> Expected<SmallVector<ir::Literal>> {
     PassManager passes(module.getContext());
     passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-    passes.addNestedPass<ir::FuncOp>(passes::createDifferentiate());
+    passes.addPass(passes::createDifferentiate());
     if (failed(passes.run(module)))
       return Status::error("cannot be differentiated");
     edit(module);

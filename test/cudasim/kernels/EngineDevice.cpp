@@ -256,6 +256,7 @@ Status EngineDevice::issue(const LaunchRun &given) {
     case LaunchKind::convolution: // the plan's verifier lets no such launch run on a device
     case LaunchKind::sort:
     case LaunchKind::matrices:
+    case LaunchKind::loop:
       return Status::error("'" + launch.name + "' is a launch of the host");
     case LaunchKind::raw:
       return Status::error("'" + launch.name + "' is a kernel of the user, whose results have no reference");

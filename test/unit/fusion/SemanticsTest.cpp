@@ -367,7 +367,7 @@ TEST(TrainingStep, MeansTheSameFusedAndPlanned) {
   // differences.
   OwningOpRef<ModuleOp> written(module->clone());
   PassManager differentiation(&context());
-  differentiation.nest<FuncOp>().addPass(passes::createDifferentiate());
+  differentiation.addPass(passes::createDifferentiate());
   ASSERT_TRUE(succeeded(differentiation.run(*written)));
   auto expected = interpretFunction(functionOf(*written), arguments);
   ASSERT_TRUE(succeeded(expected));
@@ -400,7 +400,7 @@ TEST(TrainingStep, GradientsAreThoseOfDifferences) {
   auto module = parseSourceString<ModuleOp>(text, &context());
   ASSERT_TRUE(module);
   PassManager manager(&context());
-  manager.nest<FuncOp>().addPass(passes::createDifferentiate());
+  manager.addPass(passes::createDifferentiate());
   ASSERT_TRUE(succeeded(manager.run(*module)));
   FuncOp func = functionOf(*module);
   constexpr size_t parameter = 2, parameters = 6, beta1 = 22, decay = 25;

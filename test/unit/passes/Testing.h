@@ -86,7 +86,10 @@ public:
       return mlir::success();
     });
     mlir::PassManager passes(&context);
-    passes.nest<ir::FuncOp>().addPass(std::move(pass));
+    if (pass->getOpName() == mlir::ModuleOp::getOperationName())
+      passes.addPass(std::move(pass));
+    else
+      passes.nest<ir::FuncOp>().addPass(std::move(pass));
     return mlir::succeeded(passes.run(*module));
   }
 

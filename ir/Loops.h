@@ -1,0 +1,24 @@
+//===- Loops.h - Ops whose body is a function ------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_LOOPS_H
+#define WEFT_IR_LOOPS_H
+
+#include "ir/Dialect.h"
+
+#define GET_OP_CLASSES
+#include "ir/WeftLoops.h.inc"
+
+namespace weft::ir {
+
+/// The type of one row of a tensor with dimensions: without its first one.
+mlir::RankedTensorType rowType(mlir::RankedTensorType stacked);
+/// The type of `length` values of a type, one above the other.
+mlir::RankedTensorType stackedType(mlir::RankedTensorType row, int64_t length);
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_LOOPS_H

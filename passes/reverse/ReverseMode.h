@@ -1,0 +1,39 @@
+//===- ReverseMode.h - Reverse-mode derivatives of functions ----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_REVERSE_REVERSEMODE_H
+#define WEFT_PASSES_REVERSE_REVERSEMODE_H
+
+#include "ir/Dialect.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace weft::passes {
+
+/// Replaces gradients in the functions of a module by the ops that compute them.
+class ReverseMode {
+public:
+  explicit ReverseMode(mlir::SymbolTable &symbols) : symbols_(symbols) {}
+
+  /// Replaces every weft.gradient of the function, and before that those of the bodies of its loops. Does
+  /// nothing for a function that was given before. Emits an error on an op that has no derivative.
+  mlir::LogicalResult differentiate(ir::FuncOp function);
+
+  mlir::SymbolTable &symbols() { return symbols_; }
+  /// Removes a function from the module.
+  void erase(ir::FuncOp function) {
+    done_.erase(function);
+    symbols_.erase(function);
+  }
+
+private:
+  mlir::SymbolTable &symbols_;
+  llvm::DenseSet<mlir::Operation *> done_;
+};
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_REVERSE_REVERSEMODE_H

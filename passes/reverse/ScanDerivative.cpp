@@ -1,0 +1,345 @@
+//===- ScanDerivative.cpp - The derivative of a loop -----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/reverse/ScanDerivative.h"
+
+#include "ir/FunctionAttributes.h"
+#include "passes/reverse/ReverseMode.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+
+static bool isReal(Value value) { return isa<FloatType>(ir::typeOf(value).getElementType()); }
+
+static Value filled(OpBuilder &builder, Location loc, RankedTensorType type, double value) {
+  auto element = builder.getFloatAttr(type.getElementType(), value);
+  return builder.create<ir::ConstantOp>(loc, type, ir::splatOf(type, element));
+}
+
+static void removeDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// Gives a function the type that its block and its return have.
+static void updateType(ir::FuncOp function) {
+  Block &block = function.getBody().front();
+  function.setFunctionType(FunctionType::get(function.getContext(), block.getArgumentTypes(),
+                                             block.getTerminator()->getOperandTypes()));
+  function.removeArgAttrsAttr();
+  function.removeResAttrsAttr();
+}
+
+/// Whether an op of the function may fail.
+static bool hasFallibleOps(ir::FuncOp function) {
+  return llvm::any_of(function.getBody().front(), [](Operation &op) { return ir::mayFail(&op); });
+}
+
+ScanDerivative::ScanDerivative(ReverseMode &mode, ir::ScanOp scan, ArrayRef<Value> incoming,
+                               ArrayRef<bool> needs)
+    : mode(mode), scan(scan), forward(scan), body(mode.symbols().lookup<ir::FuncOp>(scan.getBody())),
+      incoming(incoming), needs(needs), carries(scan.getCarries().size()),
+      rows(carries + scan.getXs().size()), cotangents(scan->getNumOperands()) {}
+
+/// The carries that depend on an operand that wants a gradient: those that begin as one, and then those that
+/// the body computes from such.
+void ScanDerivative::findActiveCarries() {
+  SmallVector<bool> active(carries, false);
+  for (unsigned i = 0; i < carries; ++i)
+    active[i] = needs[i] && isReal(scan.getCarries()[i]);
+  Block &block = body.getBody().front();
+  for (bool changed = true; changed;) {
+    changed = false;
+    llvm::DenseSet<Value> reached;
+    for (unsigned i = 0; i < block.getNumArguments(); ++i)
+      if (i < carries ? active[i] : needs[i] && isReal(block.getArgument(i)))
+        reached.insert(block.getArgument(i));
+    for (Operation &op : block)
+      if (!op.hasAttr(ir::attr::noGrad) &&
+          llvm::any_of(op.getOperands(), [&](Value operand) { return reached.contains(operand); }))
+        for (Value result : op.getResults())
+          if (isReal(result))
+            reached.insert(result);
+    for (unsigned i = 0; i < carries; ++i)
+      if (!active[i] && reached.contains(block.getTerminator()->getOperand(i)))
+        active[i] = changed = true;
+  }
+  for (unsigned i = 0; i < carries; ++i)
+    if (active[i])
+      activeCarries.push_back(i);
+}
+
+/// Appends the derivative of a trip to a copy of the body.
+LogicalResult ScanDerivative::differentiateTrip() {
+  joint = cast<ir::FuncOp>(body->clone());
+  joint.setName((body.getName() + ".joint").str());
+  mode.symbols().insert(joint);
+  Block &block = joint.getBody().front();
+  Operation *end = block.getTerminator();
+  const Location loc = scan.getLoc();
+  OpBuilder at(end);
+  SmallVector<Value> wrt;
+  for (const auto &list : {activeCarries, wantedRows, wantedConstants})
+    for (unsigned i : list)
+      wrt.push_back(block.getArgument(i));
+  // The gradient of the sum of all products of a result and its cotangent has the cotangents as its seeds.
+  marker = at.create<ir::TokenOp>(loc, ir::TokenType::get(at.getContext()));
+  Value total;
+  const auto weigh = [&](Value value, SmallVectorImpl<Value> &list) {
+    Value cotangent = block.addArgument(value.getType(), loc);
+    list.push_back(cotangent);
+    Value product = at.create<ir::MulOp>(loc, value, cotangent);
+    if (const auto rank = ir::typeOf(product).getRank())
+      product = at.create<ir::SumOp>(loc, product, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+    if (total && total.getType() != product.getType())
+      product = at.create<ir::ConvertOp>(loc, product, ir::typeOf(total).getElementType());
+    total = total ? at.create<ir::AddOp>(loc, total, product).getResult() : product;
+  };
+  for (unsigned i : activeCarries)
+    weigh(end->getOperand(i), carryCotangents);
+  for (unsigned i : givenYs)
+    weigh(end->getOperand(i), yCotangents);
+  auto gradient = at.create<ir::GradientOp>(loc, total, wrt);
+  const unsigned returned = end->getNumOperands();
+  end->insertOperands(returned, gradient.getResults());
+  updateType(joint);
+  if (failed(mode.differentiate(joint)))
+    return failure();
+  llvm::append_range(gradients, end->getOperands().drop_front(returned));
+  removeDeadOps(block);
+  return success();
+}
+
+/// Whether the derivative computes the op again, because that costs nothing, or is the same in every trip.
+bool ScanDerivative::isMadeAgain(Operation *op) {
+  if (isa<ir::ReshapeOp, ir::TransposeOp, ir::BroadcastInDimOp, ir::SliceOp>(op))
+    return true;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    if (auto argument = dyn_cast<BlockArgument>(operand))
+      return argument.getArgNumber() >= rows && argument.getArgNumber() < scan->getNumOperands();
+    return isMadeAgain(operand.getDefiningOp());
+  });
+}
+
+/// Notes how the derivative gets a value of the trip.
+void ScanDerivative::require(Value value) {
+  SmallVector<Value> pending{value};
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      const unsigned i = argument.getArgNumber();
+      if (i >= scan->getNumOperands())
+        continue; // a cotangent
+      (i < carries ? residuals : i < rows ? readRows : readConstants).insert(next);
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (!op->isBeforeInBlock(marker))
+      continue; // of the derivative itself
+    if (!isMadeAgain(op))
+      residuals.insert(next);
+    else if (again.insert(op))
+      llvm::append_range(pending, op->getOperands());
+  }
+}
+
+void ScanDerivative::divide() {
+  for (Operation *op = marker->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
+    for (Value operand : op->getOperands())
+      require(operand);
+  for (Value gradient : gradients)
+    require(gradient);
+}
+
+/// Makes the loop that also stacks the residuals.
+void ScanDerivative::stackResiduals() {
+  Operation *end = joint.getBody().front().getTerminator();
+  const unsigned results = scan->getNumResults();
+  SmallVector<Value> added;
+  for (Value residual : residuals) {
+    unsigned at = carries;
+    while (at < results && end->getOperand(at) != residual)
+      ++at;
+    if (at < results) {
+      stackedAs[residual] = at;
+      continue;
+    }
+    stackedAs[residual] = results + static_cast<unsigned>(added.size());
+    added.push_back(residual);
+  }
+  if (added.empty())
+    return;
+  auto stacking = cast<ir::FuncOp>(joint->clone());
+  stacking.setName((body.getName() + ".stacking").str());
+  mode.symbols().insert(stacking);
+  IRMapping inStacking;
+  Block &from = joint.getBody().front(), &to = stacking.getBody().front();
+  for (auto [a, b] : llvm::zip(from.getArguments(), to.getArguments()))
+    inStacking.map(a, b);
+  for (auto [a, b] : llvm::zip(from, to))
+    for (auto [x, y] : llvm::zip(a.getResults(), b.getResults()))
+      inStacking.map(x, y);
+  Operation *returns = to.getTerminator();
+  returns->eraseOperands(results, returns->getNumOperands() - results);
+  for (Value value : added)
+    returns->insertOperands(returns->getNumOperands(), inStacking.lookup(value));
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(to)))
+    if (isOpTriviallyDead(&op) || isa<ir::TokenOp>(op))
+      op.erase();
+  to.eraseArguments(scan->getNumOperands(), to.getNumArguments() - scan->getNumOperands());
+  updateType(stacking);
+  SmallVector<Type> types(scan->getResultTypes());
+  for (Value value : added)
+    types.push_back(ir::stackedType(ir::typeOf(value), static_cast<int64_t>(scan.getLength())));
+  OpBuilder at(scan);
+  forward = at.create<ir::ScanOp>(scan.getLoc(), types, stacking.getName(), scan.getCarries(), scan.getXs(),
+                                  scan.getConstants(), scan.getLength(), scan.getReverse(),
+                                  hasFallibleOps(stacking));
+  stacking.setPrivate();
+}
+
+/// A value of the joint function in the body of the new loop.
+Value ScanDerivative::inBody(Value value, OpBuilder &builder) {
+  if (Value known = inNewBody.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    (void)inBody(operand, builder);
+  builder.clone(*op, inNewBody);
+  return inNewBody.lookup(value);
+}
+
+/// Makes the body of the new loop. Its arguments are the cotangents of active carries and the gradients of
+/// constants so far; rows, residuals and cotangents of ys; constants.
+ir::FuncOp ScanDerivative::makeBody() {
+  const Location loc = scan.getLoc();
+  OpBuilder builder(scan->getContext());
+  builder.setInsertionPointAfter(body);
+  auto made = builder.create<ir::FuncOp>(loc, (body.getName() + ".derivative").str(),
+                                         builder.getFunctionType({}, {}));
+  mode.symbols().insert(made);
+  made.setPrivate();
+  if (Attribute numerics = body->getAttr(ir::attr::numerics))
+    made->setAttr(ir::attr::numerics, numerics);
+  Block &block = made.getBody().front();
+  const auto take = [&](auto &&values) {
+    for (Value value : values)
+      inNewBody.map(value, block.addArgument(value.getType(), loc));
+  };
+  take(carryCotangents);
+  SmallVector<Value> sums;
+  for (unsigned i : wantedConstants)
+    sums.push_back(block.addArgument(scan->getOperand(i).getType(), loc));
+  take(readRows);
+  take(residuals);
+  take(yCotangents);
+  take(readConstants);
+  builder.setInsertionPointToEnd(&block);
+  for (Operation *op = marker->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>();
+       op = op->getNextNode()) {
+    for (Value operand : op->getOperands())
+      (void)inBody(operand, builder);
+    builder.clone(*op, inNewBody);
+  }
+  SmallVector<Value> returned, ofRows;
+  for (auto [i, gradient] : llvm::enumerate(gradients)) {
+    Value value = inBody(gradient, builder);
+    const size_t row = i - activeCarries.size(), constant = row - wantedRows.size();
+    if (i < activeCarries.size())
+      returned.push_back(value);
+    else if (row < wantedRows.size())
+      ofRows.push_back(value);
+    else
+      returned.push_back(builder.create<ir::AddOp>(loc, sums[constant], value));
+  }
+  llvm::append_range(returned, ofRows);
+  builder.create<ir::ReturnOp>(loc, returned);
+  updateType(made);
+  declareSymbols(made);
+  return made;
+}
+
+/// Declares the symbols of the loop's body that the new body has.
+void ScanDerivative::declareSymbols(ir::FuncOp made) {
+  auto known = body->getAttrOfType<ArrayAttr>(ir::attr::symbols);
+  SmallVector<Attribute> kept;
+  if (!known)
+    return;
+  for (auto symbol : known.getAsRange<ir::SymbolAttr>())
+    if (llvm::any_of(made.getArgumentTypes(), [&](Type type) {
+          return llvm::is_contained(ir::sizesOf(type), ir::Size::symbol(symbol.getName()));
+        }))
+      kept.push_back(symbol);
+  if (!kept.empty())
+    made->setAttr(ir::attr::symbols, ArrayAttr::get(made.getContext(), kept));
+}
+
+void ScanDerivative::makeLoop(OpBuilder &builder) {
+  const Location loc = scan.getLoc();
+  ir::FuncOp made = makeBody();
+  SmallVector<Value> begins, stacks, constants;
+  SmallVector<Type> types;
+  const auto given = [&](unsigned result) {
+    return incoming[result] ? incoming[result]
+                            : filled(builder, loc, ir::typeOf(scan->getResult(result)), 0.0);
+  };
+  for (unsigned i : activeCarries)
+    begins.push_back(given(i));
+  for (unsigned i : wantedConstants)
+    begins.push_back(filled(builder, loc, ir::typeOf(scan->getOperand(i)), 0.0));
+  llvm::append_range(types, ValueRange(begins).getTypes());
+  const auto operandOf = [&](Value argument) {
+    return scan->getOperand(cast<BlockArgument>(argument).getArgNumber());
+  };
+  for (Value row : readRows)
+    stacks.push_back(operandOf(row));
+  for (Value residual : residuals)
+    stacks.push_back(forward->getResult(stackedAs.lookup(residual)));
+  for (unsigned i : givenYs)
+    stacks.push_back(incoming[i]);
+  for (Value constant : readConstants)
+    constants.push_back(operandOf(constant));
+  for (unsigned i : wantedRows)
+    types.push_back(scan->getOperand(i).getType());
+  auto loop = builder.create<ir::ScanOp>(loc, types, made.getName(), begins, stacks, constants,
+                                         scan.getLength(), !scan.getReverse(), hasFallibleOps(made));
+  unsigned next = 0;
+  for (const auto &list : {activeCarries, wantedConstants, wantedRows})
+    for (unsigned i : list)
+      cotangents[i] = loop->getResult(next++);
+  // A carry may be active only because of what the body adds to it.
+  for (unsigned i : activeCarries)
+    if (!needs[i])
+      cotangents[i] = {};
+}
+
+LogicalResult ScanDerivative::build(OpBuilder &builder) {
+  findActiveCarries();
+  for (unsigned i = carries; i < scan->getNumOperands(); ++i)
+    if (needs[i] && isReal(scan->getOperand(i)))
+      (i < rows ? wantedRows : wantedConstants).push_back(i);
+  for (unsigned i = carries; i < scan->getNumResults(); ++i)
+    if (incoming[i])
+      givenYs.push_back(i);
+  const bool flows = !givenYs.empty() ||
+                     llvm::any_of(activeCarries, [&](unsigned i) { return static_cast<bool>(incoming[i]); });
+  if (!flows || (activeCarries.empty() && wantedRows.empty() && wantedConstants.empty()))
+    return success();
+  if (failed(differentiateTrip()))
+    return failure();
+  divide();
+  stackResiduals();
+  makeLoop(builder);
+  mode.erase(joint);
+  return success();
+}
+
+} // namespace weft::passes

@@ -1,0 +1,79 @@
+//===- scan.cpp - Loops, for test_scan.py -----------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// weft-parity-scan INPUTS OUTPUTS MODE: an LSTM and a running sum by scan, on the tensors of an .npz file;
+// the values and the gradients of their losses go to a safetensors file. MODE is lazy or compiled.
+//
+//===----------------------------------------------------------------------===//
+#include <weft/weft.hpp>
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+using namespace weft;
+
+using Named = std::map<std::string, Tensor>;
+
+/// torch.nn.LSTM of one layer, whose weights are those of linear layers.
+static Tensor lstm(Named &in) {
+  auto [last, ys] = scan(
+      [&](const std::tuple<Tensor, Tensor> &state, const Tensor &x) {
+        const auto &[h, c] = state;
+        std::vector<Tensor> gates =
+            (nn::linear(x, in["w"], in["b"]) + nn::linear(h, in["u"], in["v"])).chunk(4, 1);
+        Tensor next = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
+        Tensor out = sigmoid(gates[3]) * tanh(next);
+        return std::pair(std::tuple(out, next), out);
+      },
+      std::tuple(in["h"], in["c"]), in["x"]);
+  return (ys * in["weigh"]).sum() + (std::get<1>(last) * std::get<1>(last)).sum();
+}
+
+/// s = s * decay + x from the last row to the first, where decay is a row of the xs, too.
+static Tensor decayed(Named &in) {
+  auto [last, ys] = scan(
+      [&](const Tensor &s, const std::tuple<Tensor, Tensor> &row) {
+        Tensor next = s * sigmoid(std::get<1>(row)) + std::get<0>(row);
+        return std::pair(next, next);
+      },
+      in["s"], std::tuple(in["x"], in["decay"]), {.reverse = true});
+  return (ys * ys * in["weigh"]).sum();
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4)
+    return 2;
+  Named given, made;
+  for (auto &[name, tensor] : load_npz(argv[1]))
+    given[name] = tensor;
+  for (const auto &[what, run] : {std::pair("lstm", &lstm), {"decayed", &decayed}}) {
+    Named in;
+    const std::string prefix = std::string(what) + ".";
+    for (auto &[name, tensor] : given)
+      if (name.starts_with(prefix)) {
+        in[name.substr(prefix.size())] = tensor;
+        if (!name.ends_with("weigh"))
+          in[name.substr(prefix.size())].requires_grad_();
+      }
+    const auto step = [&] {
+      for (auto &[name, tensor] : in)
+        tensor.set_grad({});
+      Tensor loss = run(in);
+      loss.backward();
+      return loss.detach();
+    };
+    made[prefix + "loss"] = std::string(argv[3]) == "compiled" ? compile(step)() : step();
+    for (auto &[name, tensor] : in)
+      if (tensor.requires_grad())
+        made[prefix + name] = tensor.grad();
+  }
+  StateDict state;
+  for (auto &[name, tensor] : made)
+    state.emplace_back(name, tensor);
+  save_safetensors(argv[2], state);
+}

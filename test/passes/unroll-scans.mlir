@@ -1,0 +1,90 @@
+// RUN: weft-opt %s --weft-unroll-scans --symbol-dce | FileCheck %s
+// RUN: weft-opt %s --weft-unroll-scans=may-fail=true | FileCheck %s --check-prefix=FAIL
+// RUN: weft-opt %s --weft-unroll-scans=report=true | FileCheck %s --check-prefix=REPORT
+
+#cpu = #weft.device<cpu>
+#gpu = #weft.device<cuda:0>
+
+weft.func private @body(%h: tensor<4xf32, #cpu>, %x: tensor<4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) {
+  %m = weft.mul %x, %c : tensor<4xf32, #cpu>
+  %n = weft.add %h, %m : tensor<4xf32, #cpu>
+  weft.return %n, %m : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+}
+
+// In reverse, the first trip reads the last row, and its y is the last row of the result.
+// CHECK-LABEL: weft.func @short
+// CHECK-SAME:    (%[[H:.*]]: tensor<4xf32, #cpu>, %[[X:.*]]: tensor<2x4xf32, #cpu>, %[[C:.*]]: tensor<4xf32, #cpu>)
+// CHECK:         %[[S1:.*]] = weft.slice %[[X]], start = [1, 0], limit = [2, 4]
+// CHECK:         %[[R1:.*]] = weft.reshape %[[S1]]
+// CHECK:         %[[M1:.*]] = weft.mul %[[R1]], %[[C]]
+// CHECK:         %[[N1:.*]] = weft.add %[[H]], %[[M1]]
+// CHECK:         %[[Y1:.*]] = weft.reshape %[[M1]]
+// CHECK:         weft.slice %[[X]], start = [0, 0], limit = [1, 4]
+// CHECK:         %[[M0:.*]] = weft.mul
+// CHECK:         %[[N0:.*]] = weft.add %[[N1]], %[[M0]]
+// CHECK:         %[[Y0:.*]] = weft.reshape %[[M0]]
+// CHECK:         %[[Y:.*]] = weft.concat(%[[Y0]], %[[Y1]]), dim = 0
+// CHECK:         weft.return %[[N0]], %[[Y]]
+// FAIL-LABEL:  weft.func @short
+// FAIL:          weft.scan @body
+// REPORT:      weft.func @short{{.*}}"WEFT-T004"{{.*}}a loop of 2 trips is unrolled: fewer than 8
+weft.func @short(%h: tensor<4xf32, #cpu>, %x: tensor<2x4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>) {
+  %r:2 = weft.scan @body(%h) over(%x) with(%c), length = 2 reverse : (tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>, tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>)
+  weft.return %r#0, %r#1 : tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>
+}
+
+// CHECK-LABEL: weft.func @long
+// CHECK:         weft.scan @body
+weft.func @long(%h: tensor<4xf32, #cpu>, %x: tensor<64x4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<64x4xf32, #cpu>) {
+  %r:2 = weft.scan @body(%h) over(%x) with(%c), length = 64 : (tensor<4xf32, #cpu>, tensor<64x4xf32, #cpu>, tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<64x4xf32, #cpu>)
+  weft.return %r#0, %r#1 : tensor<4xf32, #cpu>, tensor<64x4xf32, #cpu>
+}
+
+weft.func private @gathers(%h: tensor<4xf32, #cpu>, %i: tensor<4xi64, #cpu>) -> tensor<4xf32, #cpu> {
+  %g = weft.gather %h, %i, dim = 0, kind = along : tensor<4xf32, #cpu>, tensor<4xi64, #cpu>
+  weft.return %g : tensor<4xf32, #cpu>
+}
+// FAIL-LABEL:  weft.func @fallible
+// FAIL-COUNT-16: weft.gather
+// FAIL-NOT:    weft.gather
+// REPORT:      weft.func @fallible{{.*}}an op of its body may fail
+weft.func @fallible(%h: tensor<4xf32, #cpu>, %i: tensor<4xi64, #cpu>) -> tensor<4xf32, #cpu> {
+  %r = weft.scan @gathers(%h) over() with(%i), length = 16 {may_fail} : (tensor<4xf32, #cpu>, tensor<4xi64, #cpu>) -> tensor<4xf32, #cpu>
+  weft.return %r : tensor<4xf32, #cpu>
+}
+
+// No trip: the carry as it was, and a result without rows.
+// CHECK-LABEL: weft.func @none
+// CHECK-SAME:    (%[[H:.*]]: tensor<4xf32, #cpu>,
+// CHECK:         %[[EMPTY:.*]] = weft.constant {{.*}}tensor<0x4xf32, #cpu>
+// CHECK:         weft.return %[[H]], %[[EMPTY]]
+weft.func @none(%h: tensor<4xf32, #cpu>, %x: tensor<0x4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<0x4xf32, #cpu>) {
+  %r:2 = weft.scan @body(%h) over(%x) with(%c), length = 0 : (tensor<4xf32, #cpu>, tensor<0x4xf32, #cpu>, tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<0x4xf32, #cpu>)
+  weft.return %r#0, %r#1 : tensor<4xf32, #cpu>, tensor<0x4xf32, #cpu>
+}
+
+// A loop in the body of one that is unrolled is a loop in each trip.
+weft.func private @outer(%h: tensor<4xf32, #cpu>, %x: tensor<64x4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  %r:2 = weft.scan @body(%h) over(%x) with(%c), length = 64 : (tensor<4xf32, #cpu>, tensor<64x4xf32, #cpu>, tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<64x4xf32, #cpu>)
+  weft.return %r#0 : tensor<4xf32, #cpu>
+}
+// CHECK-LABEL: weft.func @nested
+// CHECK-COUNT-3: weft.scan @body
+// CHECK-NOT:     weft.scan
+// CHECK:         weft.return
+weft.func @nested(%h: tensor<4xf32, #cpu>, %x: tensor<3x64x4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  %r = weft.scan @outer(%h) over(%x) with(%c), length = 3 : (tensor<4xf32, #cpu>, tensor<3x64x4xf32, #cpu>, tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu>
+  weft.return %r : tensor<4xf32, #cpu>
+}
+
+weft.func private @on_gpu(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+  %n = weft.neg %h : tensor<4xf32, #gpu>
+  weft.return %n : tensor<4xf32, #gpu>
+}
+// CHECK-LABEL: weft.func @device
+// CHECK-COUNT-10: weft.neg
+// REPORT:      weft.func @device{{.*}}only the host has loops
+weft.func @device(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+  %r = weft.scan @on_gpu(%h) over() with(), length = 10 : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
+  weft.return %r : tensor<4xf32, #gpu>
+}

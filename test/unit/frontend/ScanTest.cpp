@@ -1,0 +1,271 @@
+//===- ScanTest.cpp - Loops that are compiled as loops ----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each loop beside the same trips written out. Beside PyTorch they are in test/parity.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+
+namespace {
+
+/// Numbers between -1 and 1, the same for each seed.
+Tensor someNumbers(Shape shape, int seed) {
+  return generated(std::move(shape), [seed](size_t i) {
+    return static_cast<double>((i * 37 + static_cast<size_t>(seed) * 101) % 61) / 30.5 - 1;
+  });
+}
+
+struct Recurrence {
+  int64_t length = 12; // unrolled below 8
+  Tensor h0 = someNumbers({3, 4}, 1), xs = someNumbers({length, 3, 5}, 2), w = someNumbers({4, 4}, 3),
+         u = someNumbers({5, 4}, 4);
+  Tensor step(const Tensor &h, const Tensor &x) const { return tanh(matmul(x, u) + matmul(h, w)); }
+  std::pair<Tensor, Tensor> loop(bool reverse = false) const {
+    return scan(
+        [this](const Tensor &h, const Tensor &x) {
+          Tensor next = step(h, x);
+          return std::pair(next, next * 2);
+        },
+        h0, xs, {.reverse = reverse});
+  }
+  std::pair<Tensor, Tensor> written(bool reverse = false) const {
+    Tensor h = h0;
+    std::vector<Tensor> ys(static_cast<size_t>(length));
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t row = reverse ? length - 1 - i : i;
+      h = step(h, xs[row]);
+      ys[static_cast<size_t>(row)] = h * 2;
+    }
+    return {h, stack(ys)};
+  }
+  std::vector<Tensor> inputs() const { return {h0, xs, w, u}; }
+  void require() const {
+    for (Tensor tensor : inputs())
+      tensor.requires_grad_();
+  }
+};
+
+/// The loss of both results, with different weights for their elements.
+Tensor lossOf(const std::pair<Tensor, Tensor> &results) {
+  return (results.first * someNumbers(results.first.sizes(), 7)).sum() +
+         (results.second * results.second * someNumbers(results.second.sizes(), 8)).sum();
+}
+
+void expectClose(const Tensor &found, const Tensor &expected, double bound = 1e-5) {
+  ASSERT_EQ(found.sizes(), expected.sizes());
+  EXPECT_LE((found - expected).abs().max().item<float>(), bound * (1 + expected.abs().max().item<float>()));
+}
+
+} // namespace
+
+TEST(Scan, HasTheValuesOfItsTripsWrittenOut) {
+  for (const bool reverse : {false, true})
+    for (const int64_t length : {1, 3, 8, 13}) {
+      const Recurrence r{.length = length};
+      const auto [last, ys] = r.loop(reverse);
+      const auto [expectedLast, expectedYs] = r.written(reverse);
+      expectClose(last, expectedLast);
+      expectClose(ys, expectedYs);
+    }
+}
+
+TEST(Scan, IsPartOfCompiledFunctions) {
+  Recurrence r;
+  auto run = compile([&](const Tensor &h0, const Tensor &xs) {
+    Recurrence inner = r;
+    inner.h0 = h0 * 2;
+    inner.xs = xs;
+    const auto [last, ys] = inner.loop();
+    return std::pair(last + 1, ys);
+  });
+  uint64_t compiled = 0;
+  for (int i = 0; i < 3; ++i) {
+    Recurrence other;
+    other.h0 = someNumbers({3, 4}, 10 + i);
+    other.xs = someNumbers({12, 3, 5}, 20 + i);
+    const uint64_t before = compile_count();
+    const auto [last, ys] = run(other.h0, other.xs);
+    compiled += compile_count() - before;
+    other.h0 = other.h0 * 2;
+    const auto [expectedLast, expectedYs] = other.written();
+    expectClose(last, expectedLast + 1);
+    expectClose(ys, expectedYs);
+  }
+  EXPECT_EQ(compiled, 1);
+}
+
+TEST(Scan, HasTheGradientsOfItsTripsWrittenOut) {
+  for (const auto &[reverse, length] : {std::pair(false, 4), {false, 12}, {true, 3}, {true, 13}}) {
+    const Recurrence a{.length = length}, b{.length = length};
+    a.require();
+    b.require();
+    lossOf(a.loop(reverse)).backward();
+    lossOf(b.written(reverse)).backward();
+    for (size_t i = 0; i < a.inputs().size(); ++i)
+      expectClose(a.inputs()[i].grad(), b.inputs()[i].grad());
+  }
+}
+
+TEST(Scan, HasTheGradientsOfItsTripsInACompiledStep) {
+  const Recurrence a, b;
+  a.require();
+  b.require();
+  auto step = compile([&] {
+    for (Tensor input : a.inputs())
+      input.set_grad({});
+    Tensor loss = lossOf(a.loop());
+    loss.backward();
+    return loss;
+  });
+  Tensor expected = lossOf(b.written());
+  expected.backward();
+  expectClose(step(), expected);
+  expectClose(step(), expected);
+  for (size_t i = 0; i < a.inputs().size(); ++i)
+    expectClose(a.inputs()[i].grad(), b.inputs()[i].grad());
+}
+
+TEST(Scan, HasDerivativesOfDerivatives) {
+  const auto penalty = [](const Recurrence &r, const std::pair<Tensor, Tensor> &results) {
+    const std::vector<Tensor> first = grad(lossOf(results), r.inputs(), {.create_graph = true});
+    Tensor sum = zeros({});
+    for (const Tensor &g : first)
+      sum = sum + (g * g).sum();
+    return grad(sum, r.inputs());
+  };
+  const Recurrence a, b;
+  a.require();
+  b.require();
+  const std::vector<Tensor> found = penalty(a, a.loop()), expected = penalty(b, b.written());
+  for (size_t i = 0; i < found.size(); ++i)
+    expectClose(found[i], expected[i], 1e-4);
+}
+
+TEST(Scan, TakesTreesAndNumbersOfTrips) {
+  // Fibonacci numbers: a carry of two tensors, no xs.
+  const Tensor one = ones({}, {.dtype = i64});
+  const auto [last, all] = scan(
+      [](const std::tuple<Tensor, Tensor> &pair) {
+        const auto &[a, b] = pair;
+        return std::pair(std::tuple(b, a + b), a);
+      },
+      std::tuple(one, one), 10);
+  EXPECT_EQ(all.to_vector<int64_t>(), (std::vector<int64_t>{1, 1, 2, 3, 5, 8, 13, 21, 34, 55}));
+  EXPECT_EQ(std::get<1>(last).item<int64_t>(), 144);
+  // No trip at all.
+  const auto [same, none] = scan([](const Tensor &h) { return std::pair(h + 1, h); }, one, 0);
+  EXPECT_EQ(same.item<int64_t>(), 1);
+  EXPECT_EQ(none.sizes(), (Shape{0}));
+  // No ys.
+  const auto sum = scan([](const Tensor &s, const Tensor &x) { return std::pair(s + x, std::tuple<>{}); },
+                        zeros({4}), someNumbers({5, 4}, 3))
+                       .first;
+  expectClose(sum, someNumbers({5, 4}, 3).sum(0));
+}
+
+TEST(Scan, MayBeInTheBodyOfAScan) {
+  Tensor xs = someNumbers({4, 3, 2}, 5), w = someNumbers({2}, 6);
+  w.requires_grad_();
+  const auto outer = scan(
+      [&](const Tensor &h, const Tensor &rows) {
+        const auto inner =
+            scan([&](const Tensor &g, const Tensor &x) { return std::pair(tanh(g * w + x), std::tuple<>{}); },
+                 h, rows);
+        return std::pair(inner.first, inner.first);
+      },
+      zeros({2}), xs);
+  outer.second.sum().backward();
+  Tensor v = w.detach().clone();
+  v.requires_grad_();
+  Tensor h = zeros({2}), sum = zeros({});
+  for (int64_t i = 0; i < 4; ++i) {
+    for (int64_t j = 0; j < 3; ++j)
+      h = tanh(h * v + xs[i][j]);
+    sum = sum + h.sum();
+  }
+  sum.backward();
+  expectClose(outer.first, h);
+  expectClose(w.grad(), v.grad());
+}
+
+TEST(Scan, TakesGradientsInItsBody) {
+  // Steps of gradient descent on a quadratic function.
+  const Tensor target = someNumbers({4}, 2);
+  const auto [found, losses] = scan(
+      [&](const Tensor &x) {
+        Tensor loss = ((x - target) * (x - target)).sum();
+        return std::pair(x - grad(loss, {x})[0] * 0.25, loss);
+      },
+      zeros({4}), 12);
+  expectClose(found, target * (1 - std::pow(0.5, 12)));
+  EXPECT_EQ(losses.size(0), 12);
+}
+
+TEST(Scan, RefusesEffectsOfItsBody) {
+  Tensor h = zeros({2}), outside = zeros({2});
+  const auto bodyWith = [&](auto effect) {
+    return [&, effect] {
+      scan(
+          [&](const Tensor &x) {
+            effect();
+            return std::pair(x + 1, std::tuple<>{});
+          },
+          h, 3);
+    };
+  };
+  EXPECT_ERROR(bodyWith([&] { outside += 1; })(), "the body of a loop writes");
+  EXPECT_ERROR(bodyWith([&] { (void)rand({2}); })(), "draws random numbers");
+  EXPECT_ERROR(bodyWith([&] { print("x", outside); })(), "has the effect 'print'");
+  EXPECT_ERROR(bodyWith([&] { (void)outside.sum().item<float>(); })(), "WEFT-C001");
+  const std::string text = errorOf(bodyWith([&] { outside += 1; }));
+  EXPECT_TRUE(mentions(text, "WEFT-T001")) << text;
+  EXPECT_TRUE(mentions(text, "ScanTest.cpp")) << text;
+  // Nothing of the loop is left behind.
+  EXPECT_EQ(floats(outside), Floats({0, 0}));
+  expectClose(scan([](const Tensor &x) { return std::pair(x + 1, std::tuple<>{}); }, h, 3).first, h + 3);
+}
+
+TEST(Scan, RefusesWhatIsNoLoop) {
+  const auto same = [](const Tensor &h, const Tensor &x) { return std::pair(h + x.sum(), x); };
+  const Tensor h = zeros({2});
+  EXPECT_ERROR(scan(same, h, zeros({})), "WEFT-T003");
+  const auto both = [](const Tensor &h, const std::tuple<Tensor, Tensor> &) { return std::pair(h, h); };
+  EXPECT_ERROR(scan(both, h, std::tuple(zeros({4, 2}), zeros({5, 2}))),
+               "the xs of scan have different first dimensions, 4 and 5 (WEFT-T003)");
+  const auto grows = [](const Tensor &h) { return std::pair(stack({h, h}), h); };
+  EXPECT_ERROR(scan(grows, h, 2),
+               "carry 0 of a loop begins as f32[2], and is f32[2, 2] after a trip (WEFT-T002)");
+  EXPECT_ERROR(scan([](const Tensor &h) { return std::pair(h, h); }, h, -1), "WEFT-T003");
+}
+
+TEST(Scan, IsAsLongForTenTripsAsForAThousand) {
+  std::vector<std::string> plans;
+  for (const int64_t length : {10, 1000}) {
+    Recurrence r{.length = length};
+    r.require();
+    auto step = compile([&] {
+      for (Tensor input : r.inputs())
+        input.set_grad({});
+      Tensor loss = lossOf(r.loop());
+      loss.backward();
+      return loss;
+    });
+    step();
+    std::string plan = step.explain();
+    // Numbers differ: of trips, bytes and times. The order of what is largest may differ with them.
+    std::string letters;
+    for (const char c : step.explain({.full = true}))
+      if (c == '\n' || std::isalpha(static_cast<unsigned char>(c)))
+        letters += c;
+    plans.push_back(std::to_string(std::count(letters.begin(), letters.end(), '\n')) + " lines");
+    EXPECT_TRUE(mentions(plan, "launches")) << plan;
+    plans.back() += plan.substr(0, plan.find("launches"));
+  }
+  EXPECT_EQ(plans[0], plans[1]);
+}
