@@ -15,7 +15,7 @@
 
 namespace weft::frontend {
 
-Trace::Trace() {
+Trace::Trace(Kind kind) : kind_(kind) {
   GraphLock lock(graphMutex());
   enter();
 }
@@ -89,6 +89,17 @@ Tensor Trace::addInput(const Spec &spec, Loc loc) {
   slot->trace = this;
   slot->setValue({node, 0});
   return Access::make(std::move(slot));
+}
+
+Ref Trace::capture(const std::shared_ptr<Slot> &slot) {
+  for (const Capture &known : captures_)
+    if (known.slot == slot)
+      return known.input;
+  auto node = makeInput(this, slot->spec(), slot->loc);
+  node->lacksDevice = slot->value().node->lacksDevice;
+  node->requiresGrad = slot->needsGrad();
+  captures_.push_back({slot, {node, 0}});
+  return captures_.back().input;
 }
 
 TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot, const std::optional<Device> &device) {
@@ -282,6 +293,13 @@ void Trace::install() noexcept {
     if (mode.after)
       *mode.flag = *mode.after;
   }
+}
+
+bool Trace::isCaptureOutdated() const {
+  return std::any_of(captures_.begin(), captures_.end(), [](const Capture &known) {
+    return known.slot->spec() != known.input.spec() ||
+           known.slot->needsGrad() != known.input.node->requiresGrad;
+  });
 }
 
 bool Trace::isOutdated() const {

@@ -67,7 +67,9 @@ public:
 /// end, the trace is outdated.
 class Trace final : public TraceScope {
 public:
-  Trace();
+  /// `body`: of a loop, in which what is older stands for itself (`capture`).
+  enum class Kind : uint8_t { function, body };
+  explicit Trace(Kind kind = Kind::function);
   ~Trace() override;
   Trace(const Trace &) = delete;
   Trace &operator=(const Trace &) = delete;
@@ -79,8 +81,21 @@ public:
   /// declared one, and requires a gradient if that does.
   Tensor addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc,
                      const Spec *declared = nullptr);
-  /// A tensor that stands for a value of each trip of a loop, in the trace of the loop's body.
+  /// \name In the trace of the body of a loop
+  /// @{
+  bool isBody() const { return kind_ == Kind::body; }
+  /// A tensor that stands for a value of each trip.
   Tensor addInput(const Spec &spec, Loc loc);
+  /// What stands for the value of a slot from outside, which every trip reads.
+  struct Capture {
+    std::shared_ptr<Slot> slot;
+    Ref input;
+  };
+  Ref capture(const std::shared_ptr<Slot> &slot);
+  const std::vector<Capture> &captures() const { return captures_; }
+  /// Whether another thread changed what was captured. For a trace that is finished.
+  bool isCaptureOutdated() const;
+  /// @}
   /// The symbols of declared types.
   std::vector<Dim> symbols;
   /// The compiled function that is traced, and its numerics.
@@ -184,6 +199,8 @@ private:
   /// The entry of a slot; a slot from outside gets one. Null for a slot that the trace made.
   TouchedSlot *known(const std::shared_ptr<Slot> &slot);
   ModeChange &mode(const std::shared_ptr<bool> &flag);
+  const Kind kind_;
+  std::vector<Capture> captures_;
   bool active_ = true, backward_ = false;
   std::vector<std::shared_ptr<const bool>> hookGuards_; ///< each once
   std::unordered_set<const bool *> guardedHooks_;       ///< the same, to find one

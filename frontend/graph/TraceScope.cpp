@@ -35,7 +35,7 @@ TraceScope::TraceScope() : number_(nextNumber()) {}
 
 bool TraceScope::isInside(const TraceMark &mark) const {
   for (const TraceScope *trace = previous_; trace; trace = trace->previous_)
-    if (mark == TraceMark(trace))
+    if (mark && mark == TraceMark(trace))
       return true;
   return false;
 }

@@ -20,13 +20,16 @@ namespace weft::frontend {
 Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc) {
   GraphLock lock(graphMutex());
   Trace *trace = Trace::current();
-  const bool isOuter = trace && slot->trace && trace->isInside(slot->trace); // of the function around a body
+  // The body of a loop reads what the function around it made, too.
+  const bool isOuter = trace && trace->isBody() && trace->isInside(slot->trace);
   if (slot->trace && slot->trace != trace && !isOuter)
     fail("this tensor was made while a function was being compiled and has no value outside of that; return "
          "it from the function\n  made at " +
              str(slot->loc),
          loc);
-  if (trace && (!slot->trace || isOuter))
+  if (trace && trace->isBody() && slot->trace != trace)
+    return trace->capture(slot);
+  if (trace && !slot->trace)
     trace->touch(slot);
   return slot->value();
 }

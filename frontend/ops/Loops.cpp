@@ -16,6 +16,7 @@
 #include "frontend/ops/Handle.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace weft::frontend {
 
@@ -29,18 +30,18 @@ public:
 
   FlatScan record(const FlatScanBody &body) {
     readOperands();
-    bool again = true;
-    while (again) // another thread may have changed what the body reads
-      again = !recordBody(body);
-    return recordLoop();
+    std::optional<FlatScan> made;
+    while (!made) // again, if another thread changed what the body reads
+      made = recordBody(body);
+    return *std::move(made);
   }
 
 private:
   void readOperands();
-  bool recordBody(const FlatScanBody &body);
+  std::optional<FlatScan> recordBody(const FlatScanBody &body);
   void checkCarry(const std::vector<Ref> &after) const;
   void checkEffects(const Trace &trace, const std::vector<Trace::Change> &changes) const;
-  void makeRegion(const std::vector<Ref> &results, const std::vector<Trace::Change> &changes);
+  void makeRegion(const std::vector<Ref> &results, const Trace &trace);
   FlatScan recordLoop() const;
   [[noreturn]] void refuseEffect(const std::string &what, Loc where) const {
     fail("the body of a loop " + what + " at " + str(where) +
@@ -91,10 +92,10 @@ void Scan::readOperands() {
          loc_, {}, "WEFT-T003");
 }
 
-/// Records a trip. Returns false if another thread changed what it depends on.
-bool Scan::recordBody(const FlatScanBody &body) {
+/// Records a trip, and then the loop. Returns nothing if another thread changed what the trip depends on.
+std::optional<FlatScan> Scan::recordBody(const FlatScanBody &body) {
   Trace *outer = Trace::current();
-  Trace trace;
+  Trace trace(Trace::Kind::body);
   if (outer) {
     trace.symbols = outer->symbols;
     trace.function = outer->function;
@@ -116,11 +117,10 @@ bool Scan::recordBody(const FlatScanBody &body) {
   const FlatScan made = body(carry, rows);
   GraphLock lock(graphMutex());
   if (trace.isOutdated())
-    return false;
+    return std::nullopt;
   if (made.carry.structure != carry_.structure || made.carry.tensors.size() != carry_.tensors.size())
     fail("the body of a loop returns a carry with another structure than it got (WEFT-T002): other numbers, "
-         "or "
-         "other sizes of containers",
+         "or other sizes of containers",
          loc_, {}, "WEFT-T002");
   std::vector<Ref> results;
   for (const Flat *part : {&made.carry, &made.ys})
@@ -132,10 +132,14 @@ bool Scan::recordBody(const FlatScanBody &body) {
   for (const ModeChange &mode : trace.modes())
     if (outer && mode.read)
       outer->readMode(mode.flag);
+  if (trace.changedFlag())
+    refuseEffect("sets requires_grad of a tensor that is older than the loop", loc_);
   const std::vector<Trace::Change> changes = trace.finish();
   checkEffects(trace, changes);
-  makeRegion(results, changes);
-  return true;
+  if (trace.isCaptureOutdated())
+    return std::nullopt;
+  makeRegion(results, trace);
+  return recordLoop();
 }
 
 void Scan::checkCarry(const std::vector<Ref> &after) const {
@@ -170,7 +174,7 @@ void Scan::checkEffects(const Trace &trace, const std::vector<Trace::Change> &ch
 
 /// Makes the function that the body is: its arguments are the carries, the rows, and the values from outside
 /// that it reads.
-void Scan::makeRegion(const std::vector<Ref> &results, const std::vector<Trace::Change> &changes) {
+void Scan::makeRegion(const std::vector<Ref> &results, const Trace &trace) {
   Region region;
   region.name = "body";
   region.isBody = true;
@@ -181,11 +185,10 @@ void Scan::makeRegion(const std::vector<Ref> &results, const std::vector<Trace::
   for (const Ref &input : inputs_)
     region.arguments.push_back({input, ""});
   captured_.clear();
-  for (const Trace::Change &change : changes)
-    if (change.touched.input &&
-        std::find(leaves.begin(), leaves.end(), change.touched.input) != leaves.end()) {
-      region.arguments.push_back({change.touched.input, ""});
-      captured_.push_back(change.touched.slot);
+  for (const Trace::Capture &captured : trace.captures())
+    if (std::find(leaves.begin(), leaves.end(), captured.input) != leaves.end()) {
+      region.arguments.push_back({captured.input, ""});
+      captured_.push_back(captured.slot);
     }
   results_.clear();
   for (size_t i = 0; i < results.size(); ++i) {
@@ -204,7 +207,6 @@ void Scan::makeRegion(const std::vector<Ref> &results, const std::vector<Trace::
 }
 
 FlatScan Scan::recordLoop() const {
-  GraphLock lock(graphMutex());
   std::vector<Ref> operands = operands_;
   for (const std::shared_ptr<Slot> &slot : captured_)
     operands.push_back(useSlot(slot, loc_));

@@ -359,6 +359,16 @@ struct Program {
   uint64_t binding = 0;
 };
 
+/// Whether a function needs a section of its package, as that of the body of a loop in it.
+bool needs(const runtime::Package &package, const std::string &function, const std::string &section) {
+  runtime::PackageWriter writer;
+  for (const std::string &name : package.names())
+    if (name != section)
+      writer.add(name, *package.section(name));
+  const auto rest = runtime::Package::from_memory(writer.finish().value_or_throw()).value_or_throw();
+  return !runtime::Executable::load(rest, function);
+}
+
 /// The functions of all programs in a folder that compile.
 std::vector<Program> programsIn(const std::string &folder) {
   std::vector<std::string> paths;
@@ -389,7 +399,8 @@ std::vector<Program> programsIn(const std::string &folder) {
     for (const std::string &function : runtime::package_functions(*package))
       if (runtime::Executable::load(package, function))
         for (const std::string &section : package->names())
-          if (section == "plan." + function + ".cpu" || section.starts_with("body."))
+          if (section == "plan." + function + ".cpu" ||
+              (section.starts_with("body.") && needs(*package, function, section)))
             programs.push_back({path, function, section, package, binding});
   }
   return programs;

@@ -48,7 +48,7 @@ def inputs(length):
 def in_torch(given, dtype):
     made = {}
     for what, run in (("lstm", lstm), ("decayed", decayed)):
-        own = {name: tensor.to(dtype).requires_grad_(name != "weigh") for name, tensor in given[what].items()}
+        own = {name: tensor.clone().to(dtype).requires_grad_(name != "weigh") for name, tensor in given[what].items()}
         loss = run(own)
         loss.backward()
         made[what + ".loss"] = loss.detach().double().numpy()
@@ -64,7 +64,7 @@ def main():
         exact, rough = in_torch(given, torch.float64), in_torch(given, torch.float32)
         with tempfile.TemporaryDirectory() as folder:
             source, target = os.path.join(folder, "in.npz"), os.path.join(folder, "out.safetensors")
-            np.savez(source, **{f"{what}.{name}": tensor.numpy() for what, own in given.items()
+            np.savez(source, **{f"{what}.{name}": tensor.detach().numpy() for what, own in given.items()
                                 for name, tensor in own.items()})
             for mode in ("lazy", "compiled"):
                 subprocess.run([program, source, target, mode], check=True)

@@ -131,6 +131,25 @@ TEST(Scan, HasTheGradientsOfItsTripsInACompiledStep) {
     expectClose(a.inputs()[i].grad(), b.inputs()[i].grad());
 }
 
+TEST(Scan, HasGradientsOfLeavesThatAreViews) {
+  Tensor base = someNumbers({2, 4}, 1), w = base.detach()[1].detach().requires_grad_(),
+         xs = someNumbers({9, 4}, 2);
+  auto step = compile([&] {
+    Tensor loss = scan([&](const Tensor &h, const Tensor &x) { return std::pair(h * w + x + base[0], h); },
+                       zeros({4}), xs)
+                      .first.sum();
+    w.set_grad({});
+    loss.backward();
+    return loss;
+  });
+  step();
+  Tensor v = base[1].detach().clone().requires_grad_(), h = zeros({4});
+  for (int64_t i = 0; i < 9; ++i)
+    h = h * v + xs[i] + base[0];
+  h.sum().backward();
+  expectClose(w.grad(), v.grad());
+}
+
 TEST(Scan, HasDerivativesOfDerivatives) {
   const auto penalty = [](const Recurrence &r, const std::pair<Tensor, Tensor> &results) {
     const std::vector<Tensor> first = grad(lossOf(results), r.inputs(), {.create_graph = true});
@@ -222,6 +241,11 @@ TEST(Scan, RefusesEffectsOfItsBody) {
   EXPECT_ERROR(bodyWith([&] { outside += 1; })(), "the body of a loop writes");
   EXPECT_ERROR(bodyWith([&] { (void)rand({2}); })(), "draws random numbers");
   EXPECT_ERROR(bodyWith([&] { print("x", outside); })(), "has the effect 'print'");
+  Tensor leaf = ones({2}).requires_grad_();
+  EXPECT_ERROR(bodyWith([&] { (leaf * leaf).sum().backward(); })(),
+               "sets gradients with backward() (WEFT-T001)");
+  EXPECT_ERROR(bodyWith([&] { leaf.set_grad(outside); })(), "sets the gradient of");
+  EXPECT_ERROR(bodyWith([&] { leaf.requires_grad_(false); })(), "sets requires_grad");
   EXPECT_ERROR(bodyWith([&] { (void)outside.sum().item<float>(); })(), "WEFT-C001");
   const std::string text = errorOf(bodyWith([&] { outside += 1; }));
   EXPECT_TRUE(mentions(text, "WEFT-T001")) << text;
