@@ -237,7 +237,7 @@ ir::FuncOp ScanDerivative::makeBody() {
   take(carryCotangents);
   SmallVector<Value> sums;
   for (unsigned i : wantedConstants)
-    sums.push_back(block.addArgument(scan->getOperand(i).getType(), loc));
+    sums.push_back(products.contains(i) ? Value() : block.addArgument(scan->getOperand(i).getType(), loc));
   take(readRows);
   take(residuals);
   take(yCotangents);
@@ -257,11 +257,14 @@ ir::FuncOp ScanDerivative::makeBody() {
       returned.push_back(value);
     else if (row < wantedRows.size())
       ofRows.push_back(value);
-    else
+    else if (sums[constant])
       returned.push_back(builder.create<ir::AddOp>(loc, sums[constant], value));
   }
   llvm::append_range(returned, ofRows);
+  for (Value factor : factorsToStack)
+    returned.push_back(inBody(factor, builder));
   builder.create<ir::ReturnOp>(loc, returned);
+  removeDeadOps(block);
   updateType(made);
   declareSymbols(made);
   return made;
@@ -294,7 +297,8 @@ void ScanDerivative::makeLoop(OpBuilder &builder) {
   for (unsigned i : activeCarries)
     begins.push_back(given(i));
   for (unsigned i : wantedConstants)
-    begins.push_back(filled(builder, loc, ir::typeOf(scan->getOperand(i)), 0.0));
+    if (!products.contains(i))
+      begins.push_back(filled(builder, loc, ir::typeOf(scan->getOperand(i)), 0.0));
   llvm::append_range(types, ValueRange(begins).getTypes());
   const auto operandOf = [&](Value argument) {
     return scan->getOperand(cast<BlockArgument>(argument).getArgNumber());
@@ -309,16 +313,110 @@ void ScanDerivative::makeLoop(OpBuilder &builder) {
     constants.push_back(operandOf(constant));
   for (unsigned i : wantedRows)
     types.push_back(scan->getOperand(i).getType());
-  auto loop = builder.create<ir::ScanOp>(loc, types, made.getName(), begins, stacks, constants,
-                                         scan.getLength(), !scan.getReverse(), hasFallibleOps(made));
+  for (Value factor : factorsToStack)
+    types.push_back(ir::stackedType(ir::typeOf(factor), static_cast<int64_t>(scan.getLength())));
+  backward = builder.create<ir::ScanOp>(loc, types, made.getName(), begins, stacks, constants,
+                                        scan.getLength(), !scan.getReverse(), hasFallibleOps(made));
   unsigned next = 0;
   for (const auto &list : {activeCarries, wantedConstants, wantedRows})
     for (unsigned i : list)
-      cotangents[i] = loop->getResult(next++);
+      if (!products.contains(i))
+        cotangents[i] = backward->getResult(next++);
+  const size_t before = activeCarries.size() + wantedRows.size();
+  for (auto [number, i] : llvm::enumerate(wantedConstants))
+    if (products.contains(i))
+      cotangents[i] = overAllTrips(builder, gradients[before + number]);
   // A carry may be active only because of what the body adds to it.
   for (unsigned i : activeCarries)
     if (!needs[i])
       cotangents[i] = {};
+}
+
+/// Whether the new loop has a stack with a row of this value for each trip.
+bool ScanDerivative::isStacked(Value value) const {
+  if (residuals.contains(value) || factorsToStack.contains(value) || llvm::is_contained(yCotangents, value))
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getArgNumber() >= carries && argument.getArgNumber() < rows;
+}
+
+/// Collects what a gradient is a sum of products of, or a sum over dimensions. Returns false if it is
+/// neither.
+bool ScanDerivative::findFactors(Value gradient, llvm::SmallSetVector<Value, 4> &factors) const {
+  Operation *op = gradient.getDefiningOp();
+  if (!op || op->isBeforeInBlock(marker))
+    return false;
+  if (isa<ir::TransposeOp, ir::ReshapeOp, ir::AddOp>(op))
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return findFactors(operand, factors); });
+  auto dot = dyn_cast<ir::DotGeneralOp>(op);
+  if (!isa<ir::SumOp>(op) && !(dot && dot.getBatchA().empty() && op->getNumOperands() == 2 && !dot.getRelu()))
+    return false;
+  factors.insert(op->operand_begin(), op->operand_end());
+  return true;
+}
+
+/// Chooses the constants whose gradient is computed after the loop: where stacking what it is computed from
+/// moves no more bytes than reading and writing a sum in each trip.
+void ScanDerivative::chooseProducts() {
+  // The largest first: what they stack is free for the others.
+  SmallVector<std::pair<int64_t, size_t>> bySize;
+  for (auto [number, i] : llvm::enumerate(wantedConstants))
+    if (const auto bytes = ir::bytesOf(scan->getOperand(i).getType()).number())
+      bySize.emplace_back(-*bytes, number);
+  llvm::sort(bySize);
+  for (const auto &[negative, number] : bySize) {
+    llvm::SmallSetVector<Value, 4> factors;
+    if (!findFactors(gradients[activeCarries.size() + wantedRows.size() + number], factors))
+      continue;
+    constexpr int64_t readAndWritten = 2;
+    int64_t left = readAndWritten * -negative;
+    for (Value factor : factors)
+      if (!isStacked(factor))
+        left -= ir::bytesOf(factor.getType()).number().value_or(left + 1);
+    if (left < 0)
+      continue;
+    products.insert(wantedConstants[number]);
+    for (Value factor : factors)
+      if (!isStacked(factor))
+        factorsToStack.insert(factor);
+  }
+}
+
+/// The rows of a value for all trips.
+Value ScanDerivative::stackOf(Value value) {
+  if (residuals.contains(value))
+    return forward->getResult(stackedAs.lookup(value));
+  if (const auto *given = llvm::find(yCotangents, value); given != yCotangents.end())
+    return incoming[givenYs[given - yCotangents.begin()]];
+  const auto factor = llvm::find(factorsToStack, value);
+  if (factor == factorsToStack.end())
+    return scan->getOperand(cast<BlockArgument>(value).getArgNumber());
+  const auto first = static_cast<size_t>(backward->getNumResults()) - factorsToStack.size();
+  return backward->getResult(static_cast<unsigned>(first + (factor - factorsToStack.begin())));
+}
+
+/// The sum of a gradient over all trips.
+Value ScanDerivative::overAllTrips(OpBuilder &builder, Value gradient) {
+  Operation *op = gradient.getDefiningOp();
+  const Location loc = op->getLoc();
+  const auto withTrips = [](ArrayRef<int64_t> dims) {
+    SmallVector<int64_t> all{0};
+    for (int64_t dim : dims)
+      all.push_back(dim + 1);
+    return all;
+  };
+  if (auto dot = dyn_cast<ir::DotGeneralOp>(op))
+    return builder.create<ir::DotGeneralOp>(
+        loc, stackOf(dot.getA()), stackOf(dot.getB()), Value(), ArrayRef<int64_t>(), ArrayRef<int64_t>(),
+        withTrips(dot.getContractA()), withTrips(dot.getContractB()), false);
+  if (auto sum = dyn_cast<ir::SumOp>(op))
+    return builder.create<ir::SumOp>(loc, stackOf(sum.getA()), withTrips(sum.getDims()));
+  Value a = overAllTrips(builder, op->getOperand(0));
+  if (auto transpose = dyn_cast<ir::TransposeOp>(op))
+    return builder.create<ir::TransposeOp>(loc, a, transpose.getPerm());
+  if (isa<ir::ReshapeOp>(op))
+    return builder.create<ir::ReshapeOp>(loc, a, ir::sizesOf(op->getResult(0)));
+  return builder.create<ir::AddOp>(loc, a, overAllTrips(builder, op->getOperand(1)));
 }
 
 LogicalResult ScanDerivative::build(OpBuilder &builder) {
@@ -336,6 +434,7 @@ LogicalResult ScanDerivative::build(OpBuilder &builder) {
   if (failed(differentiateTrip()))
     return failure();
   divide();
+  chooseProducts();
   stackResiduals();
   makeLoop(builder);
   mode.erase(joint);

@@ -48,6 +48,11 @@ private:
   void declareSymbols(ir::FuncOp made);
   mlir::Value inBody(mlir::Value value, mlir::OpBuilder &builder);
   void makeLoop(mlir::OpBuilder &builder);
+  bool isStacked(mlir::Value value) const;
+  bool findFactors(mlir::Value gradient, llvm::SmallSetVector<mlir::Value, 4> &factors) const;
+  void chooseProducts();
+  mlir::Value stackOf(mlir::Value value);
+  mlir::Value overAllTrips(mlir::OpBuilder &builder, mlir::Value gradient);
 
   ReverseMode &mode;
   ir::ScanOp scan, forward;
@@ -70,6 +75,10 @@ private:
   llvm::SetVector<mlir::Operation *> again;        ///< ops of the trip that the derivative computes again
   llvm::DenseMap<mlir::Value, unsigned> stackedAs; ///< the result of `forward` that has a residual's stack
   mlir::IRMapping inNewBody;
+  /// Operands whose gradient is computed after the new loop, and what that stacks for them.
+  llvm::SmallSetVector<unsigned, 4> products;
+  llvm::SetVector<mlir::Value> factorsToStack;
+  ir::ScanOp backward; ///< the new loop
 };
 
 } // namespace weft::passes

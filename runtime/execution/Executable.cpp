@@ -241,9 +241,18 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
   return executable;
 }
 
+Status Executable::Impl::build_numbers(std::vector<uint64_t> bytes) {
+  own_plan = std::move(bytes);
+  Expected<const fb::Plan *> plan = read_plan(std::as_bytes(std::span(own_plan)));
+  if (!plan)
+    return plan.status();
+  if (Status status = verify_plan(**plan, constant_bytes, image.get()); !status)
+    return status;
+  return build(**plan);
+}
+
 Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(const fb::Plan &around,
                                                                               std::string_view name) const {
-  const std::string where = "package '" + package->source() + "': ";
   constexpr int most = 32;
   if (depth >= most)
     return Status::error("the plan of '" + signature.function + "' is in " + std::to_string(most) +
@@ -268,15 +277,31 @@ Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(co
     return status;
   if (Status status = check_plan(*package, name, *sections, body->image.get()); !status)
     return status;
-  if (length(plan.symbols()))
-    return Status::error(
-        where + "the body '" + std::string(name) + "' of a loop has sizes that a call chooses", "WEFT-L008");
   body->constants = sections->constants.data();
   body->constant_bytes = sections->constants.size();
   if (Status status = body->place(plan, {}); !status)
-    return status.context(where);
-  if (Status status = body->build(plan); !status)
-    return status.context(where);
+    return status;
+  Status built;
+  if (length(plan.symbols())) {
+    // The sizes of the function around it, by name.
+    std::vector<int64_t> values;
+    for (uint32_t i = 0; i < length(plan.symbols()); ++i) {
+      const std::string symbol = text(plan.symbols()->Get(i)->name());
+      const auto known = std::ranges::find(symbol_values, symbol, &std::pair<std::string, int64_t>::first);
+      if (known == symbol_values.end())
+        return Status::error("the body '" + std::string(name) + "' of a loop has the size '" + symbol +
+                                 "', which the function around it has not",
+                             "WEFT-L008");
+      values.push_back(known->second);
+      body->symbol_values.push_back(*known);
+    }
+    Expected<std::vector<uint64_t>> numbers = plan_of_numbers(plan, values);
+    built = numbers ? body->build_numbers(*std::move(numbers)) : numbers.status();
+  } else {
+    built = body->build(plan);
+  }
+  if (!built)
+    return built;
   return std::shared_ptr<const Impl>(std::move(body));
 }
 
@@ -335,13 +360,10 @@ Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> si
   made->constants = impl.constants;
   made->devices = impl.devices;
   made->calls = impl.calls;
-  made->own_plan = *std::move(bytes);
-  Expected<const fb::Plan *> plan = read_plan(std::as_bytes(std::span(made->own_plan)));
-  if (!plan)
-    return plan.status().context(where);
-  if (Status status = verify_plan(**plan, impl.constant_bytes, impl.image.get()); !status)
-    return status.context(where);
-  if (Status status = made->build(**plan); !status)
+  made->constant_bytes = impl.constant_bytes;
+  for (size_t i = 0; i < key.size(); ++i)
+    made->symbol_values.emplace_back(impl.signature.symbols[i].name, key[i]);
+  if (Status status = made->build_numbers(*std::move(bytes)); !status)
     return status.context(where);
   auto instance = std::make_shared<Executable>(std::move(made));
   const std::lock_guard lock(impl.instances_mutex);

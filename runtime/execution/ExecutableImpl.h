@@ -223,6 +223,7 @@ struct Executable::Impl {
   std::list<std::pair<std::vector<int64_t>, std::shared_ptr<Executable>>> instances;
   // Of one of these: the plan of numbers.
   std::vector<uint64_t> own_plan;
+  std::vector<std::pair<std::string, int64_t>> symbol_values;
   /// Tells functions of the process apart, also those that are gone.
   const uint64_t number = next_number();
   static uint64_t next_number() {
@@ -231,6 +232,8 @@ struct Executable::Impl {
   }
 
   Status build(const fb::Plan &plan);
+  /// Keeps the bytes of a plan of numbers, which was made of one with symbols, verifies and builds it.
+  Status build_numbers(std::vector<uint64_t> bytes);
   /// Finds the plan's devices on this machine.
   Status place(const fb::Plan &plan, const DeviceMap &map);
   Device *device_of(const TensorInfo &type) const;

@@ -37,7 +37,7 @@ Status Loop::check_body() const {
   };
   if (!signature.symbols.empty() || !body_->segments.empty() || body_->devices.size() != 1 ||
       body_->any_fallible || body_->scalar_bytes)
-    return wrong("has sizes that a call chooses, other devices, scalars, or may fail");
+    return wrong("has other devices, scalars, or may fail");
   if (signature.arguments.size() != operands_ || signature.results.size() != parts_.size() - operands_)
     return wrong("takes " + number(signature.arguments.size()) + " arguments and returns " +
                  number(signature.results.size()) + " results, expected " + number(operands_) + " and " +

@@ -697,10 +697,9 @@ private:
 
   Status check_loop(const std::string &what, const fb::LoopLaunch &launch, const fb::Launch &of,
                     uint32_t index) {
-    if (is_off_host(plan_, of) || of.may_fail() || plan_.segments() || length(plan_.symbols()))
+    if (is_off_host(plan_, of) || of.may_fail() || length(plan_.segments()))
       return fail(what + (of.may_fail() ? " is a loop, and is marked as one that may fail"
-                                        : " is a loop, which only plans of the host with sizes that are "
-                                          "numbers have"));
+                                        : " is a loop, which only plans of the host have"));
     if (const std::string problem = loop_problem(launch, plan_); !problem.empty())
       return fail(what + " " + problem);
     for (uint32_t i = launch.first_result(); i < length(launch.buffers()); ++i)

@@ -26,3 +26,22 @@ weft.func @loop(%h: tensor<4xf32, #cpu>, %x: tensor<9x4xf32, #cpu>, %w: tensor<4
   %g:2 = weft.gradient %l wrt %h, %w : tensor<f32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
   weft.return %g#0, %g#1 : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
 }
+
+// What each trip would add to the gradient of a matrix is one product over the rows of all trips, if that moves no more bytes.
+// CHECK-LABEL: weft.func @products
+// CHECK:         %[[FORWARD:.*]]:3 = weft.scan @product.stacking
+// CHECK:         %[[BACK:.*]]:2 = weft.scan @product.derivative
+// CHECK:         %[[DW:.*]] = weft.dot_general %[[BACK]]#1, %[[FORWARD]]#2, contract = [0, 1] x [0, 1]
+// CHECK:         %[[RESULT:.*]] = weft.transpose %[[DW]], perm = [1, 0]
+// CHECK:         weft.return %[[RESULT]]
+weft.func private @product(%h: tensor<3x8xf32, #cpu>, %w: tensor<8x8xf32, #cpu>) -> tensor<3x8xf32, #cpu> {
+  %m = weft.dot_general %h, %w, contract = [1] x [0] : tensor<3x8xf32, #cpu>, tensor<8x8xf32, #cpu>
+  %n = weft.tanh %m : tensor<3x8xf32, #cpu>
+  weft.return %n : tensor<3x8xf32, #cpu>
+}
+weft.func @products(%h: tensor<3x8xf32, #cpu>, %w: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #cpu> {
+  %r = weft.scan @product(%h) over() with(%w), length = 9 : (tensor<3x8xf32, #cpu>, tensor<8x8xf32, #cpu>) -> tensor<3x8xf32, #cpu>
+  %l = weft.sum %r, dims = [0, 1] : tensor<3x8xf32, #cpu>
+  %g = weft.gradient %l wrt %w : tensor<f32, #cpu>, tensor<8x8xf32, #cpu>
+  weft.return %g : tensor<8x8xf32, #cpu>
+}

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/FunctionAttributes.h"
+#include "ir/Loops.h"
 #include "ir/Updates.h"
 #include "ir/interp/Interpreter.h"
 #include "passes/Passes.h"
@@ -228,12 +229,39 @@ private:
     SmallVector<Literal> out;
     for (Type type : op.getResultTypes())
       out.emplace_back(cast<RankedTensorType>(type));
-    if (failed(cast<InterpretableOp>(op).interpret(in, out))) {
+    if (auto scan = dyn_cast<ScanOp>(op)) {
+      runTrips(scan, operands, out);
+    } else if (failed(cast<InterpretableOp>(op).interpret(in, out))) {
       hasFailed = true;
       return;
     }
     for (auto [value, literal] : llvm::zip(op.getResults(), out))
       literal.toBytes(at(value));
+  }
+  /// Copies `count` elements.
+  static void copy(const Literal &from, int64_t begin, Literal &to, int64_t at, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      from.isReal() ? void(to.real[at + i] = from.real[begin + i])
+                    : void(to.whole[at + i] = from.whole[begin + i]);
+  }
+  /// A loop: its body is a planned function too.
+  static void runTrips(ScanOp scan, const std::vector<Literal> &operands, SmallVectorImpl<Literal> &out) {
+    const size_t carries = scan.getCarries().size(), rows = carries + scan.getXs().size();
+    std::vector<Literal> given(operands);
+    for (size_t i = carries; i < rows; ++i)
+      given[i] = Literal(operands[i].dtype, ArrayRef(operands[i].shape).drop_front());
+    const auto length = static_cast<int64_t>(scan.getLength());
+    for (int64_t trip = 0; trip < length; ++trip) {
+      const int64_t row = scan.getReverse() ? length - 1 - trip : trip;
+      for (size_t i = carries; i < rows; ++i)
+        copy(operands[i], row * given[i].count(), given[i], 0, given[i].count());
+      std::vector<Literal> made = PlanExecutor(scan.findBody()).run(given);
+      for (size_t i = 0; i < made.size(); ++i)
+        if (i < carries)
+          given[i] = out[i] = made[i];
+        else
+          copy(made[i], 0, out[i], row * made[i].count(), made[i].count());
+    }
   }
   std::vector<Literal> returned() {
     std::vector<Literal> values;

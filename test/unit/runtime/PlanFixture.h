@@ -167,11 +167,11 @@ struct PlanBuilder {
     const Expected<const fb::Plan *> read = read_plan(made);
     return read ? verify_plan(**read, constant_bytes, image) : read.status();
   }
-  /// The plan and its seal, for a package without an image.
-  void add_to(PackageWriter &writer, const std::string &function) const {
+  /// The plan and its seal, for a package without an image. Of the body of a loop, `kind` is "body".
+  void add_to(PackageWriter &writer, const std::string &function, const std::string &kind = "plan") const {
     const std::vector<std::byte> plan_bytes = bytes();
     const uint64_t seal = plan_seal(plan_bytes, 0);
-    writer.add("plan." + function + ".cpu", plan_bytes);
+    writer.add(kind + "." + function + ".cpu", plan_bytes);
     writer.add("seal." + function + ".cpu", std::as_bytes(std::span(&seal, 1)));
   }
   std::shared_ptr<const Package> package(std::span<const std::byte> constants = {}) const {
