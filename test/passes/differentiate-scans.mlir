@@ -19,7 +19,6 @@ weft.func private @cell(%h: tensor<4xf32, #cpu>, %x: tensor<4xf32, #cpu>, %w: te
 // CHECK-LABEL: weft.func @loop
 // CHECK:         %[[LOOP:.*]]:2 = weft.scan @cell.stacking(%{{.*}}) over(%{{.*}}) with(%{{.*}}), length = 9 : {{.*}} -> (tensor<4xf32, #cpu>, tensor<9x4xf32, #cpu>)
 // CHECK:         weft.scan @cell.derivative(%{{.*}}, %{{.*}}) over(%[[LOOP]]#1) with(%{{.*}}), length = 9 reverse
-// CHECK-LABEL: weft.func private @cell.stacking
 weft.func @loop(%h: tensor<4xf32, #cpu>, %x: tensor<9x4xf32, #cpu>, %w: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) {
   %r = weft.scan @cell(%h) over(%x) with(%w), length = 9 : (tensor<4xf32, #cpu>, tensor<9x4xf32, #cpu>, tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu>
   %l = weft.sum %r, dims = [0] : tensor<4xf32, #cpu>
