@@ -6,24 +6,19 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/nn/TimeLoop.h"
 
-#include "weft/joining.hpp"
+#include "weft/loops.hpp"
 
 namespace weft::frontend {
 
-TimeLoopResult timeLoop(const TimeBody &body, std::vector<Tensor> carries,
+TimeLoopResult timeLoop(const TimeBody &body, const std::vector<Tensor> &carries,
                         const std::vector<Tensor> &sequences, bool reversed, Loc loc) {
-  const int64_t length = sequences.front().size(0, loc);
-  std::vector<Tensor> outputs(static_cast<size_t>(length));
-  for (int64_t step = 0; step < length; ++step) {
-    const int64_t at = reversed ? length - 1 - step : step;
-    std::vector<Tensor> slices;
-    for (const Tensor &sequence : sequences)
-      slices.push_back(sequence.select(0, at, loc));
-    TimeStep made = body(carries, slices);
-    carries = std::move(made.carries);
-    outputs[static_cast<size_t>(at)] = std::move(made.output);
-  }
-  return {std::move(carries), stack(outputs, 0, loc)};
+  auto [last, outputs] = scan(
+      [&](const std::vector<Tensor> &before, const std::vector<Tensor> &slices) {
+        TimeStep made = body(before, slices);
+        return std::pair(std::move(made.carries), std::move(made.output));
+      },
+      carries, sequences, {.reverse = reversed}, loc);
+  return {std::move(last), std::move(outputs)};
 }
 
 } // namespace weft::frontend

@@ -31,8 +31,8 @@ struct TimeLoopResult {
 
 /// Runs `body` for each slice of the first dimension of `sequences`, of which there is at least one and which
 /// all have the same length, not 0: from the first slice to the last, or `reversed`. The output of a step is
-/// at the place of its slice. Today each step is recorded after the other, so the length is a number.
-TimeLoopResult timeLoop(const TimeBody &body, std::vector<Tensor> carries,
+/// at the place of its slice. The body is recorded once.
+TimeLoopResult timeLoop(const TimeBody &body, const std::vector<Tensor> &carries,
                         const std::vector<Tensor> &sequences, bool reversed, Loc loc);
 
 } // namespace weft::frontend
