@@ -414,7 +414,7 @@ def UnrollScans : Weft_ModulePass<"weft-unroll-scans"> {
   }];
   let options = [Option<"mayFail", "may-fail", "bool", "false", "only loops whose body may fail">,
                  Option<"target", "target", "std::string", "\"cpu\"", "what the program is compiled for">,
-                 Option<"leastTrips", "least-trips", "int64_t", "8", "trips from which a loop is kept">,
+                 Option<"leastTrips", "least-trips", "int64_t", "4", "trips from which a loop is kept">,
                  Option<"report", "report", "bool", "false", "record the decisions">,
                  Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of the module after it">];
 }

@@ -361,7 +361,6 @@ static Spec onHost(Spec spec) {
 static RankedTensorType inputType(const RegionArgument &argument) {
   return toType(isPassedOnHost(argument) ? onHost(argument.value.spec()) : argument.value.spec());
 }
-
 /// Makes the body of a loop, which its node has as text, a function of the module, and returns its name.
 /// Equal bodies are one function.
 static std::string addBody(ModuleOp module, const std::string &text, const Region &region) {
@@ -514,6 +513,8 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program,
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
   // A package is for callers that are not known: they give row-major memory of the runtime's alignment.
   for (auto function : module->getOps<ir::FuncOp>()) {
+    if (function.isPrivate()) // the body of a loop
+      continue;
     SmallVector<DictionaryAttr> attributes;
     function.getAllArgAttrs(attributes);
     for (DictionaryAttr &own : attributes) {

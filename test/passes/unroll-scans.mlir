@@ -27,7 +27,7 @@ weft.func private @body(%h: tensor<4xf32, #cpu>, %x: tensor<4xf32, #cpu>, %c: te
 // CHECK:         weft.return %[[N0]], %[[Y]]
 // FAIL-LABEL:  weft.func @short
 // FAIL:          weft.scan @body
-// REPORT:      weft.func @short{{.*}}"WEFT-T004"{{.*}}a loop of 2 trips is unrolled: fewer than 8
+// REPORT:      weft.func @short{{.*}}"WEFT-T004"{{.*}}a loop of 2 trips is unrolled: fewer than 4
 weft.func @short(%h: tensor<4xf32, #cpu>, %x: tensor<2x4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>) {
   %r:2 = weft.scan @body(%h) over(%x) with(%c), length = 2 reverse : (tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>, tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>)
   weft.return %r#0, %r#1 : tensor<4xf32, #cpu>, tensor<2x4xf32, #cpu>

@@ -40,6 +40,52 @@ std::map<std::string, weft_tensor_info> stateOf(weft_executable *executable) {
 
 } // namespace
 
+// A loop in a step, with its derivative, is a loop in the package; its bodies are no functions for callers.
+TEST_F(Save, LoopsGoAlong) {
+  Tensor weight = full({4}, 0.5).requires_grad_();
+  auto step = compile(
+      [&](const Tensor &xs) {
+        const auto [last, ys] = scan(
+            [&](const Tensor &h, const Tensor &x) {
+              Tensor next = tanh(h * weight + x);
+              return std::pair(next, next);
+            },
+            zeros({4}), xs);
+        Tensor loss = (ys * ys).sum();
+        loss.backward();
+        NoGradGuard guard;
+        weight -= weight.grad() * 0.01;
+        weight.set_grad({});
+        return loss;
+      },
+      {.name = "step"});
+  std::vector<float> values(48);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 7) / 4 - 1;
+  const Tensor xs = Tensor::from(values, {12, 4});
+  step(xs);
+  step.save(path, {.targets = {"cpu"}});
+  weft_package *package = nullptr;
+  weft_executable *loaded = nullptr;
+  ASSERT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+  size_t functions = 0;
+  ASSERT_EQ(weft_package_function_count(package, &functions), WEFT_OK);
+  EXPECT_EQ(functions, 1U);
+  ASSERT_EQ(weft_executable_load(package, "step", "cpu", &loaded), WEFT_OK) << weft_last_error();
+  const int64_t shape[] = {12, 4};
+  weft_buffer in = {sizeof(weft_buffer), values.data(), "cpu", WEFT_F32, 2, shape, nullptr, nullptr};
+  for (int i = 0; i < 3; ++i) {
+    const float expected = step(xs).item<float>();
+    float found = 0;
+    weft_buffer out = {sizeof(weft_buffer), &found, "cpu", WEFT_F32, 0, nullptr, nullptr, nullptr};
+    ASSERT_EQ(weft_executable_run(loaded, nullptr, &in, 1, &out, 1), WEFT_OK) << weft_last_error();
+    ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
+    EXPECT_EQ(found, expected) << "step " << i;
+  }
+  weft_executable_destroy(loaded);
+  weft_package_close(package);
+}
+
 // Ten steps, a save, ten more in each: the same losses and weights, bit for bit, under a changed learning
 // rate.
 TEST_F(Save, TheRuntimeGoesOnWhereTheProgramWas) {
