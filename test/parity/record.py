@@ -5,8 +5,8 @@ usage: record.py FOLDER [COUNT]
 
 For each entry of ops_table.py, the first COUNT if that is given, one sample in f32, or in another dtype where there is none:
 FOLDER/sample-NAME.mlir is the program, and FOLDER/sample-NAME.case its arguments and expected results, with what each
-element may be off (test/gpu/RecordedCase.h). Samples that Weft has no form for, that are large, and functions that read values
-while they are recorded are left out. scripts/gpu-check packs these; WEFT_BUILD is the build folder.
+element may be off (test/gpu/RecordedCase.h). Left out are samples that Weft has no form for, large ones, functions that read
+values while they are recorded, and those that bring numbers of the host as further arguments, as indices of windows. scripts/gpu-check packs these; WEFT_BUILD is the build folder.
 """
 
 import itertools
@@ -77,7 +77,10 @@ def record(server, entry, sample, path):
     if isinstance(outcome, str) or any(difference(mine, one, two) for mine, one, two in zip(outcome[0], plain, wide)):
         return False
     with open(path + ".mlir", encoding="utf-8") as file:
-        write_case(path + ".case", file.read(), arguments, plain, wide)
+        program = file.read()
+    if re.search(r'weft\.role = "(?!argument")', program):
+        return False
+    write_case(path + ".case", program, arguments, plain, wide)
     return True
 
 
