@@ -23,10 +23,12 @@ using runtime::Dependencies;
 using runtime::RangeAccess;
 using weft::test::TemporaryFolder;
 using weft::testing::Child;
+using weft::testing::DeviceTraining;
 using weft::testing::edgesIn;
 using weft::testing::expectLastCalls;
 using weft::testing::numbers;
 using weft::testing::runChild;
+using weft::testing::seeded;
 
 std::vector<uint32_t> after(Dependencies &graph, std::vector<RangeAccess> accesses) {
   const std::span<const uint32_t> nodes = graph.add(accesses);
@@ -199,6 +201,29 @@ TEST(CudaGraphs, ScalarsAreSentIfOneHasChanged) {
       expected.emplace_back(each);
   }
   expectLastCalls(folder / "log", expected);
+}
+
+// Each replay has results of its own, so that losses may be read at the end of an epoch.
+TEST(CudaGraphs, EveryLossOfAnEpochIsKept) {
+  constexpr int steps = 10;
+  const auto epoch = [](bool readsAtOnce) {
+    DeviceTraining there = seeded("cuda:0");
+    Tensor x = there.images(), classes = there.labels();
+    auto step = compile([&](Tensor images, Tensor labels) { return there.body(images, labels); });
+    std::vector<Tensor> losses;
+    std::vector<float> values;
+    for (int i = 0; i < steps; ++i) {
+      losses.push_back(step(x, classes));
+      if (readsAtOnce)
+        values.push_back(losses.back().item<float>());
+    }
+    for (int i = 0; i < steps && !readsAtOnce; ++i)
+      values.push_back(losses[static_cast<size_t>(i)].item<float>());
+    return values;
+  };
+  const std::vector<float> kept = epoch(false);
+  EXPECT_EQ(kept, epoch(true));
+  EXPECT_LT(kept.back(), kept.front());
 }
 
 // The checks of branches update one record, in any order.
