@@ -249,7 +249,10 @@ TEST(CudaGraphs, BranchesMayFailTogether) {
       (void)a.to_vector<float>();
       (void)b.to_vector<float>();
     });
-    EXPECT_TRUE(mentions(message, "index 9")) << message;
+    // In some orders the checks that failed earlier have filled the log of values.
+    EXPECT_TRUE(mentions(message, "index 9 is out") || mentions(message, "index (value unknown) is out"))
+        << message;
+    EXPECT_TRUE(mentions(message, "of bounds for dimension 0 with size 8 (at position 0)")) << message;
     EXPECT_EQ(sums(), expected);
   }
 }
