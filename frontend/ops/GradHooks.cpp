@@ -40,9 +40,10 @@ static GradWatch &watchOf(const Ref &value) {
   return *watch;
 }
 
-/// The accumulator that has the hooks of a tensor: a leaf's own; of a computed tensor that of a new value.
+/// The accumulator that has the hooks of a tensor: a leaf's own; of a computed tensor, and of a view of all
+/// of a leaf, that of a new value.
 static GradAccumulator &hookedAccumulator(const std::shared_ptr<Slot> &slot, const Ref &value, Loc loc) {
-  if (GradAccumulator *own = value.node->accumulator(value.result))
+  if (GradAccumulator *own = value.node->accumulator(value.result); own && own->slot.lock() == slot)
     return *own;
   Ref fresh;
   {
@@ -50,6 +51,7 @@ static GradAccumulator &hookedAccumulator(const std::shared_ptr<Slot> &slot, con
     fresh = sameValue(value, loc);
   }
   auto made = std::make_shared<GradAccumulator>();
+  made->slot = slot;
   made->inner = std::make_shared<const Ref>(value);
   watchOf(value).hooked = made;
   GradAccumulator &result = *made;
@@ -84,8 +86,14 @@ Tensor &Tensor::retain_grad(Loc loc) {
   if (slot_->requiresGrad || slot_->retainsGrad)
     return *this;
   value = watched(*this, "retain_grad()", loc);
-  if (const GradAccumulator *hooked = value.node->accumulator(value.result); hooked && hooked->inner)
-    value = *hooked->inner; // the gradient that is kept is what the hooks made of it
+  const GradAccumulator *collector = value.node->accumulator(value.result);
+  if (collector && collector->inner && collector->slot.lock() == slot_) {
+    value = *collector->inner; // the gradient that is kept is what the hooks made of it
+  } else if (collector) {      // that of a tensor of which this is a view
+    const GradMode recording(true);
+    value = sameValue(value, loc);
+    slot_->setValue(value);
+  }
   auto made = std::make_shared<GradAccumulator>();
   made->slot = slot_;
   watchOf(value).retained.push_back(std::move(made));

@@ -40,6 +40,7 @@
 #include "weft/memory.hpp"
 #include "weft/metric.hpp"
 #include "weft/module.hpp"
+#include "weft/module_hooks.hpp"
 #include "weft/nn.hpp"
 #include "weft/normalization.hpp"
 #include "weft/nvtx.hpp"

@@ -210,6 +210,92 @@ TEST(Hooks, BackwardTakesTheOptionsOfPyTorch) {
   EXPECT_ERROR(grad(h.sum(), {x}, {.create_graph = true}), "WEFT-G002");
 }
 
+// A view of a whole tensor has its value, and hooks of its own.
+TEST(Hooks, OfAViewOfAWholeTensorAreNotThoseOfTheTensor) {
+  Tensor x = leafOf({2, 3});
+  Tensor view = x.view_as(x);
+  view.retain_grad();
+  view.register_hook([](const Tensor &g) { return g * 10; });
+  (x * 1 + view * 2).sum().backward();
+  EXPECT_EQ(gradOf(x), (Floats{21, 21}));
+  EXPECT_EQ(gradOf(view), (Floats{20, 20}));
+  EXPECT_FALSE(x.retains_grad());
+}
+
+//===----------------------------------------------------------------------===//
+// Hooks of modules
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A module of the user, whose call is not const.
+struct Doubling : nn::Module {
+  nn::Parameter scale = register_parameter("scale", full({2}, 2.0));
+  Tensor operator()(const Tensor &x) { return x * scale; }
+};
+} // namespace
+
+TEST(Hooks, OfAModuleAreCalledAroundItsCalls) {
+  nn::Hooked<Doubling> module{Doubling()};
+  EXPECT_EQ(module.named_parameters()[0].first, "scale");
+  std::string order;
+  nn::ModuleHookHandle before =
+      module.register_forward_pre_hook([&](const nn::Module &, const Tensor &input) {
+        order += "pre ";
+        return input + 1;
+      });
+  module.register_forward_hook([&](const nn::Module &self, const Tensor &input, const Tensor &output) {
+    order += "forward " + std::to_string(self.parameters().size()) + " ";
+    EXPECT_EQ(output.to_vector<float>(), (input * 2).to_vector<float>());
+  });
+  nn::ModuleHookHandle after = module.register_forward_hook(
+      [&](const nn::Module &, const Tensor &, const Tensor &output) { return output * 10; });
+  EXPECT_EQ(module(tensor({1, 2}, {2})).to_vector<float>(), (Floats{40, 60}));
+  EXPECT_EQ(order, "pre forward 1 ");
+  before.remove();
+  after.remove();
+  after.remove();
+  nn::Sequential chain{nn::ReLU(), module};
+  EXPECT_EQ(chain(tensor({1, -2}, {2})).to_vector<float>(), (Floats{2, 0}));
+  EXPECT_EQ(order, "pre forward 1 forward 1 ");
+}
+
+TEST(Hooks, OfAModulesGradientsSeeBothAndChangeThatOfTheInput) {
+  nn::Hooked<Doubling> module{Doubling()};
+  Tensor x = leafOf({1, 3});
+  Floats of_input, of_output;
+  int calls = 0;
+  module.register_full_backward_hook([&](const nn::Module &, const Tensor &in, const Tensor &out) {
+    ++calls;
+    of_input = in.defined() ? in.to_vector<float>() : Floats();
+    of_output = out.to_vector<float>();
+    return in.defined() ? in * 100 : Tensor();
+  });
+  (module(x) * 5 + x).sum().backward();
+  EXPECT_EQ(of_input, (Floats{10, 10}));
+  EXPECT_EQ(of_output, (Floats{5, 5}));
+  EXPECT_EQ(gradOf(x), (Floats{1001, 1001}));
+  EXPECT_EQ(gradOf(module.scale), (Floats{5, 15}));
+  module(ones({2})).sum().backward(); // an input without a gradient
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(of_input, Floats());
+  EXPECT_EQ(of_output, (Floats{1, 1}));
+}
+
+TEST(Hooks, OfAModuleThatChangeAreTracedAgain) {
+  nn::Hooked<nn::Linear> module{nn::Linear(2, 2)};
+  auto compiled = compile([&](Tensor x) {
+    NoGradGuard guard;
+    return module(x);
+  });
+  const Tensor x = ones({1, 2});
+  const Floats plain = compiled(x).to_vector<float>();
+  nn::ModuleHookHandle handle = module.register_forward_hook(
+      [](const nn::Module &, const Tensor &, const Tensor &output) { return output * 0; });
+  EXPECT_EQ(compiled(x).to_vector<float>(), (Floats{0, 0}));
+  handle.remove();
+  EXPECT_EQ(compiled(x).to_vector<float>(), plain);
+}
+
 //===----------------------------------------------------------------------===//
 // In compiled functions
 //===----------------------------------------------------------------------===//
