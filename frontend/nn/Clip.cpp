@@ -34,23 +34,16 @@ static Tensor share(const Tensor &gradient, DType dtype, double norm_type, Loc l
   return (norm_type == 1 ? magnitude : pow({magnitude, loc}, {norm_type, loc})).sum({}, false, loc);
 }
 
-Tensor clip_grad_norm_(const std::vector<Tensor> &parameters, double max_norm, double norm_type, Loc loc) {
-  if (!(norm_type > 0))
-    fail("clip_grad_norm_: norm_type must be positive, found " + std::to_string(norm_type), loc);
-  if (!(max_norm >= 0))
-    fail("clip_grad_norm_: max_norm must not be negative, found " + std::to_string(max_norm), loc);
-  GraphLock lock(graphMutex());
-  NoGradGuard guard;
-  std::vector<Tensor> gradients = gradientsOf(parameters);
-  if (gradients.empty())
+static Tensor totalNorm(const std::vector<Tensor> &tensors, double norm_type, Loc loc) {
+  if (tensors.empty())
     return scalar(0, {}, loc);
   DType dtype = DType::f32;
-  for (const Tensor &gradient : gradients)
-    if (gradient.dtype(loc) == DType::f64)
+  for (const Tensor &tensor : tensors)
+    if (tensor.dtype(loc) == DType::f64)
       dtype = DType::f64;
   Tensor norm;
-  for (const Tensor &gradient : gradients) {
-    Tensor part = share(gradient, dtype, norm_type, loc);
+  for (const Tensor &tensor : tensors) {
+    Tensor part = share(tensor, dtype, norm_type, loc);
     norm = !norm.defined()         ? part
            : std::isinf(norm_type) ? maximum({norm, loc}, {part, loc})
                                    : add({norm, loc}, {part, loc});
@@ -59,9 +52,50 @@ Tensor clip_grad_norm_(const std::vector<Tensor> &parameters, double max_norm, d
     norm = sqrt(norm, loc);
   else if (norm_type != 1 && !std::isinf(norm_type))
     norm = pow({norm, loc}, {1 / norm_type, loc});
+  return norm;
+}
+
+static void checkNormType(const char *function, double norm_type, Loc loc) {
+  if (!(norm_type > 0))
+    fail(std::string(function) + ": norm_type must be positive, found " + std::to_string(norm_type), loc);
+}
+static void checkMaxNorm(const char *function, double max_norm, Loc loc) {
+  if (!(max_norm >= 0))
+    fail(std::string(function) + ": max_norm must not be negative, found " + std::to_string(max_norm), loc);
+}
+static void scale(std::vector<Tensor> &gradients, double max_norm, const Tensor &norm, Loc loc) {
   Tensor factor = minimum({div({max_norm, loc}, {add({norm, loc}, {1e-6, loc}), loc}), loc}, {1, loc});
   for (Tensor &gradient : gradients)
     gradient *= Arg(factor, loc);
+}
+
+Tensor get_total_norm(const std::vector<Tensor> &tensors, double norm_type, Loc loc) {
+  checkNormType("get_total_norm", norm_type, loc);
+  GraphLock lock(graphMutex());
+  std::vector<Tensor> counted;
+  for (const Tensor &tensor : tensors)
+    if (tensor.numel(loc) > 0)
+      counted.push_back(tensor);
+  return totalNorm(counted, norm_type, loc);
+}
+
+void clip_grads_with_norm_(const std::vector<Tensor> &parameters, double max_norm, const Tensor &total_norm,
+                           Loc loc) {
+  checkMaxNorm("clip_grads_with_norm_", max_norm, loc);
+  GraphLock lock(graphMutex());
+  NoGradGuard guard;
+  std::vector<Tensor> gradients = gradientsOf(parameters);
+  scale(gradients, max_norm, total_norm, loc);
+}
+
+Tensor clip_grad_norm_(const std::vector<Tensor> &parameters, double max_norm, double norm_type, Loc loc) {
+  checkNormType("clip_grad_norm_", norm_type, loc);
+  checkMaxNorm("clip_grad_norm_", max_norm, loc);
+  GraphLock lock(graphMutex());
+  NoGradGuard guard;
+  std::vector<Tensor> gradients = gradientsOf(parameters);
+  Tensor norm = totalNorm(gradients, norm_type, loc);
+  scale(gradients, max_norm, norm, loc);
   return norm;
 }
 

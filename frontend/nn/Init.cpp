@@ -204,4 +204,29 @@ Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
   return tensor;
 }
 
+Tensor dirac_(Tensor tensor, int64_t groups, Loc loc) {
+  const Shape shape = tensor.sizes(loc);
+  if (shape.size() < 3 || shape.size() > 5)
+    fail("Only tensors with 3, 4, or 5 dimensions are supported by dirac_, found shape " + shapeText(shape),
+         loc);
+  if (groups < 1 || shape[0] % groups != 0)
+    fail("dirac_: dim 0 must be divisible by groups, found " + std::to_string(shape[0]) + " and " +
+             std::to_string(groups),
+         loc);
+  refuseInTrace("dirac_", loc);
+  int64_t window = 1, middle = 0;
+  for (size_t i = 2; i < shape.size(); ++i) {
+    window *= shape[i];
+    middle = middle * shape[i] + shape[i] / 2;
+  }
+  std::vector<double> values(static_cast<size_t>(shape[0] * shape[1] * window));
+  const int64_t rows = shape[0] / groups;
+  for (int64_t group = 0; window > 0 && group < groups; ++group)
+    for (int64_t i = 0; i < std::min(rows, shape[1]); ++i)
+      values[static_cast<size_t>(((group * rows + i) * shape[1] + i) * window + middle)] = 1;
+  NoGradGuard guard;
+  overwrite(tensor, Tensor::from(values, shape, onHost(), loc), loc);
+  return tensor;
+}
+
 } // namespace weft::nn::init

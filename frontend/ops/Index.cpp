@@ -166,10 +166,10 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
   wide.resize(wide.size() + static_cast<size_t>(rest), 1);
   Tensor spread = flags.reshape(wide, loc), written = indexed.view;
   if (value.is_number) {
-    written = where(spread, value, {written, loc}, loc);
+    written = weft::where(spread, value, {written, loc}, loc);
   } else {
     Tensor row = value.tensor.dim(loc) > rest ? value.tensor.reshape({}, loc) : value.tensor;
-    written = where(spread, {row.to(dtype(loc), loc), loc}, {written, loc}, loc);
+    written = weft::where(spread, {row.to(dtype(loc), loc), loc}, {written, loc}, loc);
   }
   indexed.view.copy_(written, loc);
   return *this;

@@ -197,11 +197,11 @@ Tensor &Tensor::lerp_(const Tensor &end, const Arg &weight) {
 }
 Tensor &Tensor::addcmul_(const Tensor &a, const Tensor &b, double value, Loc loc) {
   GraphLock lock(graphMutex());
-  return updateInPlace(*this, addcmul(*this, a, b, value, loc), loc);
+  return updateInPlace(*this, weft::addcmul(*this, a, b, value, loc), loc);
 }
 Tensor &Tensor::addcdiv_(const Tensor &a, const Tensor &b, double value, Loc loc) {
   GraphLock lock(graphMutex());
-  return updateInPlace(*this, addcdiv(*this, a, b, value, loc), loc);
+  return updateInPlace(*this, weft::addcdiv(*this, a, b, value, loc), loc);
 }
 
 Tensor &Tensor::scatter_(int64_t dim, const Tensor &index, const Arg &source, Loc loc) {

@@ -13,6 +13,8 @@ namespace weft::frontend {
 
 enum class Category { boolean, integer, real };
 Category category(DType dtype);
+/// The dtype of an operation of tensors of both.
+DType promote(DType a, DType b);
 
 struct Operand {
   Ref value; ///< null for a number

@@ -360,8 +360,9 @@ Tensor &Tensor::normal_(double mean, double std, Loc loc) {
 Tensor &Tensor::bernoulli_(double p, Loc loc) {
   if (!(p >= 0 && p <= 1))
     fail("bernoulli_ expects p to be in [0, 1], but got p=" + std::to_string(p), loc);
-  return copy_(bernoulli(full(sizes(loc), {p, loc}, {.dtype = DType::f32, .device = device(loc)}, loc), loc),
-               loc);
+  return copy_(
+      weft::bernoulli(full(sizes(loc), {p, loc}, {.dtype = DType::f32, .device = device(loc)}, loc), loc),
+      loc);
 }
 
 } // namespace weft

@@ -259,11 +259,12 @@ Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {
   } else {
     // Elements 0 are replaced by 1 before the power, so that their gradient is never infinite.
     Tensor isZero = weft::eq({wide, loc}, {0, loc});
-    Tensor powers = weft::pow({where(isZero, {1, loc}, {wide.abs(loc), loc}, loc), loc}, {p, loc});
-    Tensor sum = where(isZero, {p > 0 ? 0.0 : INFINITY, loc}, {powers, loc}, loc).sum(dims, keepdim, loc);
+    Tensor powers = weft::pow({weft::where(isZero, {1, loc}, {wide.abs(loc), loc}, loc), loc}, {p, loc});
+    Tensor sum =
+        weft::where(isZero, {p > 0 ? 0.0 : INFINITY, loc}, {powers, loc}, loc).sum(dims, keepdim, loc);
     Tensor nothing = weft::eq({sum, loc}, {0, loc});
-    Tensor root = weft::pow({where(nothing, {1, loc}, {sum, loc}, loc), loc}, {1 / p, loc});
-    result = where(nothing, {0, loc}, {root, loc}, loc);
+    Tensor root = weft::pow({weft::where(nothing, {1, loc}, {sum, loc}, loc), loc}, {1 / p, loc});
+    result = weft::where(nothing, {0, loc}, {root, loc}, loc);
   }
   return result.to(dtype(loc), loc);
 }
@@ -275,12 +276,12 @@ Tensor Tensor::logsumexp(IntList dims, bool keepdim, Loc loc) const {
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite maximum is not subtracted, because inf - inf is NaN.
   Tensor top = a.detach(loc).amax(dims, true, loc);
-  top = where(weft::eq({top.abs(loc), loc}, {INFINITY, loc}), {0, loc}, {top, loc}, loc);
+  top = weft::where(weft::eq({top.abs(loc), loc}, {INFINITY, loc}), {0, loc}, {top, loc}, loc);
   Tensor sum = weft::sub({a, loc}, {top, loc}).exp(loc).sum(dims, true, loc);
   // If every term is 0, the logarithm is -inf and no gradient flows.
   Tensor isZero = weft::eq({sum, loc}, {0, loc});
-  Tensor log = weft::add({where(isZero, {1, loc}, {sum, loc}, loc).log(loc), loc}, {top, loc});
-  log = where(isZero, {-INFINITY, loc}, {log, loc}, loc);
+  Tensor log = weft::add({weft::where(isZero, {1, loc}, {sum, loc}, loc).log(loc), loc}, {top, loc});
+  log = weft::where(isZero, {-INFINITY, loc}, {log, loc}, loc);
   if (!keepdim) {
     Shape shape;
     std::vector<int64_t> wrapped = wrapDims(dims, dim(loc), loc);

@@ -19,6 +19,13 @@ namespace weft::nn::utils {
 /// or in f64 where a gradient is.
 WEFT_API Tensor clip_grad_norm_(const std::vector<Tensor> &parameters, double max_norm, double norm_type = 2,
                                 Loc loc = Loc::current());
+/// The norm of all elements of tensors as of one vector; 0 of no tensors. In f32, or in f64 where a tensor
+/// is.
+WEFT_API Tensor get_total_norm(const std::vector<Tensor> &tensors, double norm_type = 2,
+                               Loc loc = Loc::current());
+/// Scales all gradients as clip_grad_norm_ does, with a norm that was computed before.
+WEFT_API void clip_grads_with_norm_(const std::vector<Tensor> &parameters, double max_norm,
+                                    const Tensor &total_norm, Loc loc = Loc::current());
 /// Clamps every element of every gradient to [-clip_value, clip_value].
 WEFT_API void clip_grad_value_(const std::vector<Tensor> &parameters, double clip_value,
                                Loc loc = Loc::current());

@@ -16,6 +16,7 @@
 #define WEFT_FUNCTIONAL_HPP
 
 #include "weft/attention.hpp"
+#include "weft/compositions.hpp"
 #include "weft/convolution.hpp"
 #include "weft/ctc_loss.hpp"
 #include "weft/distances.hpp"
@@ -26,8 +27,10 @@
 #include "weft/margin_losses.hpp"
 #include "weft/math.hpp"
 #include "weft/normalization.hpp"
+#include "weft/other_names.hpp"
 #include "weft/pooling.hpp"
 #include "weft/reduce.hpp"
+#include "weft/resampling.hpp"
 
 namespace weft::nn::functional {
 
@@ -59,17 +62,35 @@ using weft::tanh;
 using weft::tanhshrink;
 using weft::threshold;
 
+// In place.
+using weft::celu_;
+using weft::elu_;
+using weft::hardtanh_;
+using weft::leaky_relu_;
+using weft::relu_;
+using weft::selu_;
+using weft::threshold_;
+
 // Layers.
 using nn::linear;
+using weft::alpha_dropout;
+using weft::bilinear;
 using weft::cosine_similarity;
 using weft::dropout;
+using weft::dropout1d;
+using weft::dropout2d;
+using weft::dropout3d;
 using weft::embedding;
 using weft::embedding_bag;
+using weft::feature_alpha_dropout;
+using weft::gumbel_softmax;
 using weft::layer_norm;
 using weft::normalize;
 using weft::one_hot;
 using weft::pairwise_distance;
+using weft::pdist;
 using weft::rms_norm;
+using weft::rrelu;
 using weft::scaled_dot_product_attention;
 
 // Convolutions, pooling and norms of channels.
@@ -77,8 +98,11 @@ using weft::adaptive_avg_pool1d;
 using weft::adaptive_avg_pool2d;
 using weft::adaptive_avg_pool3d;
 using weft::adaptive_max_pool1d;
+using weft::adaptive_max_pool1d_with_indices;
 using weft::adaptive_max_pool2d;
+using weft::adaptive_max_pool2d_with_indices;
 using weft::adaptive_max_pool3d;
+using weft::adaptive_max_pool3d_with_indices;
 using weft::avg_pool1d;
 using weft::avg_pool2d;
 using weft::avg_pool3d;
@@ -90,15 +114,40 @@ using weft::conv_transpose1d;
 using weft::conv_transpose2d;
 using weft::conv_transpose3d;
 using weft::group_norm;
+using weft::instance_norm;
+using weft::local_response_norm;
+using weft::lp_pool1d;
+using weft::lp_pool2d;
+using weft::lp_pool3d;
 using weft::max_pool1d;
+using weft::max_pool1d_with_indices;
 using weft::max_pool2d;
+using weft::max_pool2d_with_indices;
 using weft::max_pool3d;
+using weft::max_pool3d_with_indices;
+using weft::max_unpool1d;
+using weft::max_unpool2d;
+using weft::max_unpool3d;
 
 // Images.
+using weft::affine_grid;
 using weft::channel_shuffle;
+using weft::fold;
+using weft::grid_sample;
+using weft::interpolate;
 using weft::pad;
 using weft::pixel_shuffle;
 using weft::pixel_unshuffle;
+using weft::upsample;
+using weft::upsample_bilinear;
+using weft::upsample_nearest;
+
+/// Windows as columns; weft::unfold(x, dim, size, step) is a function of its own.
+inline Tensor unfold(const Tensor &x, IntList kernel_size, IntList dilation = 1, IntList padding = 0,
+                     IntList stride = 1, Loc loc = Loc::current()) {
+  return weft::unfold(x, std::move(kernel_size), std::move(dilation), std::move(padding), std::move(stride),
+                      loc);
+}
 
 // Losses.
 using nn::binary_cross_entropy;
@@ -114,6 +163,7 @@ using nn::l1_loss;
 using nn::margin_ranking_loss;
 using nn::mse_loss;
 using nn::multi_margin_loss;
+using nn::multilabel_margin_loss;
 using nn::multilabel_soft_margin_loss;
 using nn::nll_loss;
 using nn::poisson_nll_loss;

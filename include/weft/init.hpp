@@ -56,6 +56,10 @@ WEFT_API Tensor kaiming_normal_(Tensor tensor, double a = 0, FanMode mode = FanM
 /// `gain`; by the Gram-Schmidt process, done twice, on normal vectors (Saxe, McClelland and Ganguli, 2014).
 /// Computed on the host, so not in compiled functions. An error below two dimensions.
 WEFT_API Tensor orthogonal_(Tensor tensor, double gain = 1, Loc loc = Loc::current());
+/// Weights of a convolution, [out, in, window..] of three to five dimensions, that keeps its channels: 1 in
+/// the middle of the window of each channel with itself, in each of `groups`, and else 0. Computed on the
+/// host, so not in compiled functions.
+WEFT_API Tensor dirac_(Tensor tensor, int64_t groups = 1, Loc loc = Loc::current());
 
 } // namespace weft::nn::init
 

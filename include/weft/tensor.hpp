@@ -17,6 +17,7 @@
 
 #include "weft/export.hpp"
 #include "weft/status.hpp"
+#include "weft/tensor_members.hpp"
 #include "weft/tensor_options.hpp"
 
 #include <atomic>
@@ -95,7 +96,7 @@ private:
 
 /// An array of elements of one dtype on one device, or a handle on none. Copies of a Tensor are handles on
 /// the same slot.
-class WEFT_API Tensor {
+class WEFT_API Tensor : public TensorMembers {
 public:
   /// An undefined tensor: `defined()` is false and every other use is an error.
   Tensor() = default;

@@ -10,9 +10,10 @@ from common import ROOT, Checks
 
 def main():
     checks = Checks()
-    result = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "op-reference"), "--check"],
-                            capture_output=True, check=False)
-    checks.check(result.returncode == 0, result.stderr.decode().strip())
+    for script in ("op-reference", "torch-names"):
+        result = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", script), "--check"],
+                                capture_output=True, check=False)
+        checks.check(result.returncode == 0, result.stderr.decode().strip())
     checks.finish()
 
 

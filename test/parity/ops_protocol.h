@@ -86,6 +86,7 @@ void addNetworks(Table &table);
 void addWindows(Table &table);
 void addSelection(Table &table);
 void addMore(Table &table);
+void addExtra(Table &table);
 void addLinalg(Table &table);
 void addRecurrent(Table &table);
 /// @}

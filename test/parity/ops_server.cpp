@@ -242,6 +242,7 @@ int main(int argc, char **argv) {
   addWindows(table);
   addSelection(table);
   addMore(table);
+  addExtra(table);
   addLinalg(table);
   addRecurrent(table);
   if (argc > 1 && std::string(argv[1]) == "--list") {

@@ -194,6 +194,64 @@ def sections(bound):
     return bound
 
 
+def drawn(function):
+    """Draws are compared by shape and dtype."""
+    return lambda *arguments, **keywords: torch.zeros_like(function(*arguments, **keywords))
+
+
+def in_place(name):
+    return drawn(lambda tensor, *arguments, **keywords: getattr(tensor.clone(), name)(*arguments, **keywords))
+
+
+def not_drawn(bound):
+    """A dropout that draws is another one here."""
+    p, training = bound.get("p", 0.5), bound.get("training", True)
+    if training and p not in (0, 1):
+        raise Skip("draws")
+    return bound
+
+
+def not_drawn_slopes(bound):
+    if bound.get("training"):
+        raise Skip("draws")
+    return bound
+
+
+def range_of_integers(bound):
+    """randint(high, size) begins at 0."""
+    low, high = bound.pop("low"), bound.pop("high")
+    if isinstance(high, (list, tuple)):
+        bound["size"], low, high = high, 0, low
+    bound["low"], bound["high"] = low, high
+    return creation(bound)
+
+
+def grid_modes(bound):
+    """The words of grid_sample for numbers."""
+    bound["mode"] = ("bilinear", "nearest", "bicubic")[bound["mode"]]
+    bound["padding_mode"] = ("zeros", "border", "reflection")[bound["padding_mode"]]
+    return bound
+
+
+def of_window(bound):
+    """A window is symmetric or periodic."""
+    bound["periodic"] = not bound.pop("sym", True)
+    return creation(bound)
+
+
+def one_by_one(bound):
+    """Shapes as arguments; a number is a shape of one."""
+    return {name: [shape] if isinstance(shape, int) else list(shape) for name, shape in zip("abcdef", bound["shapes"])}
+
+
+def extremes(bound):
+    if bound.get("range") is not None:
+        bound["low"], bound["high"] = (float(bound.pop("range")[i]) for i in range(2))
+    if isinstance(bound["bins"], (list, tuple)):
+        raise Skip("bins of several dimensions")
+    return bound
+
+
 def one_tensor(bound):
     if not isinstance(bound["input"], torch.Tensor):
         raise Skip("a list for one tensor")
@@ -671,6 +729,45 @@ TABLE = [
     Entry("nn.functional.scaled_dot_product_attention",
           "query key value attn_mask dropout_p is_causal scale enable_gqa",
           "query key value attn_mask is_causal scale enable_gqa", change=without_dropout),
+    *(Entry(name, "input other", function=method(name))
+      for name in ("__radd__", "__rsub__", "__rmul__", "__rdiv__", "__rmod__", "__rpow__", "__rmatmul__")),
+    *(Entry(name, "input other", function=method(name), gradient=False) for name in ("__rand__", "__ror__", "__rxor__")),
+    Entry("bernoulli", "input", function=drawn(torch.bernoulli), gradient=False),
+    Entry("multinomial", "input num_samples replacement", function=drawn(torch.multinomial), gradient=False),
+    Entry("cauchy", "input median sigma", function=in_place("cauchy_"), gradient=False),
+    Entry("exponential", "input lambd", function=in_place("exponential_"), gradient=False),
+    Entry("geometric", "input p", function=in_place("geometric_"), gradient=False),
+    Entry("log_normal", "input mean std", function=in_place("log_normal_"), gradient=False),
+    Entry("normal", "input mean std", variant="in_place", name="normal_", function=in_place("normal_"), gradient=False),
+    Entry("uniform", "input from to", function=in_place("uniform_"), gradient=False),
+    *(Entry(name, "input", function=drawn(getattr(torch, name)), gradient=False, change=creation)
+      for name in ("rand_like", "randn_like")),
+    Entry("randn", "size", "size dtype", function=drawn(torch.randn), gradient=False, change=creation),
+    Entry("randint", "low high size", "low high size dtype", function=drawn(torch.randint), gradient=False,
+          change=range_of_integers),
+    *(Entry("nn.functional." + name, "input p training", change=not_drawn)
+      for name in ("dropout", "dropout2d", "dropout3d", "alpha_dropout")),
+    *(Entry("nn.functional.feature_alpha_dropout", "input p training", variant=variant, change=not_drawn)
+      for variant in ("with_train", "without_train")),
+    Entry("nn.functional.rrelu", "input lower upper training", change=not_drawn_slopes),
+    *(Entry("signal.windows." + name, "M", "M periodic dtype", change=of_window, gradient=False)
+      for name in ("bartlett", "blackman", "hann")),
+    Entry("signal.windows.hamming", "M", "M periodic dtype", change=of_window, gradient=False),
+    Entry("signal.windows.general_hamming", "M alpha", "M periodic dtype alpha", change=of_window, gradient=False),
+    Entry("signal.windows.kaiser", "M beta", "M periodic dtype beta", change=of_window, gradient=False),
+    Entry("matrix_exp"),
+    Entry("linalg.householder_product", "input tau", name="householder_product"),
+    Entry("frexp"),
+    Entry("histogram", "input bins weight density low high", change=extremes, gradient=False),
+    Entry("nn.functional.multilabel_margin_loss", "input target reduction"),
+    *(Entry("grid_sampler_" + extents, "input grid mode padding_mode align_corners", name="grid_sample",
+            change=grid_modes) for extents in ("2d", "3d")),
+    Entry("broadcast_shapes", "*shapes", "a b c d e f", gradient=False, change=one_by_one,
+          function=lambda *shapes: torch.tensor(torch.broadcast_shapes(*shapes), dtype=torch.int64)),
+    Entry("empty", "size", "size dtype", function=drawn(torch.empty), gradient=False, change=creation),
+    Entry("empty_like", "input", function=drawn(torch.empty_like), gradient=False, change=creation),
+    Entry("new_empty", "input size", "input size dtype", function=drawn(method("new_empty")), gradient=False,
+          change=creation),
 ]
 
 # What differs on purpose: (entry, dtype, sample, message) -> bool, and the reason that is counted.
@@ -700,6 +797,10 @@ DEVIATIONS = [
      and "result" in message,
      "scores of nearly a hundred are rounded on both sides, PyTorch's in f64 too, and exp makes their error as many times "
      "larger"),
+    (lambda entry, dtype, sample, message: entry.op == "matrix_exp" and dtype == torch.float64,
+     "squarings of large matrices double the rounding error each, PyTorch's in f64 too"),
+    (lambda entry, dtype, sample, message: entry.op.startswith("grid_sampler") and dtype == torch.float64,
+     "a place has the rounding error of its coordinate, PyTorch's in f64 too"),
     (lambda entry, dtype, sample, message: entry.op == "logsumexp" and dtype == torch.float64 and "gradient" in message,
      "PyTorch's f64 gradient of logsumexp is exp(a - result), which has the rounding error of the result"),
     (lambda entry, dtype, sample, message: entry.name == "hardsigmoid" and dtype == torch.float64 and "gradient" in message,

@@ -99,6 +99,16 @@ void clipping(const Named &in, StateDict &out) {
       std::string prefix = "clip" + name + (most < 1 ? ".tight" : ".loose");
       out.emplace_back(prefix + ".norm", nn::utils::clip_grad_norm_(parameters, most, type));
       out.emplace_back(prefix + ".a", parameters[0].grad());
+      // The same in two steps.
+      for (size_t i = 0; i < 3; ++i)
+        parameters[i].set_grad(to_host(in.at(std::string("gradients.") + "abc"[i]).select(0, 0)));
+      std::vector<Tensor> gradients;
+      for (const Tensor &parameter : parameters)
+        gradients.push_back(parameter.grad());
+      Tensor norm = nn::utils::get_total_norm(gradients, type);
+      nn::utils::clip_grads_with_norm_(parameters, most, norm);
+      out.emplace_back(prefix + ".norm2", norm);
+      out.emplace_back(prefix + ".a2", parameters[0].grad());
     }
 }
 
@@ -112,6 +122,7 @@ void initialValues(StateDict &out) {
                    nn::init::kaiming_normal_(blank(), 0, nn::init::FanMode::fan_out, "relu"));
   out.emplace_back("init.trunc_normal_", nn::init::trunc_normal_(blank(), 0.5, 2, -1, 3));
   out.emplace_back("init.orthogonal_", nn::init::orthogonal_(blank(), 1.5));
+  out.emplace_back("dirac", nn::init::dirac_(empty({6, 2, 3, 4}), 2));
   nn::Linear linear(500, 200);
   out.emplace_back("init.linear_weight", linear.weight.detach());
   out.emplace_back("init.linear_bias", nn::Linear(400, 100000).bias.detach());

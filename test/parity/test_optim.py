@@ -109,7 +109,12 @@ def main():
             norm = torch.nn.utils.clip_grad_norm_(parameters, most, kind).item()
             prefix = f"clip{name}.{tightness}"
             check(prefix + " norm", abs(ours[prefix + ".norm"] - norm), 1e-13 * norm)
+            check(prefix + " norm of tensors", abs(ours[prefix + ".norm2"] - norm), 1e-13 * norm)
+            check(prefix + " gradient in two steps", np.max(np.abs(ours[prefix + ".a2"] - parameters[0].grad.numpy())), 1e-12)
             check(prefix + " gradient", np.max(np.abs(ours[prefix + ".a"] - parameters[0].grad.numpy())), 1e-12)
+
+    dirac = torch.nn.init.dirac_(torch.empty(6, 2, 3, 4), 2).numpy()
+    check("dirac_", np.max(np.abs(ours["dirac"] - dirac)), 0)
 
     for name, theirs in initial_values():
         mine, theirs = ours["init." + name].ravel(), theirs.numpy().ravel()

@@ -1,0 +1,600 @@
+//===- missing.hpp - PyTorch's names that are missing ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Written by scripts/torch-names from test/parity/torch_names.txt; change that.
+//
+// A program that uses one gets a sentence instead of a list of candidates. The functions are templates that
+// take anything, so a function of the program of the same name is preferred.
+//
+//===----------------------------------------------------------------------===//
+// clang-format off
+
+#ifndef WEFT_MISSING_HPP
+#define WEFT_MISSING_HPP
+
+#include "weft/missing_members.hpp"
+
+/// Makes the use of a name an error of the compiler with this sentence.
+#define WEFT_MISSING(sentence) __attribute__((unavailable(sentence)))
+#define WEFT_ANYTHING                                                                                        \
+  ::weft::detail::Anything = {}, ::weft::detail::Anything = {}, ::weft::detail::Anything = {},              \
+  ::weft::detail::Anything = {}, ::weft::detail::Anything = {}, ::weft::detail::Anything = {}
+
+namespace weft {
+struct WEFT_MISSING("Weft has no torch.GradScaler: bf16 needs no scaling of the loss; convert the model with model.to(DType::bf16).") GradScaler {
+  explicit GradScaler(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+template <int = 0>
+WEFT_MISSING("Weft has no torch.binomial: it is not drawn yet; bernoulli, rand, randn, randint and multinomial are.")
+weft::detail::Nothing binomial(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.complex: there are no Fourier transforms yet.")
+weft::detail::Nothing complex(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cond: conditions are not data yet; write where(), or C++ control flow outside of compiled functions.")
+weft::detail::Nothing cond(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.ctc_loss: it is not there yet.")
+weft::detail::Nothing ctc_loss(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.embedding_bag: it is not there yet.")
+weft::detail::Nothing embedding_bag(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.finfo: std::numeric_limits and weft::itemsize have it.")
+weft::detail::Nothing finfo(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.from_dlpack: memory of other libraries is copied: Tensor::from(data, shape); the C interface takes it in place.")
+weft::detail::Nothing from_dlpack(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.get_default_dtype: the default dtype is f32; give DType::f64 where a tensor is made.")
+weft::detail::Nothing get_default_dtype(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.get_float32_matmul_precision: products of f32 are exact to f32 always; compile(f, {.numerics = Numerics::fast}) is what may differ.")
+weft::detail::Nothing get_float32_matmul_precision(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.get_num_threads: threads are set by WEFT_NUM_THREADS.")
+weft::detail::Nothing get_num_threads(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.gradient: diff(x) and a division by the distance give differences.")
+weft::detail::Nothing gradient(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.gru: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing gru(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.gru_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing gru_cell(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.igamma: the incomplete gamma functions are not there.")
+weft::detail::Nothing igamma(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.igammac: the incomplete gamma functions are not there.")
+weft::detail::Nothing igammac(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.iinfo: std::numeric_limits and weft::itemsize have it.")
+weft::detail::Nothing iinfo(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.istft: there are no Fourier transforms yet.")
+weft::detail::Nothing istft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.load: write module.load_state_dict(load_safetensors(path)), load_checkpoint(path, items) or load_npy(path).")
+weft::detail::Nothing load(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.lstm: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing lstm(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.lstm_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing lstm_cell(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nextafter: it is not there; steps between neighbours are the host's.")
+weft::detail::Nothing nextafter(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.poisson: it is not drawn yet; bernoulli, rand, randn, randint and multinomial are.")
+weft::detail::Nothing poisson(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.polar: there are no Fourier transforms yet.")
+weft::detail::Nothing polar(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.rnn_relu: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing rnn_relu(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.rnn_relu_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing rnn_relu_cell(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.rnn_tanh: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing rnn_tanh(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.rnn_tanh_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+weft::detail::Nothing rnn_tanh_cell(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.save: write save_safetensors(path, module.state_dict()), save_checkpoint(path, items) or save_npy(path, tensor).")
+weft::detail::Nothing save(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.segment_reduce: scatter_reduce(x, dim, index, source, reduce) with the number of each row's segment is it.")
+weft::detail::Nothing segment_reduce(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.set_default_dtype: the default dtype is f32; give DType::f64 where a tensor is made.")
+weft::detail::Nothing set_default_dtype(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.set_default_tensor_type: the default dtype is f32; give DType::f64 where a tensor is made.")
+weft::detail::Nothing set_default_tensor_type(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.set_float32_matmul_precision: products of f32 are exact to f32 always; compile(f, {.numerics = Numerics::fast}) is what may differ.")
+weft::detail::Nothing set_float32_matmul_precision(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.set_num_threads: threads are set by WEFT_NUM_THREADS.")
+weft::detail::Nothing set_num_threads(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.set_printoptions: tensors print as PyTorch's do by default.")
+weft::detail::Nothing set_printoptions(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.sparse_coo_tensor: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
+weft::detail::Nothing sparse_coo_tensor(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.sparse_csr_tensor: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
+weft::detail::Nothing sparse_csr_tensor(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.stft: there are no Fourier transforms yet.")
+weft::detail::Nothing stft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.to_dlpack: memory of other libraries is copied: Tensor::from(data, shape); the C interface takes it in place.")
+weft::detail::Nothing to_dlpack(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.use_deterministic_algorithms: every run gives the same bits, and there is nothing to switch.")
+weft::detail::Nothing use_deterministic_algorithms(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.view_as_complex: there are no complex dtypes; keep the real and imaginary parts in a last dimension of 2.")
+weft::detail::Nothing view_as_complex(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.view_as_real: there are no complex dtypes; keep the real and imaginary parts in a last dimension of 2.")
+weft::detail::Nothing view_as_real(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.vmap: functions take batches: broadcasting, bmm and einsum do what vmap would.")
+weft::detail::Nothing vmap(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.while_loop: conditions are not data yet; write where(), or C++ control flow outside of compiled functions.")
+weft::detail::Nothing while_loop(WEFT_ANYTHING);
+} // namespace weft
+
+namespace weft::nn {
+struct WEFT_MISSING("Weft has no torch.nn.AdaptiveLogSoftmaxWithLoss: cross_entropy computes large classifications without their probabilities.") AdaptiveLogSoftmaxWithLoss {
+  explicit AdaptiveLogSoftmaxWithLoss(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.CTCLoss: it is not there yet.") CTCLoss {
+  explicit CTCLoss(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.DataParallel: a program trains on one device.") DataParallel {
+  explicit DataParallel(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.EmbeddingBag: it is not there yet.") EmbeddingBag {
+  explicit EmbeddingBag(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.GRU: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") GRU {
+  explicit GRU(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.GRUCell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") GRUCell {
+  explicit GRUCell(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.LSTM: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") LSTM {
+  explicit LSTM(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.LSTMCell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") LSTMCell {
+  explicit LSTMCell(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.LazyBatchNorm2d: sizes are given where a layer is made, because shapes are checked at once.") LazyBatchNorm2d {
+  explicit LazyBatchNorm2d(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.LazyConv2d: sizes are given where a layer is made, because shapes are checked at once.") LazyConv2d {
+  explicit LazyConv2d(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.LazyLinear: sizes are given where a layer is made, because shapes are checked at once.") LazyLinear {
+  explicit LazyLinear(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.ModuleDict: it is not there yet.") ModuleDict {
+  explicit ModuleDict(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.ParameterDict: it is not there yet.") ParameterDict {
+  explicit ParameterDict(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.ParameterList: it is not there yet.") ParameterList {
+  explicit ParameterList(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.RNN: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") RNN {
+  explicit RNN(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.RNNCell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") RNNCell {
+  explicit RNNCell(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.SyncBatchNorm: a program trains on one device.") SyncBatchNorm {
+  explicit SyncBatchNorm(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.Transformer: nn::TransformerEncoder and nn::TransformerDecoder are its parts.") Transformer {
+  explicit Transformer(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+} // namespace weft::nn
+
+namespace weft::nn::functional {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.functional.ctc_loss: it is not there yet.")
+weft::detail::Nothing ctc_loss(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.functional.embedding_bag: it is not there yet.")
+weft::detail::Nothing embedding_bag(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.functional.multi_head_attention_forward: write nn::MultiheadAttention or scaled_dot_product_attention.")
+weft::detail::Nothing multi_head_attention_forward(WEFT_ANYTHING);
+} // namespace weft::nn::functional
+
+namespace weft::nn::utils {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.parameters_to_vector: cat of the flattened parameters is the vector, and copy_ of its parts goes back.")
+weft::detail::Nothing parameters_to_vector(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.spectral_norm: there are no parametrisations of weights; compute the weight in forward().")
+weft::detail::Nothing spectral_norm(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.vector_to_parameters: cat of the flattened parameters is the vector, and copy_ of its parts goes back.")
+weft::detail::Nothing vector_to_parameters(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.weight_norm: there are no parametrisations of weights; compute the weight in forward().")
+weft::detail::Nothing weight_norm(WEFT_ANYTHING);
+} // namespace weft::nn::utils
+
+namespace weft::optim {
+struct WEFT_MISSING("Weft has no torch.optim.ASGD: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") ASGD {
+  explicit ASGD(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.Adadelta: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adadelta {
+  explicit Adadelta(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.Adafactor: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adafactor {
+  explicit Adafactor(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.Adagrad: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adagrad {
+  explicit Adagrad(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.Adamax: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adamax {
+  explicit Adamax(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.LBFGS: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") LBFGS {
+  explicit LBFGS(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.Muon: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Muon {
+  explicit Muon(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.NAdam: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") NAdam {
+  explicit NAdam(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.RAdam: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") RAdam {
+  explicit RAdam(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.RMSprop: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") RMSprop {
+  explicit RMSprop(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.Rprop: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Rprop {
+  explicit Rprop(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") SparseAdam {
+  explicit SparseAdam(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+} // namespace weft::optim
+
+namespace weft::optim {
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ChainedScheduler: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ChainedScheduler {
+  explicit ChainedScheduler(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ConstantLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ConstantLR {
+  explicit ConstantLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CosineAnnealingLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") CosineAnnealingLR {
+  explicit CosineAnnealingLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CosineAnnealingWarmRestarts: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") CosineAnnealingWarmRestarts {
+  explicit CosineAnnealingWarmRestarts(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CyclicLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") CyclicLR {
+  explicit CyclicLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ExponentialLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ExponentialLR {
+  explicit ExponentialLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.LambdaLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") LambdaLR {
+  explicit LambdaLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.LinearLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") LinearLR {
+  explicit LinearLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.MultiStepLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") MultiStepLR {
+  explicit MultiStepLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.MultiplicativeLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") MultiplicativeLR {
+  explicit MultiplicativeLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.OneCycleLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") OneCycleLR {
+  explicit OneCycleLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.PolynomialLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") PolynomialLR {
+  explicit PolynomialLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ReduceLROnPlateau: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ReduceLROnPlateau {
+  explicit ReduceLROnPlateau(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.SequentialLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") SequentialLR {
+  explicit SequentialLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.StepLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") StepLR {
+  explicit StepLR(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+} // namespace weft::optim
+
+namespace weft::autograd {
+struct WEFT_MISSING("Weft has no torch.autograd.Function: a gradient of one's own is not registered; combine functions that have one, with detach().") Function {
+  explicit Function(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+template <int = 0>
+WEFT_MISSING("Weft has no torch.autograd.gradcheck: compare grad() with differences, as the tests of every function here do.")
+weft::detail::Nothing gradcheck(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.autograd.gradgradcheck: compare grad() with differences, as the tests of every function here do.")
+weft::detail::Nothing gradgradcheck(WEFT_ANYTHING);
+} // namespace weft::autograd
+
+namespace weft::linalg {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.linalg.eig: eigenvalues of a matrix that is not symmetric are complex; linalg::eigh takes symmetric ones.")
+weft::detail::Nothing eig(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.linalg.eigvals: eigenvalues of a matrix that is not symmetric are complex; linalg::eigh takes symmetric ones.")
+weft::detail::Nothing eigvals(WEFT_ANYTHING);
+} // namespace weft::linalg
+
+namespace weft::fft {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.fft: there are no Fourier transforms yet.")
+weft::detail::Nothing fft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.fft2: there are no Fourier transforms yet.")
+weft::detail::Nothing fft2(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.fftfreq: there are no Fourier transforms yet.")
+weft::detail::Nothing fftfreq(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.fftn: there are no Fourier transforms yet.")
+weft::detail::Nothing fftn(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.fftshift: there are no Fourier transforms yet.")
+weft::detail::Nothing fftshift(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.hfft: there are no Fourier transforms yet.")
+weft::detail::Nothing hfft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.hfft2: there are no Fourier transforms yet.")
+weft::detail::Nothing hfft2(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.hfftn: there are no Fourier transforms yet.")
+weft::detail::Nothing hfftn(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.ifft: there are no Fourier transforms yet.")
+weft::detail::Nothing ifft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.ifft2: there are no Fourier transforms yet.")
+weft::detail::Nothing ifft2(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.ifftn: there are no Fourier transforms yet.")
+weft::detail::Nothing ifftn(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.ifftshift: there are no Fourier transforms yet.")
+weft::detail::Nothing ifftshift(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.ihfft: there are no Fourier transforms yet.")
+weft::detail::Nothing ihfft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.ihfft2: there are no Fourier transforms yet.")
+weft::detail::Nothing ihfft2(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.ihfftn: there are no Fourier transforms yet.")
+weft::detail::Nothing ihfftn(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.irfft: there are no Fourier transforms yet.")
+weft::detail::Nothing irfft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.irfft2: there are no Fourier transforms yet.")
+weft::detail::Nothing irfft2(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.irfftn: there are no Fourier transforms yet.")
+weft::detail::Nothing irfftn(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.rfft: there are no Fourier transforms yet.")
+weft::detail::Nothing rfft(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.rfft2: there are no Fourier transforms yet.")
+weft::detail::Nothing rfft2(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.rfftfreq: there are no Fourier transforms yet.")
+weft::detail::Nothing rfftfreq(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.fft.rfftn: there are no Fourier transforms yet.")
+weft::detail::Nothing rfftn(WEFT_ANYTHING);
+} // namespace weft::fft
+
+namespace weft::jit {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.jit.script: write compile(f), and step.save(path) to ship a function.")
+weft::detail::Nothing script(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.jit.trace: write compile(f), and step.save(path) to ship a function.")
+weft::detail::Nothing trace(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.jit.save: write step.save(path) of a compiled function.")
+weft::detail::Nothing save(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.jit.load: packages are loaded by the C interface weft.h.")
+weft::detail::Nothing load(WEFT_ANYTHING);
+} // namespace weft::jit
+
+namespace weft::sparse {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.sparse.mm: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
+weft::detail::Nothing mm(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.sparse.sum: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
+weft::detail::Nothing sum(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.sparse.softmax: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
+weft::detail::Nothing softmax(WEFT_ANYTHING);
+} // namespace weft::sparse
+
+namespace weft::nn::utils::prune {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.prune.l1_unstructured: multiply the weight by a mask, a buffer of the module.")
+weft::detail::Nothing l1_unstructured(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.prune.random_unstructured: multiply the weight by a mask, a buffer of the module.")
+weft::detail::Nothing random_unstructured(WEFT_ANYTHING);
+} // namespace weft::nn::utils::prune
+
+namespace weft::nn::utils::parametrizations {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.parametrizations.orthogonal: there are no parametrisations of weights; compute the weight in forward().")
+weft::detail::Nothing orthogonal(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.parametrizations.spectral_norm: there are no parametrisations of weights; compute the weight in forward().")
+weft::detail::Nothing spectral_norm(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.nn.utils.parametrizations.weight_norm: there are no parametrisations of weights; compute the weight in forward().")
+weft::detail::Nothing weight_norm(WEFT_ANYTHING);
+} // namespace weft::nn::utils::parametrizations
+
+namespace weft::nn::parallel {
+struct WEFT_MISSING("Weft has no torch.nn.parallel.DataParallel: a program trains on one device.") DataParallel {
+  explicit DataParallel(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.nn.parallel.DistributedDataParallel: a program trains on one device.") DistributedDataParallel {
+  explicit DistributedDataParallel(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+} // namespace weft::nn::parallel
+
+namespace weft::distributed {
+template <int = 0>
+WEFT_MISSING("Weft has no torch.distributed.init_process_group: a program trains on one device, in one process.")
+weft::detail::Nothing init_process_group(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.distributed.all_reduce: a program trains on one device, in one process.")
+weft::detail::Nothing all_reduce(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.distributed.broadcast: a program trains on one device, in one process.")
+weft::detail::Nothing broadcast(WEFT_ANYTHING);
+} // namespace weft::distributed
+
+namespace weft::distributions {
+struct WEFT_MISSING("Weft has no torch.distributions.Bernoulli: draw with bernoulli(p); its log-probability is -binary_cross_entropy.") Bernoulli {
+  explicit Bernoulli(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.distributions.Beta: draws of this distribution are not there.") Beta {
+  explicit Beta(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.distributions.Categorical: draw with multinomial(p, n, true); its log-probability is log_softmax and gather.") Categorical {
+  explicit Categorical(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.distributions.Gamma: draws of this distribution are not there.") Gamma {
+  explicit Gamma(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.distributions.Normal: draw mean + std * randn_like(mean); its log-probability is -gaussian_nll_loss but for a constant.") Normal {
+  explicit Normal(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+struct WEFT_MISSING("Weft has no torch.distributions.Uniform: draw with rand.") Uniform {
+  explicit Uniform(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+template <int = 0>
+WEFT_MISSING("Weft has no torch.distributions.kl_divergence: nn::kl_div is of logarithms of probabilities; other formulas are a line.")
+weft::detail::Nothing kl_divergence(WEFT_ANYTHING);
+} // namespace weft::distributions
+
+namespace weft::amp {
+struct WEFT_MISSING("Weft has no torch.amp.GradScaler: bf16 needs no scaling of the loss; convert the model with model.to(DType::bf16).") GradScaler {
+  explicit GradScaler(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+template <int = 0>
+WEFT_MISSING("Weft has no torch.amp.autocast: convert the model and its input, model.to(DType::bf16); losses and sums are computed in f32.")
+weft::detail::Nothing autocast(WEFT_ANYTHING);
+} // namespace weft::amp
+
+namespace weft::cuda {
+struct WEFT_MISSING("Weft has no torch.cuda.CUDAGraph: compile(f) makes one graph of a call.") CUDAGraph {
+  explicit CUDAGraph(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.manual_seed: write manual_seed(seed): generators are on no device.")
+weft::detail::Nothing manual_seed(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.memory_allocated: write memory_stats(device).")
+weft::detail::Nothing memory_allocated(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.max_memory_allocated: write memory_stats(device).")
+weft::detail::Nothing max_memory_allocated(WEFT_ANYTHING);
+} // namespace weft::cuda
+
+#undef WEFT_ANYTHING
+#undef WEFT_MISSING
+
+#endif // WEFT_MISSING_HPP
