@@ -61,7 +61,8 @@ struct OptimizerState : std::enable_shared_from_this<OptimizerState> {
   std::string kind; ///< "adam": the prefix of the names of slots
   std::vector<Group> groups;
   std::vector<Member> members;
-  uint64_t changes = 0; ///< how often members or their state were added, made anew or moved
+  std::vector<double> initialLr; ///< of each group, when the first schedule was made
+  uint64_t changes = 0;          ///< how often members or their state were added, made anew or moved
   std::shared_ptr<const void> self = std::make_shared<char>(); ///< how its parameters refer to it
 
   void addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,

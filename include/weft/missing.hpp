@@ -33,9 +33,6 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.binomial: it is not drawn yet; bernoulli, rand, randn, randint and multinomial are.")
 weft::detail::Nothing binomial(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.complex: there are no Fourier transforms yet.")
-weft::detail::Nothing complex(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.cond: conditions are not data yet; write where(), or C++ control flow outside of compiled functions.")
 weft::detail::Nothing cond(WEFT_ANYTHING);
 template <int = 0>
@@ -78,9 +75,6 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.iinfo: std::numeric_limits and weft::itemsize have it.")
 weft::detail::Nothing iinfo(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.istft: there are no Fourier transforms yet.")
-weft::detail::Nothing istft(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.load: write module.load_state_dict(load_safetensors(path)), load_checkpoint(path, items) or load_npy(path).")
 weft::detail::Nothing load(WEFT_ANYTHING);
 template <int = 0>
@@ -95,9 +89,6 @@ weft::detail::Nothing nextafter(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.poisson: it is not drawn yet; bernoulli, rand, randn, randint and multinomial are.")
 weft::detail::Nothing poisson(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.polar: there are no Fourier transforms yet.")
-weft::detail::Nothing polar(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.rnn_relu: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
 weft::detail::Nothing rnn_relu(WEFT_ANYTHING);
@@ -137,9 +128,6 @@ weft::detail::Nothing sparse_coo_tensor(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.sparse_csr_tensor: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
 weft::detail::Nothing sparse_csr_tensor(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.stft: there are no Fourier transforms yet.")
-weft::detail::Nothing stft(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.to_dlpack: memory of other libraries is copied: Tensor::from(data, shape); the C interface takes it in place.")
 weft::detail::Nothing to_dlpack(WEFT_ANYTHING);
@@ -314,64 +302,12 @@ struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: optimisers are SGD, Ada
 } // namespace weft::optim
 
 namespace weft::optim {
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ChainedScheduler: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ChainedScheduler {
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ChainedScheduler: step one schedule after the other; those that multiply the rate combine.") ChainedScheduler {
   explicit ChainedScheduler(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ConstantLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ConstantLR {
-  explicit ConstantLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CosineAnnealingLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") CosineAnnealingLR {
-  explicit CosineAnnealingLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CosineAnnealingWarmRestarts: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") CosineAnnealingWarmRestarts {
-  explicit CosineAnnealingWarmRestarts(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CyclicLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") CyclicLR {
+struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CyclicLR: write LambdaLR with the wave as its function.") CyclicLR {
   explicit CyclicLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ExponentialLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ExponentialLR {
-  explicit ExponentialLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.LambdaLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") LambdaLR {
-  explicit LambdaLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.LinearLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") LinearLR {
-  explicit LinearLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.MultiStepLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") MultiStepLR {
-  explicit MultiStepLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.MultiplicativeLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") MultiplicativeLR {
-  explicit MultiplicativeLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.OneCycleLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") OneCycleLR {
-  explicit OneCycleLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.PolynomialLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") PolynomialLR {
-  explicit PolynomialLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ReduceLROnPlateau: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") ReduceLROnPlateau {
-  explicit ReduceLROnPlateau(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.SequentialLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") SequentialLR {
-  explicit SequentialLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.StepLR: schedules are functions of the step: optimizer.set_lr(optim::cosine_lr(base, step, total)).") StepLR {
-  explicit StepLR(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
 } // namespace weft::optim
@@ -397,75 +333,6 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.linalg.eigvals: eigenvalues of a matrix that is not symmetric are complex; linalg::eigh takes symmetric ones.")
 weft::detail::Nothing eigvals(WEFT_ANYTHING);
 } // namespace weft::linalg
-
-namespace weft::fft {
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.fft: there are no Fourier transforms yet.")
-weft::detail::Nothing fft(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.fft2: there are no Fourier transforms yet.")
-weft::detail::Nothing fft2(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.fftfreq: there are no Fourier transforms yet.")
-weft::detail::Nothing fftfreq(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.fftn: there are no Fourier transforms yet.")
-weft::detail::Nothing fftn(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.fftshift: there are no Fourier transforms yet.")
-weft::detail::Nothing fftshift(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.hfft: there are no Fourier transforms yet.")
-weft::detail::Nothing hfft(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.hfft2: there are no Fourier transforms yet.")
-weft::detail::Nothing hfft2(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.hfftn: there are no Fourier transforms yet.")
-weft::detail::Nothing hfftn(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.ifft: there are no Fourier transforms yet.")
-weft::detail::Nothing ifft(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.ifft2: there are no Fourier transforms yet.")
-weft::detail::Nothing ifft2(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.ifftn: there are no Fourier transforms yet.")
-weft::detail::Nothing ifftn(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.ifftshift: there are no Fourier transforms yet.")
-weft::detail::Nothing ifftshift(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.ihfft: there are no Fourier transforms yet.")
-weft::detail::Nothing ihfft(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.ihfft2: there are no Fourier transforms yet.")
-weft::detail::Nothing ihfft2(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.ihfftn: there are no Fourier transforms yet.")
-weft::detail::Nothing ihfftn(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.irfft: there are no Fourier transforms yet.")
-weft::detail::Nothing irfft(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.irfft2: there are no Fourier transforms yet.")
-weft::detail::Nothing irfft2(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.irfftn: there are no Fourier transforms yet.")
-weft::detail::Nothing irfftn(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.rfft: there are no Fourier transforms yet.")
-weft::detail::Nothing rfft(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.rfft2: there are no Fourier transforms yet.")
-weft::detail::Nothing rfft2(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.rfftfreq: there are no Fourier transforms yet.")
-weft::detail::Nothing rfftfreq(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.fft.rfftn: there are no Fourier transforms yet.")
-weft::detail::Nothing rfftn(WEFT_ANYTHING);
-} // namespace weft::fft
 
 namespace weft::jit {
 template <int = 0>

@@ -87,6 +87,7 @@ void addWindows(Table &table);
 void addSelection(Table &table);
 void addMore(Table &table);
 void addExtra(Table &table);
+void addFft(Table &table);
 void addLinalg(Table &table);
 void addRecurrent(Table &table);
 /// @}

@@ -243,6 +243,7 @@ int main(int argc, char **argv) {
   addSelection(table);
   addMore(table);
   addExtra(table);
+  addFft(table);
   addLinalg(table);
   addRecurrent(table);
   if (argc > 1 && std::string(argv[1]) == "--list") {

@@ -112,6 +112,74 @@ void clipping(const Named &in, StateDict &out) {
     }
 }
 
+/// The learning rates of 30 epochs, with a state that is saved and loaded after the tenth.
+void schedules(StateDict &out) {
+  using namespace optim;
+  auto run = [&](const std::string &name, auto make) {
+    std::vector<double> rates, momenta;
+    SGD sgd({zeros({1}).requires_grad_()}, {.lr = 0.4, .momentum = 0.9});
+    auto scheduler = make(sgd);
+    for (int i = 0; i < 30; ++i) {
+      rates.push_back(sgd.lr());
+      momenta.push_back(sgd.option("momentum"));
+      if (i == 10)
+        scheduler.load_state_dict(scheduler.state_dict());
+      scheduler.step();
+    }
+    out.emplace_back("lr." + name, Tensor::from(rates, {30}));
+    out.emplace_back("momentum." + name, Tensor::from(momenta, {30}));
+  };
+  run("LambdaLR",
+      [](auto &o) { return LambdaLR(o, [](int64_t i) { return 1 / (1.0 + static_cast<double>(i)); }); });
+  run("MultiplicativeLR",
+      [](auto &o) { return MultiplicativeLR(o, [](int64_t i) { return i % 2 ? 0.9 : 1.05; }); });
+  run("StepLR", [](auto &o) { return StepLR(o, 7, 0.3); });
+  run("MultiStepLR", [](auto &o) { return MultiStepLR(o, {3, 3, 12}, 0.5); });
+  run("ConstantLR", [](auto &o) { return ConstantLR(o, 0.5, 8); });
+  run("LinearLR", [](auto &o) { return LinearLR(o, 0.25, 0.75, 11); });
+  run("ExponentialLR", [](auto &o) { return ExponentialLR(o, 0.9); });
+  run("PolynomialLR", [](auto &o) { return PolynomialLR(o, 20, 2); });
+  run("CosineAnnealingLR", [](auto &o) { return CosineAnnealingLR(o, 9, 0.01); });
+  run("CosineAnnealingWarmRestarts", [](auto &o) { return CosineAnnealingWarmRestarts(o, 4, 2, 0.01); });
+  run("OneCycleLR", [](auto &o) { return OneCycleLR(o, 1, 40); });
+  run("OneCycleLR.three", [](auto &o) {
+    return OneCycleLR(o, 1, 30,
+                      {.pct_start = 0.4, .is_linear = true, .cycle_momentum = false, .three_phase = true});
+  });
+  run("SequentialLR", [](auto &o) {
+    LinearLR warmup(o, 0.1, 1, 5);
+    return SequentialLR(o, {warmup, CosineAnnealingLR(o, 20), ExponentialLR(o, 0.5)}, {5, 25});
+  });
+  // Two that act together.
+  SGD sgd({zeros({1}).requires_grad_()}, {.lr = 0.4});
+  LinearLR warmup(sgd, 0.2, 1, 6);
+  ExponentialLR decay(sgd, 0.95);
+  std::vector<double> rates;
+  for (int i = 0; i < 30; ++i) {
+    rates.push_back(sgd.lr());
+    warmup.step();
+    decay.step();
+  }
+  out.emplace_back("lr.together", Tensor::from(rates, {30}));
+  // A measure that improves, stops, and improves a little.
+  for (bool isMax : {false, true}) {
+    SGD other({zeros({1}).requires_grad_()}, {.lr = 0.4});
+    ReduceLROnPlateau plateau(other, {.is_max = isMax,
+                                      .factor = 0.5,
+                                      .patience = 2,
+                                      .threshold = 0.01,
+                                      .is_relative = !isMax,
+                                      .cooldown = 1});
+    rates.clear();
+    for (int i = 0; i < 30; ++i) {
+      double metric = i < 8 ? 10 - i : 2.5 + 0.001 * (i % 3);
+      plateau.step(isMax ? -metric : metric);
+      rates.push_back(other.lr());
+    }
+    out.emplace_back(isMax ? "lr.plateau_max" : "lr.plateau_min", Tensor::from(rates, {30}));
+  }
+}
+
 void initialValues(StateDict &out) {
   manual_seed(0);
   auto blank = [] { return empty({200, 100, 5}); };
@@ -139,6 +207,7 @@ int main(int argc, char **argv) try {
   StateDict out;
   optimisers(in, out);
   clipping(in, out);
+  schedules(out);
   initialValues(out);
   save_npz(folder + "/out.npz", out);
 } catch (const Error &error) {

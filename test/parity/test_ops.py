@@ -332,6 +332,8 @@ def main():
             print(f"       {name}: {count - 3} more")
     if not only:
         for name in sorted(server.known - used - set(ELSEWHERE)):
+            if name.startswith("fft_"):  # of test_fft.py
+                continue
             print(f"FAILED {name}: no entry of ops_table.py calls it")
             failed += 1
     print("skipped samples, by reason:")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Optimisers over 100 steps, clipping of gradients and initial values, beside PyTorch's.
+"""Optimisers over 100 steps, learning-rate schedules, clipping of gradients and initial values, beside PyTorch's.
 
 The gradients are given, so nothing amplifies a difference but the update itself. In f64 both sides agree to 1e-11 of
 the way that a parameter went: another formula differs by percents. In f32 each step rounds a few times on both sides,
@@ -68,6 +68,47 @@ def initial_values():
     yield "linear_bias", torch.nn.Linear(400, 100000).bias.detach()
 
 
+def schedules():
+    """(name, learning rates, momenta) of 30 epochs."""
+    lr = torch.optim.lr_scheduler
+    make = {
+        "LambdaLR": lambda o: lr.LambdaLR(o, lambda i: 1 / (1 + i)),
+        "MultiplicativeLR": lambda o: lr.MultiplicativeLR(o, lambda i: 0.9 if i % 2 else 1.05),
+        "StepLR": lambda o: lr.StepLR(o, 7, 0.3),
+        "MultiStepLR": lambda o: lr.MultiStepLR(o, [3, 3, 12], 0.5),
+        "ConstantLR": lambda o: lr.ConstantLR(o, 0.5, 8),
+        "LinearLR": lambda o: lr.LinearLR(o, 0.25, 0.75, 11),
+        "ExponentialLR": lambda o: lr.ExponentialLR(o, 0.9),
+        "PolynomialLR": lambda o: lr.PolynomialLR(o, 20, 2),
+        "CosineAnnealingLR": lambda o: lr.CosineAnnealingLR(o, 9, 0.01),
+        "CosineAnnealingWarmRestarts": lambda o: lr.CosineAnnealingWarmRestarts(o, 4, 2, 0.01),
+        "OneCycleLR": lambda o: lr.OneCycleLR(o, 1.0, 40),
+        "OneCycleLR.three": lambda o: lr.OneCycleLR(o, 1.0, 30, pct_start=0.4, anneal_strategy="linear",
+                                                    cycle_momentum=False, three_phase=True),
+        "SequentialLR": lambda o: lr.SequentialLR(o, [lr.LinearLR(o, 0.1, 1, 5), lr.CosineAnnealingLR(o, 20),
+                                                      lr.ExponentialLR(o, 0.5)], [5, 25]),
+        "together": lambda o: lr.ChainedScheduler([lr.LinearLR(o, 0.2, 1, 6), lr.ExponentialLR(o, 0.95)]),
+    }
+    for name, of in make.items():
+        optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.4, momentum=0.9)
+        scheduler, rates, momenta = of(optimizer), [], []
+        for _ in range(30):
+            rates.append(optimizer.param_groups[0]["lr"])
+            momenta.append(optimizer.param_groups[0]["momentum"])
+            optimizer.step()
+            scheduler.step()
+        yield name, rates, momenta
+    for mode in ("min", "max"):
+        optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.4)
+        scheduler = lr.ReduceLROnPlateau(optimizer, mode, 0.5, 2, 0.01, "abs" if mode == "max" else "rel", 1)
+        rates = []
+        for i in range(30):
+            metric = 10 - i if i < 8 else 2.5 + 0.001 * (i % 3)
+            scheduler.step(-metric if mode == "max" else metric)
+            rates.append(optimizer.param_groups[0]["lr"])
+        yield "plateau_" + mode, rates, None
+
+
 def distance(a, b):
     """The largest distance between the empirical distribution functions."""
     points = np.concatenate([a, b])
@@ -113,6 +154,10 @@ def main():
             check(prefix + " gradient in two steps", np.max(np.abs(ours[prefix + ".a2"] - parameters[0].grad.numpy())), 1e-12)
             check(prefix + " gradient", np.max(np.abs(ours[prefix + ".a"] - parameters[0].grad.numpy())), 1e-12)
 
+    for name, rates, momenta in schedules():
+        check("learning rates of " + name, np.max(np.abs(ours["lr." + name] - rates)), 1e-14)
+        if momenta and name != "together":
+            check("momenta of " + name, np.max(np.abs(ours["momentum." + name] - momenta)), 1e-14)
     dirac = torch.nn.init.dirac_(torch.empty(6, 2, 3, 4), 2).numpy()
     check("dirac_", np.max(np.abs(ours["dirac"] - dirac)), 0)
 
