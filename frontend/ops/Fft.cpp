@@ -7,7 +7,8 @@
 //
 // A transform of a short length is a product with a matrix. A length with a divisor that is short is one of
 // transforms of that length, factors, and transforms of the rest (Cooley and Tukey, 1965). A long prime is a
-// convolution, which is computed by transforms of a power of 2 (Bluestein, 1970).
+// convolution, which is computed by transforms of a power of 2 (Bluestein, 1970). Meanwhile all real parts of
+// a signal lie before all imaginary ones, [rows, 2, n], so that products and copies have long rows.
 //
 //===----------------------------------------------------------------------===//
 #include "weft/fft.hpp"
@@ -35,7 +36,7 @@ using Complex = std::complex<double>;
 namespace {
 
 /// A transform of this length is one product.
-constexpr int64_t mostDirect = 64;
+constexpr int64_t mostDirect = 16;
 /// One without a short divisor is a product up to here, and a convolution beyond.
 constexpr int64_t mostPrime = 256;
 
@@ -84,29 +85,38 @@ struct Plan {
 Tensor part(const Tensor &x, int64_t i, Loc loc) { return x.select(-1, i, loc); }
 Tensor join(const Tensor &re, const Tensor &im, Loc loc) { return stack({re, im}, -1, loc); }
 Tensor times(const Tensor &a, const Tensor &b, Loc loc) { return mul({a, loc}, {b, loc}); }
-/// The product of complex tensors.
-Tensor product(const Tensor &a, const Tensor &b, Loc loc) {
-  Tensor ar = part(a, 0, loc), ai = part(a, 1, loc), br = part(b, 0, loc), bi = part(b, 1, loc);
-  return join(sub({times(ar, br, loc), loc}, {times(ai, bi, loc), loc}),
-              add({times(ar, bi, loc), loc}, {times(ai, br, loc), loc}), loc);
-}
 Tensor conjugate(const Tensor &x, Loc loc) { return join(part(x, 0, loc), neg({part(x, 1, loc), loc}), loc); }
 
-/// [rows, n, 2] by the matrix of all roots, real and imaginary parts side by side.
-Tensor direct(const Tensor &x, int64_t n, const Plan &plan) {
+/// The product of [rows, 2, ..] and numbers [2, ..], with the parts of the result as a new dimension `dim`.
+Tensor product(const Tensor &a, const Tensor &b, int64_t dim, Loc loc) {
+  Tensor ar = a.select(1, 0, loc), ai = a.select(1, 1, loc), br = b.select(0, 0, loc),
+         bi = b.select(0, 1, loc);
+  return stack({sub({times(ar, br, loc), loc}, {times(ai, bi, loc), loc}),
+                add({times(ar, bi, loc), loc}, {times(ai, br, loc), loc})},
+               dim, loc);
+}
+
+/// The matrix of all roots of parts and places: row (part, k), column (part, j).
+Tensor matrixOf(int64_t n, const Plan &plan) {
   std::vector<double> matrix(static_cast<size_t>(4 * n * n));
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t k = 0; k < n; ++k) {
+  for (int64_t k = 0; k < n; ++k)
+    for (int64_t j = 0; j < n; ++j) {
       const Complex w = plan.power(j * k, n);
-      auto at = [&](int64_t from, int64_t to) -> double & {
-        return matrix[static_cast<size_t>(((2 * j + from) * n + k) * 2 + to)];
+      auto at = [&](int64_t to, int64_t from) -> double & {
+        return matrix[static_cast<size_t>((to * n + k) * 2 * n + from * n + j)];
       };
       at(0, 0) = at(1, 1) = w.real();
-      at(0, 1) = w.imag();
-      at(1, 0) = -w.imag();
+      at(1, 0) = w.imag();
+      at(0, 1) = -w.imag();
     }
-  Tensor all = plan.constant(matrix, {2 * n, 2 * n});
-  return matmul(x.reshape({-1, 2 * n}, plan.loc), all, plan.loc).reshape({-1, n, 2}, plan.loc);
+  return plan.constant(matrix, {2 * n, 2 * n});
+}
+
+/// A transform as one product.
+Tensor direct(const Tensor &x, int64_t n, const Plan &plan) {
+  // The matrix of a transform is symmetric but for the places of its signs.
+  Tensor all = matrixOf(n, plan).t(plan.loc);
+  return matmul(x.reshape({-1, 2 * n}, plan.loc), all, plan.loc).reshape({-1, 2, n}, plan.loc);
 }
 
 Tensor transform(const Tensor &x, int64_t n, const Plan &plan);
@@ -114,17 +124,18 @@ Tensor transform(const Tensor &x, int64_t n, const Plan &plan);
 /// Lengths a b: transforms of length a over elements b apart, factors, and transforms of length b.
 Tensor divided(const Tensor &x, int64_t a, int64_t b, const Plan &plan) {
   const Loc loc = plan.loc;
-  Tensor inner = x.reshape({-1, a, b, 2}, loc).permute({0, 2, 1, 3}, loc).reshape({-1, a, 2}, loc);
-  inner = transform(inner, a, plan).reshape({-1, b, a, 2}, loc);
-  std::vector<double> factors;
-  for (int64_t j = 0; j < b; ++j)
-    for (int64_t k = 0; k < a; ++k) {
+  Tensor first = matmul(matrixOf(a, plan), x.reshape({-1, 2 * a, b}, loc), loc).reshape({-1, 2, a, b}, loc);
+  std::vector<double> re, im;
+  for (int64_t k = 0; k < a; ++k)
+    for (int64_t j = 0; j < b; ++j) {
       const Complex w = plan.power(j * k, a * b);
-      factors.insert(factors.end(), {w.real(), w.imag()});
+      re.push_back(w.real());
+      im.push_back(w.imag());
     }
-  inner = product(inner, plan.constant(factors, {b, a, 2}), loc);
-  Tensor outer = transform(inner.permute({0, 2, 1, 3}, loc).reshape({-1, b, 2}, loc), b, plan);
-  return outer.reshape({-1, a, b, 2}, loc).permute({0, 2, 1, 3}, loc).reshape({-1, a * b, 2}, loc);
+  re.insert(re.end(), im.begin(), im.end());
+  Tensor turned = product(first, plan.constant(re, {2, a, b}), 2, loc); // [rows, a, 2, b]
+  Tensor rest = transform(turned.reshape({-1, 2, b}, loc), b, plan);
+  return rest.reshape({-1, a, 2, b}, loc).permute({0, 2, 3, 1}, loc).reshape({-1, 2, a * b}, loc);
 }
 
 /// Bluestein: j k = (j^2 + k^2 - (k - j)^2) / 2, so the values are a convolution with exp(-pi i j^2 / n).
@@ -133,27 +144,28 @@ Tensor convolved(const Tensor &x, int64_t n, const Plan &plan) {
   int64_t length = 1;
   while (length < 2 * n - 1)
     length *= 2;
-  std::vector<double> chirp, filter(static_cast<size_t>(2 * length));
+  std::vector<double> chirp(static_cast<size_t>(2 * n)), filter(static_cast<size_t>(2 * length));
   for (int64_t j = 0; j < n; ++j) {
     const Complex w = root(plan.sign * ((j * j) % (2 * n)), 2 * n);
-    chirp.insert(chirp.end(), {w.real(), w.imag()});
+    chirp[static_cast<size_t>(j)] = w.real();
+    chirp[static_cast<size_t>(n + j)] = w.imag();
     for (int64_t at : {j, (length - j) % length}) {
-      filter[static_cast<size_t>(2 * at)] = w.real();
-      filter[static_cast<size_t>(2 * at + 1)] = -w.imag();
+      filter[static_cast<size_t>(at)] = w.real();
+      filter[static_cast<size_t>(length + at)] = -w.imag();
     }
   }
-  Tensor wave = plan.constant(chirp, {n, 2});
+  Tensor wave = plan.constant(chirp, {2, n});
   Plan forward = plan, backward = plan;
   forward.sign = -1;
   backward.sign = 1;
-  Tensor wide = pad(product(x, wave, loc), {0, 0, 0, length - n}, {0.0, loc}, loc);
-  Tensor spectrum = transform(plan.constant(filter, {1, length, 2}), length, forward);
-  Tensor both = product(transform(wide, length, forward), spectrum, loc);
-  Tensor sums = transform(both, length, backward).narrow(1, 0, n, loc);
-  return times(product(sums, wave, loc), plan.constant({1.0 / static_cast<double>(length)}, {}), loc);
+  Tensor wide = pad(product(x, wave, 1, loc), {0, length - n}, {0.0, loc}, loc);
+  Tensor spectrum = transform(plan.constant(filter, {1, 2, length}), length, forward).select(0, 0, loc);
+  Tensor both = product(transform(wide, length, forward), spectrum, 1, loc);
+  Tensor sums = transform(both, length, backward).narrow(2, 0, n, loc);
+  return times(product(sums, wave, 1, loc), plan.constant({1.0 / static_cast<double>(length)}, {}), loc);
 }
 
-/// [rows, n, 2] without a factor.
+/// The transform of [rows, 2, n], without a factor.
 Tensor transform(const Tensor &x, int64_t n, const Plan &plan) {
   if (n == 1)
     return x;
@@ -237,7 +249,8 @@ Tensor along(const Tensor &x, int64_t dim, int sign, Loc loc) {
   Tensor moved = x.movedim(dim, last, loc);
   const Shape shape = moved.sizes(loc);
   Plan plan{sign, like(x, loc), loc};
-  return transform(moved.reshape({-1, n, 2}, loc), n, plan).reshape(shape, loc).movedim(last, dim, loc);
+  Tensor rows = moved.reshape({-1, n, 2}, loc).transpose(1, 2, loc).contiguous(loc);
+  return transform(rows, n, plan).transpose(1, 2, loc).reshape(shape, loc).movedim(last, dim, loc);
 }
 
 Tensor complexTransform(const char *function, const Tensor &given, std::optional<int64_t> n, int64_t dim,

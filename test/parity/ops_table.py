@@ -211,9 +211,13 @@ def not_drawn(bound):
     return bound
 
 
-def not_drawn_slopes(bound):
-    if bound.get("training"):
-        raise Skip("draws")
+def in_evaluation(input, lower=1 / 8, upper=1 / 3, training=False):
+    """Slopes that are not drawn."""
+    return torch.nn.functional.rrelu(input, lower, upper)
+
+
+def evaluated(bound):
+    bound.pop("training", None)
     return bound
 
 
@@ -749,7 +753,8 @@ TABLE = [
       for name in ("dropout", "dropout2d", "dropout3d", "alpha_dropout")),
     *(Entry("nn.functional.feature_alpha_dropout", "input p training", variant=variant, change=not_drawn)
       for variant in ("with_train", "without_train")),
-    Entry("nn.functional.rrelu", "input lower upper training", change=not_drawn_slopes),
+    Entry("nn.functional.rrelu", "input lower upper training", "input lower upper", function=in_evaluation,
+          change=evaluated),
     *(Entry("signal.windows." + name, "M", "M periodic dtype", change=of_window, gradient=False)
       for name in ("bartlett", "blackman", "hann")),
     Entry("signal.windows.hamming", "M", "M periodic dtype", change=of_window, gradient=False),

@@ -16,7 +16,7 @@ from test_ops import Server, check
 
 warnings.filterwarnings("ignore")
 LENGTHS = (1, 2, 3, 4, 7, 16, 60, 64, 65, 67, 96, 128, 131, 134, 257, 521, 1000, 1024)
-FEW = (1, 2, 7, 60, 67, 134, 521)  # of functions that are made of others
+FEW = (1, 7, 60, 521)  # of functions that are made of others, and of f64
 NORMS = ("backward", "ortho", "forward")
 OF_REAL, TO_REAL = ("rfft", "ihfft"), ("irfft", "hfft")
 
@@ -46,10 +46,10 @@ def one_dimension(dtype):
         entry = Entry("fft." + name, "input n dim norm", name="fft_" + name, function=pairs(getattr(torch.fft, name), name))
         last = () if name in OF_REAL else (2,)
         lengths = LENGTHS if name in ("fft", "irfft") else FEW
-        for n in lengths if dtype == torch.float32 else lengths[::2]:
+        for n in lengths if dtype == torch.float32 else FEW:
             size = n // 2 + 1 if name in TO_REAL else n
             yield entry, sample(draw((3, size, *last), dtype), n, -1, NORMS[n % 3])
-        for n in (1, 4, 9, 20):  # cut and extended
+        for n in (4, 9):  # cut and extended
             yield entry, sample(draw((2, 6, 3, *last), dtype), n, 1, "backward")
         yield entry, sample(draw((2, 6, *last), dtype), None, 0, "ortho")
 
@@ -57,11 +57,12 @@ def one_dimension(dtype):
 def several_dimensions(dtype):
     for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
         last = () if name in OF_REAL else (2,)
-        for kind in "n2" if dtype == torch.float32 else "n":
+        if dtype == torch.float64 and name not in ("fft", "irfft"):
+            continue
+        for kind in "n2":
             full = name + kind
             entry = Entry("fft." + full, "input s dim norm", name="fft_" + full, function=pairs(getattr(torch.fft, full), full))
-            for s, dims, norm in ((None, (0, 2), "backward"), ((4, 9), (-1, 1), "ortho"), ((5, 6), (1, 2), "forward"),
-                                  (None, (-2, -1), "backward")):
+            for s, dims, norm in ((None, (0, 2), "backward"), ((4, 9), (-1, 1), "ortho"), ((5, 6), (1, 2), "forward")):
                 yield entry, sample(draw((4, 6, 5, *last), dtype), s, dims, norm)
             if kind == "n":
                 yield entry, sample(draw((4, 6, 5, *last), dtype), None, None, "backward")
@@ -121,6 +122,8 @@ def main():
                 if wrong is not None and failed < 40:
                     values = [a if not isinstance(a, torch.Tensor) else "tensor" for a in case.args]
                     print(f"FAILED {entry.name} {dtype} of {shape} with {values}: {wrong}")
+    server.process.stdin.close()
+    server.process.wait()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

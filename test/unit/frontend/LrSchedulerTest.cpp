@@ -50,7 +50,7 @@ TEST(LrScheduler, NothingIsCompiledAgain) {
     schedule.step();
     return x;
   });
-  EXPECT_ERROR(wrong(ones({2})), "WEFT-C001");
+  EXPECT_ERROR(wrong(ones({2})), "inside a compiled function would happen once");
 }
 
 TEST(LrScheduler, StateResumes) {
