@@ -331,6 +331,11 @@ void Tensor::backward(const Tensor &gradient, std::optional<bool> /*retain_graph
   GraphLock lock(graphMutex());
   const GradMode recording(true); // outputs have a history, whatever the thread records now
   Ref root;
+  if (gradient.defined() && create_graph && use(gradient, loc).requiresGrad())
+    fail("backward() with create_graph takes a gradient that requires none itself (WEFT-G002): detach it, or "
+         "use "
+         "grad()",
+         loc, {use(gradient, loc)}, "WEFT-G002");
   if (gradient.defined())
     root =
         differentiable(wrap(weighted(*this, create_graph ? gradient : gradient.detach(loc), loc), loc), loc);
@@ -409,6 +414,16 @@ bool reachesAny(const Ref &root, const std::vector<Ref> &values, uint64_t oldest
     });
   }
   return reaches;
+}
+
+/// With create_graph, throws Error if factors depend on an input: the sum that is differentiated is one of
+/// products, so that the gradient would have a part that flows through the factors.
+void checkFactors(const GradOptions &options, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
+  for (const Tensor &factors : options.grad_outputs)
+    if (options.create_graph && factors.defined() && reachesAny(use(factors, loc), values, oldest))
+      fail("a gradient of which grad_outputs depend on an input of grad() has no derivative yet (WEFT-G002): "
+           "detach them, or leave create_graph out",
+           loc, {use(factors, loc)}, "WEFT-G002");
 }
 
 /// `own` is the value that the root continues from, or null.
@@ -502,6 +517,7 @@ std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std::vector<T
   const Ref root = rootOf(outputs, options, loc);
   uint64_t oldest = 0;
   const std::vector<Ref> values = valuesOf(inputs, oldest, loc);
+  checkFactors(options, values, oldest, loc);
   const auto [gradients, outside] = gradientsOf(root, values, oldest, options.create_graph, loc);
   std::vector<Tensor> results;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -36,12 +36,6 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.cond: conditions are not data yet; write where(), or C++ control flow outside of compiled functions.")
 weft::detail::Nothing cond(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.ctc_loss: it is not there yet.")
-weft::detail::Nothing ctc_loss(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.embedding_bag: it is not there yet.")
-weft::detail::Nothing embedding_bag(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.finfo: std::numeric_limits and weft::itemsize have it.")
 weft::detail::Nothing finfo(WEFT_ANYTHING);
 template <int = 0>
@@ -60,10 +54,10 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.gradient: diff(x) and a division by the distance give differences.")
 weft::detail::Nothing gradient(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.gru: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.gru: write nn::GRU, which has the parameters.")
 weft::detail::Nothing gru(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.gru_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.gru_cell: write nn::GRUCell.")
 weft::detail::Nothing gru_cell(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.igamma: the incomplete gamma functions are not there.")
@@ -78,10 +72,10 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.load: write module.load_state_dict(load_safetensors(path)), load_checkpoint(path, items) or load_npy(path).")
 weft::detail::Nothing load(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.lstm: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.lstm: write nn::LSTM, which has the parameters.")
 weft::detail::Nothing lstm(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.lstm_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.lstm_cell: write nn::LSTMCell.")
 weft::detail::Nothing lstm_cell(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.nextafter: it is not there; steps between neighbours are the host's.")
@@ -90,16 +84,16 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.poisson: it is not drawn yet; bernoulli, rand, randn, randint and multinomial are.")
 weft::detail::Nothing poisson(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_relu: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.rnn_relu: write nn::RNN, which has the parameters.")
 weft::detail::Nothing rnn_relu(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_relu_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.rnn_relu_cell: write nn::RNNCell.")
 weft::detail::Nothing rnn_relu_cell(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_tanh: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.rnn_tanh: write nn::RNN, which has the parameters.")
 weft::detail::Nothing rnn_tanh(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_tanh_cell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.")
+WEFT_MISSING("Weft has no torch.rnn_tanh_cell: write nn::RNNCell.")
 weft::detail::Nothing rnn_tanh_cell(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.save: write save_safetensors(path, module.state_dict()), save_checkpoint(path, items) or save_npy(path, tensor).")
@@ -153,32 +147,8 @@ struct WEFT_MISSING("Weft has no torch.nn.AdaptiveLogSoftmaxWithLoss: cross_entr
   explicit AdaptiveLogSoftmaxWithLoss(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.nn.CTCLoss: it is not there yet.") CTCLoss {
-  explicit CTCLoss(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
 struct WEFT_MISSING("Weft has no torch.nn.DataParallel: a program trains on one device.") DataParallel {
   explicit DataParallel(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.EmbeddingBag: it is not there yet.") EmbeddingBag {
-  explicit EmbeddingBag(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.GRU: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") GRU {
-  explicit GRU(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.GRUCell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") GRUCell {
-  explicit GRUCell(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.LSTM: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") LSTM {
-  explicit LSTM(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.LSTMCell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") LSTMCell {
-  explicit LSTMCell(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
 struct WEFT_MISSING("Weft has no torch.nn.LazyBatchNorm2d: sizes are given where a layer is made, because shapes are checked at once.") LazyBatchNorm2d {
@@ -193,26 +163,6 @@ struct WEFT_MISSING("Weft has no torch.nn.LazyLinear: sizes are given where a la
   explicit LazyLinear(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.nn.ModuleDict: it is not there yet.") ModuleDict {
-  explicit ModuleDict(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.ParameterDict: it is not there yet.") ParameterDict {
-  explicit ParameterDict(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.ParameterList: it is not there yet.") ParameterList {
-  explicit ParameterList(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.RNN: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") RNN {
-  explicit RNN(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.nn.RNNCell: there are no recurrent modules yet; a step of linear layers in a loop is what examples/lstm.cpp has.") RNNCell {
-  explicit RNNCell(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
 struct WEFT_MISSING("Weft has no torch.nn.SyncBatchNorm: a program trains on one device.") SyncBatchNorm {
   explicit SyncBatchNorm(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
@@ -225,26 +175,14 @@ struct WEFT_MISSING("Weft has no torch.nn.Transformer: nn::TransformerEncoder an
 
 namespace weft::nn::functional {
 template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.functional.ctc_loss: it is not there yet.")
-weft::detail::Nothing ctc_loss(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.functional.embedding_bag: it is not there yet.")
-weft::detail::Nothing embedding_bag(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.nn.functional.multi_head_attention_forward: write nn::MultiheadAttention or scaled_dot_product_attention.")
 weft::detail::Nothing multi_head_attention_forward(WEFT_ANYTHING);
 } // namespace weft::nn::functional
 
 namespace weft::nn::utils {
 template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.utils.parameters_to_vector: cat of the flattened parameters is the vector, and copy_ of its parts goes back.")
-weft::detail::Nothing parameters_to_vector(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.nn.utils.spectral_norm: there are no parametrisations of weights; compute the weight in forward().")
 weft::detail::Nothing spectral_norm(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.utils.vector_to_parameters: cat of the flattened parameters is the vector, and copy_ of its parts goes back.")
-weft::detail::Nothing vector_to_parameters(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.nn.utils.weight_norm: there are no parametrisations of weights; compute the weight in forward().")
 weft::detail::Nothing weight_norm(WEFT_ANYTHING);

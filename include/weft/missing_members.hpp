@@ -45,8 +45,6 @@ public:
   template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.coalesce: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
   Nothing coalesce(WEFT_ANYTHING) const;
-  WEFT_MISSING("Weft has no torch.Tensor.data: write x.detach(), which shares the elements.")
-  static const Nothing data;
   template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.data_ptr: a pointer to elements is not given out: they may be on a device, or not computed yet. x.to_vector<T>() copies them.")
   Nothing data_ptr(WEFT_ANYTHING) const;
@@ -69,34 +67,19 @@ public:
   WEFT_MISSING("Weft has no torch.Tensor.numpy: write x.to_vector<T>(), to_host(x) or save_npy(path, x).")
   Nothing numpy(WEFT_ANYTHING) const;
   template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.register_hook: there are no hooks yet.")
-  Nothing register_hook(WEFT_ANYTHING) const;
-  template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.register_post_accumulate_grad_hook: there are no hooks yet.")
+  WEFT_MISSING("Weft has no torch.Tensor.register_post_accumulate_grad_hook: tensors have register_hook, and modules nn::Hooked.")
   Nothing register_post_accumulate_grad_hook(WEFT_ANYTHING) const;
-  template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.resize_: a handle keeps its shape; write x = x.squeeze() and so on, with the name without the underscore.")
-  Nothing resize_(WEFT_ANYTHING) const;
-  template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.retain_grad: there are no hooks yet.")
-  Nothing retain_grad(WEFT_ANYTHING) const;
   WEFT_MISSING("Weft has no torch.Tensor.shape: write x.sizes(), or x.size(dim).")
   static const Nothing shape;
   template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.sparse_mask: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
   Nothing sparse_mask(WEFT_ANYTHING) const;
   template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.squeeze_: a handle keeps its shape; write x = x.squeeze() and so on, with the name without the underscore.")
-  Nothing squeeze_(WEFT_ANYTHING) const;
-  template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.stft: write stft(x, n_fft, options) and istft(x, n_fft, options).")
   Nothing stft(WEFT_ANYTHING) const;
   template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.storage: a tensor has no storage of its own to name; x.to_bytes() are its bytes.")
   Nothing storage(WEFT_ANYTHING) const;
-  template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.t_: a handle keeps its shape; write x = x.squeeze() and so on, with the name without the underscore.")
-  Nothing t_(WEFT_ANYTHING) const;
   template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.to_dense: there are no sparse tensors; index_select, scatter_add and embedding work on dense ones.")
   Nothing to_dense(WEFT_ANYTHING) const;
@@ -113,14 +96,8 @@ public:
   WEFT_MISSING("Weft has no torch.Tensor.tolist: write x.to_vector<T>().")
   Nothing tolist(WEFT_ANYTHING) const;
   template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.transpose_: a handle keeps its shape; write x = x.squeeze() and so on, with the name without the underscore.")
-  Nothing transpose_(WEFT_ANYTHING) const;
-  template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.type: write x.dtype(), or x.to(DType::f32) to convert.")
   Nothing type(WEFT_ANYTHING) const;
-  template <int = 0>
-  WEFT_MISSING("Weft has no torch.Tensor.unsqueeze_: a handle keeps its shape; write x = x.squeeze() and so on, with the name without the underscore.")
-  Nothing unsqueeze_(WEFT_ANYTHING) const;
   template <int = 0>
   WEFT_MISSING("Weft has no torch.Tensor.untyped_storage: a tensor has no storage of its own to name; x.to_bytes() are its bytes.")
   Nothing untyped_storage(WEFT_ANYTHING) const;

@@ -231,6 +231,19 @@ TEST(Gradient, HasTheOptionsOfPyTorch) {
   EXPECT_TRUE(grad((p * p).sum(), {p}, {.create_graph = true})[0].requires_grad());
 }
 
+// Factors are constants of the derivative. With create_graph they keep their history, which must not be part
+// of it.
+TEST(Gradient, FactorsThatDependOnTheInput) {
+  Tensor p = leafOf({1, 2}, {2}), v = leafOf({3, 4}, {2});
+  EXPECT_EQ(floats(grad(p * p, {p}, {.grad_outputs = {p}})[0]), (Floats{2, 8}));
+  EXPECT_ERROR(grad(p * p, {p}, {.grad_outputs = {p * 2}, .create_graph = true}),
+               "grad_outputs depend on an input of grad()");
+  // The transpose of the derivative, as products with its columns are computed.
+  const Tensor gradient = grad(p * p, {p}, {.grad_outputs = {v}, .create_graph = true})[0];
+  EXPECT_EQ(floats(grad(gradient.sum(), {v})[0]), (Floats{2, 4}));
+  EXPECT_ERROR((p * p).backward(v, true, true), "takes a gradient that requires none itself");
+}
+
 TEST(Gradient, OfNothingAndOfGradientsWithoutAGraph) {
   Tensor w = leafOf({1, 2}, {2}), loss = (w * w).sum();
   EXPECT_TRUE(grad(loss, {}).empty());
