@@ -54,12 +54,6 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.gradient: diff(x) and a division by the distance give differences.")
 weft::detail::Nothing gradient(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.gru: write nn::GRU, which has the parameters.")
-weft::detail::Nothing gru(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.gru_cell: write nn::GRUCell.")
-weft::detail::Nothing gru_cell(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.igamma: the incomplete gamma functions are not there.")
 weft::detail::Nothing igamma(WEFT_ANYTHING);
 template <int = 0>
@@ -72,29 +66,11 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.load: write module.load_state_dict(load_safetensors(path)), load_checkpoint(path, items) or load_npy(path).")
 weft::detail::Nothing load(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.lstm: write nn::LSTM, which has the parameters.")
-weft::detail::Nothing lstm(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.lstm_cell: write nn::LSTMCell.")
-weft::detail::Nothing lstm_cell(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.nextafter: it is not there; steps between neighbours are the host's.")
 weft::detail::Nothing nextafter(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.poisson: it is not drawn yet; bernoulli, rand, randn, randint and multinomial are.")
 weft::detail::Nothing poisson(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_relu: write nn::RNN, which has the parameters.")
-weft::detail::Nothing rnn_relu(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_relu_cell: write nn::RNNCell.")
-weft::detail::Nothing rnn_relu_cell(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_tanh: write nn::RNN, which has the parameters.")
-weft::detail::Nothing rnn_tanh(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.rnn_tanh_cell: write nn::RNNCell.")
-weft::detail::Nothing rnn_tanh_cell(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.save: write save_safetensors(path, module.state_dict()), save_checkpoint(path, items) or save_npy(path, tensor).")
 weft::detail::Nothing save(WEFT_ANYTHING);
