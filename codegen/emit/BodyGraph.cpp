@@ -37,6 +37,11 @@ int BodyGraph::intern(BodyNode node, std::vector<int64_t> key) {
   return entry->second;
 }
 
+bool mayCrossLanes(ir::FusionOp fusion) {
+  const std::optional<ir::ScheduleAttr> schedule = fusion.getSchedule();
+  return !schedule || !schedule->toSchedule().has(ir::ScheduleField::threads);
+}
+
 std::optional<BodyNode> BodyGraph::boundedLoad(const BodyNode &node) const {
   // Masks of narrower elements are branches on processors without AVX-512.
   Type element = getElementTypeOrSelf(node.value.getType());

@@ -24,6 +24,9 @@ namespace weft::codegen {
 /// keeps some elements.
 inline constexpr int64_t maxLaneStride = 4;
 
+/// Whether the schedule is a CPU's, whose vectors are registers.
+bool mayCrossLanes(ir::FusionOp fusion);
+
 struct BodyNode {
   enum Kind {
     load,         ///< operand `argument` at linear index `expr`
@@ -65,8 +68,7 @@ class BodyGraph {
 public:
   /// `keptIndex`: the linear index at which reductions and scans may be read.
   BodyGraph(ir::FusionOp fusion, IndexSpace &space, IndexExpr keptIndex = {})
-      : fusion(fusion), space(space), crosses(ir::deviceOf(fusion->getResult(0).getType()).isCpu()),
-        keptIndex(std::move(keptIndex)) {}
+      : fusion(fusion), space(space), crosses(mayCrossLanes(fusion)), keptIndex(std::move(keptIndex)) {}
 
   void setKeptIndex(IndexExpr index) { keptIndex = std::move(index); }
 
@@ -93,7 +95,7 @@ public:
     return llvm::any_of(nodes, [](const BodyNode &node) { return !node.bounds.empty(); });
   }
   /// Whether the lanes of a load that are not neighbours in memory are taken from several vectors, and a load
-  /// may leave out lanes: on a CPU.
+  /// may leave out lanes.
   bool crossesLanes() const { return crosses; }
   /// How many of the loads and bounds that `roots` need are computed lane by lane.
   int64_t countLaneReads(llvm::ArrayRef<int> roots) const;

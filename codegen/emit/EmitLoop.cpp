@@ -38,7 +38,7 @@ public:
   explicit LoopEmitter(KernelBuilder &kernel)
       : kernel(kernel), fusion(kernel.fusion), domain(fusion.getDomain()), count(ir::productOf(domain)),
         chunk(fusion.getSchedule()->number(ir::ScheduleField::chunk)), isUpdate(ir::updateIn(fusion)),
-        crossesLanes(ir::deviceOf(fusion.getResult(0).getType()).isCpu()) {}
+        crossesLanes(mayCrossLanes(fusion)) {}
   Status emit();
 
 private:
