@@ -48,6 +48,7 @@ RowResult run_one_row();
 RowResult run_mlp_step();
 RowResult run_deep_step();
 RowResult run_lstm_step();
+RowResult run_lstm_layers_step();
 RowResult run_gpt_step();
 RowResult run_gpt_long_step();
 RowResult run_gpt_token();

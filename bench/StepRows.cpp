@@ -141,6 +141,9 @@ RowResult run_adam(int64_t count) {
 RowResult run_mlp_step() { return run_step("mlp_step", {.alternations = 15, .block_ms = 60}, 200); }
 RowResult run_deep_step() { return run_step("deep_step", {.alternations = 15, .block_ms = 40}, 200); }
 RowResult run_lstm_step() { return run_step("lstm_step", {.alternations = 15, .block_ms = 60}, 50); }
+RowResult run_lstm_layers_step() {
+  return run_step("lstm_layers_step", {.alternations = 9, .block_ms = 300}, 5);
+}
 RowResult run_gpt_step() { return run_step("gpt_step", {.alternations = 9, .block_ms = 300}, 5); }
 RowResult run_gpt_long_step() { return run_step("gpt_long_step", {.alternations = 9, .block_ms = 300}, 5); }
 RowResult run_resnet_step() { return run_step("resnet_step", {.alternations = 9, .block_ms = 400}, 3); }

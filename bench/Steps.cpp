@@ -89,6 +89,14 @@ struct Lstm : nn::Module {
   }
 };
 
+/// Two layers of nn::LSTM.
+struct LayeredLstm : nn::Module {
+  static constexpr int64_t batch = 32, length = 64, width = 256, classes = 10;
+  nn::LSTM lstm = register_module("lstm", nn::LSTM(width, width, {.num_layers = 2, .batch_first = true}));
+  nn::Linear head = register_module("head", nn::Linear(width, classes));
+  Tensor operator()(const Tensor &x) { return head(lstm(x).first.select(1, -1)); }
+};
+
 constexpr int64_t gptWidth = 128, gptHeads = 4, gptDepth = 4, gptWords = 65;
 constexpr int64_t gptHead = gptWidth / gptHeads;
 
@@ -213,6 +221,16 @@ Step lstm_step() {
       whole<int64_t>({Lstm::batch}, Lstm::classes, 2));
 }
 
+Step lstm_layers_step() {
+  using Model = LayeredLstm;
+  Model model;
+  return training(
+      "lstm_layers_step", model, optim::Adam(model.parameters(), {.lr = 1e-3}),
+      [](Model &model, Tensor x, Tensor labels) { return nn::cross_entropy(model(x), labels); },
+      uniform({Model::batch, Model::length, Model::width}, 1),
+      whole<int64_t>({Model::batch}, Model::classes, 2));
+}
+
 /// So many texts of `length` words.
 Step gpt_step(const std::string &name, int64_t batch, int64_t length) {
   Gpt model(length);
@@ -242,6 +260,8 @@ Step make_step(const std::string &name) {
     return deep_step();
   if (name == "lstm_step")
     return lstm_step();
+  if (name == "lstm_layers_step")
+    return lstm_layers_step();
   if (name == "gpt_step")
     return gpt_step(name, 16, 128);
   if (name == "gpt_long_step")

@@ -30,7 +30,8 @@ struct Step {
   auto compiled() const { return compile(body, {.name = name}); }
 };
 
-/// "mlp_step", "deep_step", "lstm_step", "gpt_step", "gpt_long_step" or "resnet_step"; another name throws.
+/// "mlp_step", "deep_step", "lstm_step", "lstm_layers_step", "gpt_step", "gpt_long_step" or "resnet_step";
+/// another name throws.
 Step make_step(const std::string &name);
 
 /// Adam over `count` matrices of 64 x 64, each with a gradient that stays as it is.

@@ -64,6 +64,7 @@ BARS = {
     "mlp_step": [of_best(0.75)],
     "deep_step": [of_best(0.75)],
     "lstm_step": [of_best(0.5)],
+    "lstm_layers_step": [of_best(0.8)],
     "gpt_step": [of_best(0.65)],
     "gpt_long_step": [of_best(0.65)],
     "gpt_token": [("<= 0.3 of torch", lambda row: over(row, "torch"), 0.3)],
@@ -84,6 +85,7 @@ BARS = {
     "cold_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
     "disk_compile": [("<= 50 ms", lambda row: row.weft, 50.0)],
     "gpt_compile": [("<= 800 ms", lambda row: row.weft, 800.0), ("passes <= 150 ms", plain("pass_ms"), 150.0)],
+    "lstm_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
     "resnet_compile": [("<= 2,000 ms", lambda row: row.weft, 2000.0)],
     "runtime_size": [("<= 10 MB", plain("megabytes"), 10.0)],
 }

@@ -10,7 +10,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The step of each row, and which process of several that share their caches.
 COMPILE_ROWS = {"cold_compile": ("mlp_step", 0), "disk_compile": ("mlp_step", 1), "gpt_compile": ("gpt_step", 0),
-                "resnet_compile": ("resnet_step", 0)}
+                "lstm_compile": ("lstm_layers_step", 0), "resnet_compile": ("resnet_step", 0)}
 ADAM_ROWS = ["adam_300", "adam_3000"]
 LIMIT_S = 120  # a first call that takes longer is not waited for
 

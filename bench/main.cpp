@@ -44,6 +44,7 @@ const std::vector<Row> &rows() {
                                         {"mlp_step", run_mlp_step, false},
                                         {"deep_step", run_deep_step, false},
                                         {"lstm_step", run_lstm_step, false},
+                                        {"lstm_layers_step", run_lstm_layers_step, false},
                                         {"gpt_step", run_gpt_step, false},
                                         {"gpt_long_step", run_gpt_long_step, false},
                                         {"gpt_token", run_gpt_token, false},

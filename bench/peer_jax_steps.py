@@ -69,6 +69,20 @@ def scanned_lstm_loss(parameters, x, labels):
     return cross_entropy(apply(parameters["head"], carry[0]), labels)
 
 
+def lstm_layers():
+    generator = numpy.random.default_rng(0)
+    layer = lambda: {"input": linear(generator, 256, 1024), "state": linear(generator, 256, 1024)}
+    return jax.device_put({"layers": [layer(), layer()], "head": linear(generator, 256, 10)})
+
+
+def lstm_layers_loss(parameters, x, labels):
+    x = x.swapaxes(0, 1)
+    for layer in parameters["layers"]:
+        carry = (np.zeros((x.shape[1], 256)),) * 2
+        last, x = jax.lax.scan(lambda carry, now: (lambda made: (made, made[0]))(cell(layer, carry, now)), carry, x)
+    return cross_entropy(apply(parameters["head"], last[0]), labels)
+
+
 def gpt(length=128):
     generator = numpy.random.default_rng(0)
     norm = lambda: (numpy.ones(128, numpy.float32), numpy.zeros(128, numpy.float32))
@@ -133,6 +147,7 @@ STEPS = {
     "mlp_step": (mlp, [mlp_loss]),
     "deep_step": (lambda: chain([64] * 21), [lambda layers, x, target: np.mean((chain_forward(layers, x) - target) ** 2)]),
     "lstm_step": (lstm, [lstm_loss, scanned_lstm_loss]),
+    "lstm_layers_step": (lstm_layers, [lstm_layers_loss]),
     "gpt_step": (gpt, [gpt_loss]),
     "gpt_long_step": (lambda: gpt(512), [gpt_loss]),
     "resnet_step": (resnet, [resnet_loss]),

@@ -35,9 +35,9 @@ class UnrolledLstm(nn.Module):
 
 
 class LibraryLstm(nn.Module):
-    def __init__(self):
+    def __init__(self, features=64, hidden=128, layers=1):
         super().__init__()
-        self.lstm, self.head = nn.LSTM(64, 128, batch_first=True), nn.Linear(128, 10)
+        self.lstm, self.head = nn.LSTM(features, hidden, layers, batch_first=True), nn.Linear(hidden, 10)
 
     def forward(self, x):
         return self.head(self.lstm(x)[0][:, -1])
@@ -124,6 +124,7 @@ STEPS = {
     "mlp_step": ([mlp], lambda model, x, labels: class_loss(model, x.flatten(1).float() / 255, labels)),
     "deep_step": ([deep], lambda model, x, target: functional.mse_loss(model(x), target)),
     "lstm_step": ([UnrolledLstm, LibraryLstm], class_loss),
+    "lstm_layers_step": ([lambda: LibraryLstm(256, 256, 2)], class_loss),
     "gpt_step": ([Gpt], word_loss),
     "gpt_long_step": ([lambda: Gpt(512)], word_loss),
     "resnet_step": ([resnet], class_loss),

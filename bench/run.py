@@ -53,6 +53,7 @@ TITLES = {
     "mlp_step": "MLP training step",
     "deep_step": "20 layers of 64, training step",
     "lstm_step": "LSTM of 20 steps, training step",
+    "lstm_layers_step": "nn::LSTM, 2 x 256, 64 steps, training step",
     "gpt_step": "GPT 4 x 128, training step",
     "gpt_long_step": "GPT 4 x 128, 4 x 512 tokens, training step",
     "gpt_token": "GPT 4 x 128, one token with a cache",
@@ -79,6 +80,7 @@ TITLES = {
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
     "gpt_compile": "GPT step: compile, no caches",
+    "lstm_compile": "nn::LSTM step: compile, no caches",
     "resnet_compile": "ResNet-18 step: compile, no caches",
     "runtime_size": "libweft-runtime.so, stripped",
 }

@@ -227,7 +227,8 @@ Status run_launches(const LaunchRun &run) {
       run_require(run, launch, at[0]);
       break;
     }
-    if (profiled)
+    // The launches of its trips have recorded themselves.
+    if (profiled && launch.kind != LaunchKind::loop)
       Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
                              launch.flops);
   }
