@@ -374,6 +374,10 @@ TEST(CudaPrograms, AProfileHasTheTimeOfEachLaunch) {
     EXPECT_TRUE(mentions(table, part)) << table;
   EXPECT_TRUE(mentions(trace, "\"name\": \"cuda:0 stream ")) << trace;
   EXPECT_TRUE(mentions(trace, "matmul 16x8x3 + bias")) << trace;
+  // Nothing of the step runs on the host.
+  EXPECT_FALSE(mentions(trace, "cpu launches")) << trace;
+  const Profile ofHost = profile([&] { (void)floats(x.cpu() * 2); });
+  EXPECT_TRUE(mentions(ofHost.chrome_trace(), "cpu launches")) << ofHost.chrome_trace();
   // Nothing of it is left for the next profile.
   EXPECT_FALSE(mentions(profile([] {}).table(), "matmul"));
 }
