@@ -194,7 +194,7 @@ public:
 private:
   template <typename Fn> static frontend::TracedFn erase(Fn fn) {
     return [fn = std::move(fn)](const frontend::Flat &in) mutable {
-      frontend::FlatReader reader{in};
+      [[maybe_unused]] frontend::FlatReader reader{in}; // a function may have no parameters
       std::tuple<Ts...> arguments{frontend::Codec<Ts>::build(reader)...};
       frontend::Flat out;
       if constexpr (std::is_void_v<R>)
