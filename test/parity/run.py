@@ -66,7 +66,9 @@ def main():
         found = CLOSING_LINE.findall(output)
         ok, bad = (int(found[-1][0]), int(found[-1][1])) if found else (0, 0)
         if bad or code != 0 or not ok:
-            print(output[-8000:])
+            tail = output[-8000:]
+            print(*(line for line in output[:-8000].splitlines() if line.startswith("FAILED")), sep="\n")
+            print(tail)
             if not bad:
                 bad = 1
                 print(f"FAILED: {name}: exit code {code}, closing line: {' / '.join(map(str, found)) or 'none'}")
