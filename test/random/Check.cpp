@@ -47,7 +47,9 @@ private:
 ir::FuncOp entryOf(ModuleOp module) { return module.lookupSymbol<ir::FuncOp>(kEntry); }
 
 bool hasGradient(ir::FuncOp function) {
-  return llvm::any_of(function.getBody().front(), [](Operation &op) { return isa<ir::GradientOp>(op); });
+  return function->getParentOfType<ModuleOp>()
+      .walk([](ir::GradientOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 /// The results of a program with their bounds, or its error.

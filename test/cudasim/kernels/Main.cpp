@@ -164,12 +164,14 @@ OwningOpRef<ModuleOp> Run::read(const std::string &path) {
   }
   if ((*module)->lookupSymbol<ir::FuncOp>(randomtest::kEntry))
     return std::move(*module);
-  auto functions = (*module)->getOps<ir::FuncOp>();
-  if (!llvm::hasSingleElement(functions)) {
+  auto all = (*module)->getOps<ir::FuncOp>(); // bodies of loops are private
+  SmallVector<ir::FuncOp> functions(
+      llvm::make_filter_range(all, [](ir::FuncOp function) { return function.isPublic(); }));
+  if (functions.size() != 1) {
     llvm::outs() << path << ": has several functions, and none is @" << randomtest::kEntry << "\n";
     return {};
   }
-  SymbolTable::setSymbolName(*functions.begin(), randomtest::kEntry);
+  SymbolTable::setSymbolName(functions.front(), randomtest::kEntry);
   return std::move(*module);
 }
 
