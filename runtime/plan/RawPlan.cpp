@@ -130,7 +130,9 @@ std::string raw_launch_problem(const fb::RawLaunch &launch, const fb::Plan &plan
   for (uint32_t i = 0; i < length(launch.buffers()); ++i)
     if (launch.buffers()->Get(i) >= length(plan.buffers()))
       return "has buffer " + number(launch.buffers()->Get(i)) + " of " + number(length(plan.buffers()));
-  if (!aligned(launch.grid()) || !are_extents(launch.grid(), 0, mostBlocks))
+  if (!aligned(launch.grid()))
+    return "has a misaligned grid";
+  if (!are_extents(launch.grid(), 0, mostBlocks))
     return "has a grid of " + extents_text(launch.grid()) + " blocks, which no GPU launches";
   if (!are_extents(launch.block(), 1, mostThreads))
     return "has blocks of " + extents_text(launch.block()) + " threads, which no GPU launches";
