@@ -162,8 +162,11 @@ private:
     for (auto [result, bound] : llvm::zip_equal(results, *bounds))
       for (size_t i = 0; i < result.error.size(); ++i) {
         double value = result.value.isReal() ? result.value.real[i] : 0;
-        // A part may overflow in its type where the composite, which is computed in doubles, does not.
-        if (result.value.isReal() && std::isfinite(value) && !std::isfinite(bound.value.real[i])) {
+        // A part may overflow in its type where the composite, which is computed in doubles, does not, or
+        // does only at its end: the sum of products beyond the largest number is infinite, or NaN.
+        const double part = result.value.isReal() ? bound.value.real[i] : 0;
+        if (result.value.isReal() && !std::isfinite(part) &&
+            !(value == part || (value != value && part != part))) {
           result.error[i] = kUnknown;
           continue;
         }
