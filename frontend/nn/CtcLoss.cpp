@@ -13,13 +13,13 @@
 //===----------------------------------------------------------------------===//
 #include "weft/ctc_loss.hpp"
 
-#include "frontend/nn/TimeLoop.h"
 #include "frontend/ops/Losses.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Term.h"
 #include "weft/dim.hpp"
 #include "weft/gather_scatter.hpp"
 #include "weft/joining.hpp"
+#include "weft/loops.hpp"
 #include "weft/reduce.hpp"
 
 #include <algorithm>
@@ -96,16 +96,14 @@ static Tensor losses(const Tensor &log_probs, const Tensor &targets, const Tenso
   const Tensor emitted = gather(log_probs, 2, states.unsqueeze(0, loc).expand(all, loc), loc);
   const Tensor step = arange(steps, {.device = device}, loc).reshape({steps, 1, 1}, loc);
   const Tensor present = lt({step, loc}, {input_lengths.unsqueeze(-1, loc), loc});
-  const TimeBody body = [&](const std::vector<Tensor> &carries, const std::vector<Tensor> &slices) {
-    const Tensor &alpha = carries[0];
+  const auto body = [&](const Tensor &alpha, const std::pair<Tensor, Tensor> &now) {
     const Tensor skipped = where(skips.tensor, {shifted(alpha, 2, never, loc), loc}, {never, loc}, loc);
     const Tensor before =
         stack({alpha, shifted(alpha, 1, never, loc), skipped}, 2, loc).logsumexp({2}, false, loc);
-    const Tensor after = add({before, loc}, {slices[0], loc});
-    const Tensor kept = where(slices[1], {after, loc}, {alpha, loc}, loc);
-    return TimeStep{{kept}, kept};
+    const Tensor after = add({before, loc}, {now.first, loc});
+    return std::pair(where(now.second, {after, loc}, {alpha, loc}, loc), std::tuple<>{});
   };
-  const Tensor last = timeLoop(body, {begin}, {emitted, present}, false, loc).carries[0];
+  const Tensor last = scan(body, begin, std::pair(emitted, present), {}, loc).first;
   // Alignments end in the last label, or in the blank behind it.
   const Term ends = Term{target_lengths.unsqueeze(1, loc), loc} * int64_t(2);
   const Term place{places, loc};

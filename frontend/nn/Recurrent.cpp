@@ -8,12 +8,12 @@
 
 #include "frontend/nn/LayerText.h"
 #include "frontend/nn/RecurrentCells.h"
-#include "frontend/nn/TimeLoop.h"
 #include "frontend/ops/Ops.h"
 #include "weft/dim.hpp"
 #include "weft/gather_scatter.hpp"
 #include "weft/init.hpp"
 #include "weft/joining.hpp"
+#include "weft/loops.hpp"
 #include "weft/math.hpp"
 #include "weft/reduce.hpp"
 
@@ -140,26 +140,26 @@ void RecurrentLayers::checkStates(const std::vector<Tensor> &states, bool batche
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// One layer in one direction, from these states on: the outputs of all steps, and the last states.
-static TimeLoopResult runDirection(RecurrentFormula formula, const RecurrentWeights &weights, const Tensor &x,
-                                   const Tensor &present, std::vector<Tensor> states, bool reversed,
-                                   Loc loc) {
+/// One layer in one direction, from these states on: the last states, and the outputs of all steps.
+static std::pair<std::vector<Tensor>, Tensor>
+runDirection(RecurrentFormula formula, const RecurrentWeights &weights, const Tensor &x,
+             const Tensor &present, const std::vector<Tensor> &states, bool reversed, Loc loc) {
   const RecurrentStep step(
       formula, {weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh, weights.weight_hr},
       loc);
   std::vector<Tensor> sequences{step.inputPart(x)};
   if (present.defined())
     sequences.push_back(present);
-  const TimeBody body = [&](const std::vector<Tensor> &before, const std::vector<Tensor> &slices) {
+  const auto body = [&](const std::vector<Tensor> &before, const std::vector<Tensor> &slices) {
     std::vector<Tensor> after = step(slices[0], before);
     // A sequence that has ended, or has not begun in the other direction, keeps its state.
     if (present.defined())
       for (size_t i = 0; i < after.size(); ++i)
         after[i] = where(slices[1], {after[i], loc}, {before[i], loc}, loc);
     const Tensor output = after[0];
-    return TimeStep{std::move(after), output};
+    return std::pair(std::move(after), output);
   };
-  return timeLoop(body, std::move(states), sequences, reversed, loc);
+  return scan(body, states, sequences, {.reverse = reversed}, loc);
 }
 
 std::pair<Tensor, std::vector<Tensor>>
@@ -179,11 +179,11 @@ RecurrentLayers::layers(Tensor x, const Tensor &present, const std::vector<Tenso
                               ? zeros(shape({batch, Size(features)}), {x.dtype(loc), x.device(loc)}, loc)
                               : states[k].select(0, at, loc));
       }
-      TimeLoopResult made =
+      auto [after, output] =
           runDirection(formula_, all_weights[i + direction], x, present, initial, direction == 1, loc);
-      outputs.push_back(made.outputs);
+      outputs.push_back(output);
       for (size_t k = 0; k < count; ++k)
-        last[k].push_back(made.carries[k]);
+        last[k].push_back(after[k]);
     }
     x = directions == 1 ? outputs[0] : cat(outputs, 2, loc);
     if (options_.dropout > 0 && i + directions < all_weights.size() && is_training())
