@@ -32,7 +32,7 @@ namespace {
 constexpr int64_t mostElements = 16;
 
 /// The windows that `op` reduces, all elements of each, or null.
-WindowsOp reducedWindows(Operation *op, ArrayRef<int64_t> dims) {
+WindowsOp reducedWindows(Operation *op) {
   auto reshape = op->getOperand(0).getDefiningOp<ReshapeOp>();
   auto windows = (reshape ? reshape.getA() : op->getOperand(0)).getDefiningOp<WindowsOp>();
   if (!windows || !deviceOf(windows.getType()).isCpu())
@@ -46,7 +46,7 @@ WindowsOp reducedWindows(Operation *op, ArrayRef<int64_t> dims) {
   if (!count || !places || *count < 2 || *count > mostElements || *places < 2)
     return {};
   auto all = llvm::to_vector(llvm::seq<int64_t>(lead, lead + (reshape ? 1 : extents)));
-  if (dims != ArrayRef(all))
+  if (reducedDims(op) != all)
     return {};
   if (reshape) {
     SmallVector<Size> merged(shape.take_front(lead));
@@ -93,12 +93,7 @@ struct UnrollWindows : impl::UnrollWindowsBase<UnrollWindows> {
         reductions.push_back(&op);
     bool changed = false;
     for (Operation *op : reductions) {
-      SmallVector<int64_t> dims;
-      if (auto dim = op->getAttrOfType<IntegerAttr>("dim"))
-        dims.push_back(dim.getInt());
-      else
-        llvm::append_range(dims, op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
-      WindowsOp windows = reducedWindows(op, dims);
+      WindowsOp windows = reducedWindows(op);
       if (!windows)
         continue;
       OpBuilder builder(op);

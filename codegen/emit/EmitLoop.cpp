@@ -172,10 +172,7 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
     const size_t vectors = piece.bodies.size() - 1;
     for (size_t i = 0; i + 1 < vectors; ++i) { // all but the narrowest
       const int64_t width = piece.bodies[i]->space.lanes;
-      Value extent = kernel.create<arith::SubIOp>(high, low);
-      extent = kernel.create<arith::MaxSIOp>(extent, kernel.index(0));
-      Value rest = kernel.create<arith::RemUIOp>(extent, kernel.index(width));
-      Value middle = kernel.add(low, kernel.create<arith::SubIOp>(extent, rest));
+      Value middle = kernel.endOfVectors(low, high, width);
       kernel.parallelFor(low, middle, width, /*exact=*/true,
                          [&](Value column, bool) { step(*piece.bodies[i], *own[i], column, {}); });
       low = middle;

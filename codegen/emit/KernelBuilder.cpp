@@ -179,6 +179,13 @@ void KernelBuilder::forLoop(Value from, Value to, Value step, llvm::function_ref
   });
 }
 
+Value KernelBuilder::endOfVectors(Value low, Value high, int64_t lanes) {
+  Value extent = create<arith::SubIOp>(high, low);
+  extent = create<arith::MaxSIOp>(extent, index(0));
+  Value rest = create<arith::RemUIOp>(extent, index(lanes));
+  return add(low, create<arith::SubIOp>(extent, rest));
+}
+
 void KernelBuilder::rollLoop() {
   std::prev(builder.getInsertionPoint())->setAttr(rolledAttribute, builder.getUnitAttr());
 }

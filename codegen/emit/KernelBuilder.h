@@ -80,6 +80,8 @@ public:
   void forTasks(llvm::function_ref<void(mlir::Value task)> body) { forLoop(begin, end, 1, body); }
   /// Says that the loop that was emitted last is not to be unrolled.
   void rollLoop();
+  /// Where the last whole vector of [low, high) ends; `low` if there is none.
+  mlir::Value endOfVectors(mlir::Value low, mlir::Value high, int64_t lanes);
   /// Emits a loop over vectors, then one over single elements; the mapping divides them among workers.
   void parallelFor(mlir::Value low, mlir::Value high, int64_t lanes, bool exact, Mapping::ParallelBody body) {
     mapping.parallelFor(*this, low, high, lanes, exact, body);

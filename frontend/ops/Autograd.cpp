@@ -169,8 +169,7 @@ static Ref continued(const Waiting &waiting, const Ref &gradient, bool create_gr
   const Ref &inner = *waiting.value.node->accumulator(waiting.value.result)->inner;
   if (create_graph)
     fail("a gradient that goes through the hooks of a computed tensor has no derivative yet (WEFT-G002): "
-         "leave "
-         "create_graph out, or remove the hooks\n  made at " +
+         "leave create_graph out, or remove the hooks\n  made at " +
              str(inner.node->loc),
          loc, {}, "WEFT-G002");
   const GradMode recording(true);

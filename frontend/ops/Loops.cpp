@@ -46,8 +46,7 @@ private:
   [[noreturn]] void refuseEffect(const std::string &what, Loc where) const {
     fail("the body of a loop " + what + " at " + str(where) +
              " (WEFT-T001): it is called once for all trips, and a trip computes values only; do that before "
-             "or "
-             "after the loop, with values that are its xs or its results",
+             "or after the loop, with values that are its xs or its results",
          loc_, {}, "WEFT-T001");
   }
 
@@ -87,8 +86,7 @@ void Scan::readOperands() {
   if (isSymbolic(length_))
     fail("scan has " + sizeText(length_) +
              " trips, which is not known when the function is compiled (WEFT-T003): declare that dimension "
-             "as a "
-             "number",
+             "as a number",
          loc_, {}, "WEFT-T003");
 }
 

@@ -17,14 +17,7 @@ void CpuMapping::parallelFor(KernelBuilder &kernel, Value low, Value high, int64
                              ParallelBody body) const {
   Value middle = low;
   if (lanes > 1) {
-    if (exact) {
-      middle = high;
-    } else {
-      Value extent = kernel.create<arith::SubIOp>(high, low);
-      extent = kernel.create<arith::MaxSIOp>(extent, kernel.index(0));
-      Value rest = kernel.create<arith::RemUIOp>(extent, kernel.index(lanes));
-      middle = kernel.add(low, kernel.create<arith::SubIOp>(extent, rest));
-    }
+    middle = exact ? high : kernel.endOfVectors(low, high, lanes);
     kernel.forLoop(low, middle, lanes, [&](Value at) { body(at, true); });
     if (exact)
       return;
