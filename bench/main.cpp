@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceRows.h"
 #include "Rows.h"
 
 #include <cerrno>
@@ -202,6 +203,9 @@ constexpr const char *help = R"(weft-bench: Weft's side of the benchmark, beside
   weft-bench --calls WHAT
                          times every call of such a step, or of a loop on one thread (loop:0.5, in
                          milliseconds): for each line "SECONDS FEWEST_CALLS" on stdin a line of JSON
+  weft-bench --device=NAME [REGEX [--profile]]
+                         times the rows of a CUDA device by its events, as JSON, in microseconds;
+                         bench/peer_device.py does it with PyTorch and JAX
 
 WEFT_NUM_THREADS sets the number of threads. scripts/bench runs this beside the peers:
 
@@ -211,8 +215,9 @@ WEFT_NUM_THREADS sets the number of threads. scripts/bench runs this beside the 
 int run(int argc, char **argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const bool takesStep = first == "--first-step" || first == "--calls";
+  constexpr std::string_view onDevice = "--device=";
   const std::string step = argc > 2 ? argv[2] : "mlp_step";
-  if (const int most = takesStep ? 2 : 1; argc - 1 > most) {
+  if (const int most = first.starts_with(onDevice) ? 3 : takesStep ? 2 : 1; argc - 1 > most) {
     std::fprintf(stderr, "weft-bench: expected at most %d argument%s, found %d; see weft-bench --help\n",
                  most, most == 1 ? "" : "s", argc - 1);
     return 2;
@@ -235,6 +240,14 @@ int run(int argc, char **argv) {
   if (first == "--calls") {
     serve_calls(step);
     return 0;
+  }
+  if (first.starts_with(onDevice)) {
+    const std::string third = argc > 3 ? argv[3] : "";
+    if (!third.empty() && third != "--profile") {
+      std::fprintf(stderr, "weft-bench: unknown option '%s'; see weft-bench --help\n", third.c_str());
+      return 2;
+    }
+    return run_device_rows(first.substr(onDevice.size()), argc > 2 ? argv[2] : "", !third.empty()) ? 0 : 1;
   }
   if (first.starts_with("-")) {
     std::fprintf(stderr, "weft-bench: unknown option '%s'; see weft-bench --help\n", first.c_str());

@@ -189,13 +189,16 @@ Expected<std::string> kernelTextToCuda(llvm::StringRef text, llvm::StringRef nam
 CudaTextCompiler::CudaTextCompiler(const Nvrtc &nvrtc, llvm::StringRef target)
     : nvrtc(&nvrtc), architecture(target),
       // What is contracted, the text says. ptxas reports registers and spills with -v. Kernels use none of
-      // what
-      // --minimal leaves out (textures, the CUDA runtime's functions).
+      // what --minimal leaves out (textures, the CUDA runtime's functions). Where there is a driver, NVRTC
+      // takes machine code from the driver's cache, and then there is no report (seen with NVRTC 13.0 and
+      // driver 580):
+      // --no-cache asks for a compilation. Kernels have a cache of their own.
       options{"--gpu-architecture=" + architecture,
               "--std=c++17",
               "-fmad=false",
               "-lineinfo",
               "--minimal",
+              "--no-cache",
               "--ptxas-options=-v"} {}
 
 Expected<CudaTextCompiler> CudaTextCompiler::make(llvm::StringRef target) {

@@ -148,11 +148,13 @@ void Event::record(Queue &queue) {
   }
   try {
     queue.finish_passed();
-    if (queue.enter_if_idle()) {
+    // An idle queue's streams are done, so that its events pass where they are recorded. Two have points all
+    // the same: an event with a time, and one of a stream that others use as well. A queue that waits for its
+    // work (Queue::synchronize) has to wait for these, so they are work.
+    const bool asks = state_->timed || queue.adopts_stream();
+    if (!asks && queue.enter_if_idle()) {
       const LeaveScope leave(queue);
-      // The queue's streams are done, and are asked for the time alone, unless others use them as well.
-      const bool asks = state_->timed || queue.adopts_stream();
-      recording->issue(asks ? queue.record(state_->timed) : StreamPoints());
+      recording->issue({});
     } else if (queue.is_external()) {
       queue.submit([recording] { recording->issue({}); });
     } else {

@@ -25,8 +25,10 @@ int main(int count, char **arguments) {
   const char *const wanted = std::getenv("WEFT_TEST_CUDA");
   if (wanted && !std::strcmp(wanted, "real")) {
     // The others plan what a driver does, or use two devices.
-    testing::GTEST_FLAG(filter) = "CudaPrograms.*:CudaRawKernels.*-*OtherDevices*:*.ValuesMoveBetweenDevices:"
-                                  "*.GradientsFlowBetweenDevices:*TwoGpus*";
+    if (testing::GTEST_FLAG(filter) == "*")
+      testing::GTEST_FLAG(filter) =
+          "CudaPrograms.*:CudaRawKernels.*-*OtherDevices*:*.ValuesMoveBetweenDevices:"
+          "*.GradientsFlowBetweenDevices:*TwoGpus*";
     return RUN_ALL_TESTS();
   }
   ::setenv("CUSIM_DEVICES", "2", /*overwrite=*/0);
