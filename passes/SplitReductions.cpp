@@ -45,19 +45,33 @@ Split chooseSplit(int64_t extent) {
   return {most, length, extent - most * length};
 }
 
-/// How many pieces the rows of a reduction down columns become, whose results are `outer` times `inner`:
-/// enough for 64 threads with 256 columns each, so that what a piece leaves is little beside its rows. 1
-/// where they stay whole: few rows, whose columns fit in a cache for a second pass over them; few elements;
-/// columns enough for all threads; and rows without a good divisor, since a rest would be another kernel.
-int64_t columnPieces(int64_t outer, int64_t rows, int64_t inner) {
-  constexpr int64_t leastRows = 4096, leastElements = 1 << 20, threads = 64, width = 256, leastPiece = 256;
-  if (rows < leastRows || rows * outer * inner < leastElements)
+/// When the rows of a reduction down columns are cut, and into how many pieces.
+struct ColumnCut {
+  int64_t leastRows, leastElements, leastPiece;
+  int64_t tasks; ///< how many the columns and pieces together are to have
+  int64_t width; ///< the columns of a task
+  int64_t leastPieces;
+};
+
+/// Enough for 64 threads with 256 columns each, so that what a piece leaves is little beside its rows. Rows
+/// stay whole where they are few, because their columns fit in a cache for a second pass over them.
+constexpr ColumnCut onProcessors = {4096, 1 << 20, 256, 64, 256, 2};
+/// Blocks of 64 columns that fill a large GPU several times over. A block's threads take turns at the rows,
+/// and the time of a turn is the memory's latency: on an H100, 2,048 rows of 128 columns took 8 us in four
+/// blocks, and a second kernel takes 1 to 2 us of a graph. Two or three pieces do not pay for that.
+constexpr ColumnCut onGpus = {2048, 1 << 16, 128, 512, 64, 4};
+
+/// How many pieces the rows of a reduction become, whose results are `outer` times `inner`. 1 where they stay
+/// whole: few rows; few elements; columns enough for all tasks; and rows without a good divisor, since a rest
+/// would be another kernel.
+int64_t columnPieces(const ColumnCut &cut, int64_t outer, int64_t rows, int64_t inner) {
+  if (rows < cut.leastRows || rows * outer * inner < cut.leastElements)
     return 1;
-  int64_t wanted = threads / (outer * static_cast<int64_t>(llvm::divideCeil(inner, width)));
-  int64_t most = std::min(wanted, rows / leastPiece);
+  int64_t wanted = cut.tasks / (outer * static_cast<int64_t>(llvm::divideCeil(inner, cut.width)));
+  int64_t most = std::min(wanted, rows / cut.leastPiece);
   // A column kernel adds eight rows at a time (`columnRows` of ir/Schedule.h).
   for (int64_t multiple : {ir::columnRows, int64_t(1)})
-    for (int64_t pieces = most; pieces >= std::max<int64_t>(most / 2, 2); --pieces)
+    for (int64_t pieces = most; pieces >= std::max(most / 2, cut.leastPieces); --pieces)
       if (rows % pieces == 0 && rows / pieces % multiple == 0)
         return pieces;
   return 1;
@@ -173,15 +187,14 @@ private:
     ArrayRef<int64_t> dims = op.getDims();
     ArrayRef<ir::Size> sizes = ir::sizesOf(from);
     auto first = static_cast<size_t>(dims.front()), count = dims.size();
-    // The machines whose threads are counted here are processors.
-    if (dims.back() - dims.front() + 1 != static_cast<int64_t>(count) || !ir::deviceOf(from).isCpu())
+    if (dims.back() - dims.front() + 1 != static_cast<int64_t>(count))
       return;
     auto numbers = [&](ArrayRef<ir::Size> some) { return ir::productOf(some).number().value_or(0); };
     int64_t outer = numbers(sizes.take_front(first)), rows = numbers(sizes.slice(first, count)),
             inner = numbers(sizes.drop_front(first + count));
     if (outer == 0 || inner < 2)
       return;
-    int64_t pieces = columnPieces(outer, rows, inner);
+    int64_t pieces = columnPieces(ir::deviceOf(from).isCpu() ? onProcessors : onGpus, outer, rows, inner);
     if (pieces == 1)
       return;
     SmallVector<ir::Size> shape(sizes.take_front(first));

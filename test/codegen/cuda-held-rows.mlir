@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: // large.row.0
 // CHECK: extern __shared__ __align__(16) unsigned char shared0[];
-// CHECK: float *const [[HELD:s[0-9]+]] = (float *)(shared0 + 256);
+// CHECK: float *const [[HELD:s[0-9]+]] = (float *)(shared0 + 512);
 // CHECK: weft_load<uint4>([[V:v[0-9]+]], b0
 // CHECK-NEXT: weft_store<uint4>([[HELD]] + {{i[0-9]+}}, [[V]]);
 // CHECK-NOT: b0
@@ -17,15 +17,16 @@
 // CHECK-NOT: {{__syncthreads|b0}}
 // CHECK: weft_load<uint4>({{v[0-9]+}}, [[HELD]] + {{i[0-9]+}});
 // CHECK-NOT: {{__syncthreads|b0}}
-weft.func @large(%x: tensor<100x32768xf32, #gpu>) -> tensor<100x32768xf32, #gpu> {
-  %0 = weft.softmax %x, dim = 1 : tensor<100x32768xf32, #gpu>
-  weft.return %0 : tensor<100x32768xf32, #gpu>
+weft.func @large(%x: tensor<100x32772xf32, #gpu>) -> tensor<100x32772xf32, #gpu> {
+  %0 = weft.softmax %x, dim = 1 : tensor<100x32772xf32, #gpu>
+  weft.return %0 : tensor<100x32772xf32, #gpu>
 }
 
 // CHECK-LABEL: // small.row.0
-// CHECK: __shared__ __align__(16) unsigned char shared0[40256];
+// CHECK: __shared__ __align__(16) unsigned char shared0[40512];
 // CHECK: weft_store<uint2>({{s[0-9]+}}
-weft.func @small(%x: tensor<100x20000xf16, #gpu>) -> tensor<100x20000xf16, #gpu> {
+weft.func @small(%x: tensor<100x20000xf16, #gpu>, %y: tensor<100x20000xf16, #gpu>) -> tensor<100x20000xf16, #gpu> {
   %0 = weft.softmax %x, dim = 1 : tensor<100x20000xf16, #gpu>
-  weft.return %0 : tensor<100x20000xf16, #gpu>
+  %1 = weft.add %0, %y : tensor<100x20000xf16, #gpu>
+  weft.return %1 : tensor<100x20000xf16, #gpu>
 }

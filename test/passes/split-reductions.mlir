@@ -85,21 +85,48 @@ weft.func @middle(%a: tensor<2x64x128x256xbf16, #cpu>) -> tensor<2x256xbf16, #cp
   weft.return %0 : tensor<2x256xbf16, #cpu>
 }
 
-// Rows stay whole where there are few of them, few elements, columns enough, no good divisor (here a prime), where the
-// reduced dimensions are apart, and on another device.
+// Rows stay whole where there are few of them, few elements, columns enough, no good divisor (here a prime), and where the
+// reduced dimensions are apart.
 // CHECK-LABEL: weft.func @whole_columns(
 // CHECK-NOT:     weft.reshape
 // CHECK:         weft.return
 weft.func @whole_columns(%few: tensor<4095x1024xf32, #cpu>, %small: tensor<4096x255xf32, #cpu>, %wide: tensor<4096x16384xf32, #cpu>,
-                         %prime: tensor<8191x1024xf32, #cpu>, %apart: tensor<64x16x8192xf32, #cpu>, %device: tensor<8192x1024xf32, #cuda>)
-    -> (tensor<1024xf32, #cpu>, tensor<255xf32, #cpu>, tensor<16384xf32, #cpu>, tensor<1024xf32, #cpu>, tensor<16xf32, #cpu>, tensor<1024xf32, #cuda>) {
+                         %prime: tensor<8191x1024xf32, #cpu>, %apart: tensor<64x16x8192xf32, #cpu>)
+    -> (tensor<1024xf32, #cpu>, tensor<255xf32, #cpu>, tensor<16384xf32, #cpu>, tensor<1024xf32, #cpu>, tensor<16xf32, #cpu>) {
   %0 = weft.sum %few, dims = [0] : tensor<4095x1024xf32, #cpu>
   %1 = weft.sum %small, dims = [0] : tensor<4096x255xf32, #cpu>
   %2 = weft.sum %wide, dims = [0] : tensor<4096x16384xf32, #cpu>
   %3 = weft.sum %prime, dims = [0] : tensor<8191x1024xf32, #cpu>
   %4 = weft.sum %apart, dims = [0, 2] : tensor<64x16x8192xf32, #cpu>
-  %5 = weft.sum %device, dims = [0] : tensor<8192x1024xf32, #cuda>
-  weft.return %0, %1, %2, %3, %4, %5 : tensor<1024xf32, #cpu>, tensor<255xf32, #cpu>, tensor<16384xf32, #cpu>, tensor<1024xf32, #cpu>, tensor<16xf32, #cpu>, tensor<1024xf32, #cuda>
+  weft.return %0, %1, %2, %3, %4 : tensor<1024xf32, #cpu>, tensor<255xf32, #cpu>, tensor<16384xf32, #cpu>, tensor<1024xf32, #cpu>, tensor<16xf32, #cpu>
+}
+
+// On a GPU there are blocks of 64 columns, of which 512 fill it: 32 pieces for 1,024 columns; pieces have 128 rows or more.
+// CHECK-LABEL: weft.func @columns_of_a_gpu(
+// CHECK:         weft.reshape {{.*}} -> tensor<32x256x1024xf32
+// CHECK-NEXT:    weft.sum {{.*}}, dims = [1]
+// CHECK-NEXT:    weft.sum {{.*}}, dims = [0] : tensor<32x1024xf32
+// CHECK:         weft.convert {{.*}} to f32
+// CHECK-NEXT:    weft.reshape {{.*}} -> tensor<16x128x128xf32
+weft.func @columns_of_a_gpu(%many: tensor<8192x1024xf32, #cuda>, %halves: tensor<2048x128xf16, #cuda>)
+    -> (tensor<1024xf32, #cuda>, tensor<128xf16, #cuda>) {
+  %0 = weft.sum %many, dims = [0] : tensor<8192x1024xf32, #cuda>
+  %1 = weft.sum %halves, dims = [0] : tensor<2048x128xf16, #cuda>
+  weft.return %0, %1 : tensor<1024xf32, #cuda>, tensor<128xf16, #cuda>
+}
+
+// There, too, few rows, few elements, columns that fill it in fewer than four pieces, and a prime stay whole.
+// CHECK-LABEL: weft.func @whole_columns_of_a_gpu(
+// CHECK-NOT:     weft.reshape
+// CHECK:         weft.return
+weft.func @whole_columns_of_a_gpu(%few: tensor<2047x1024xf32, #cuda>, %small: tensor<2048x31xf32, #cuda>, %wide: tensor<2048x8256xf32, #cuda>,
+                                  %prime: tensor<8191x1024xf32, #cuda>)
+    -> (tensor<1024xf32, #cuda>, tensor<31xf32, #cuda>, tensor<8256xf32, #cuda>, tensor<1024xf32, #cuda>) {
+  %0 = weft.sum %few, dims = [0] : tensor<2047x1024xf32, #cuda>
+  %1 = weft.sum %small, dims = [0] : tensor<2048x31xf32, #cuda>
+  %2 = weft.sum %wide, dims = [0] : tensor<2048x8256xf32, #cuda>
+  %3 = weft.sum %prime, dims = [0] : tensor<8191x1024xf32, #cuda>
+  weft.return %0, %1, %2, %3 : tensor<1024xf32, #cuda>, tensor<31xf32, #cuda>, tensor<8256xf32, #cuda>, tensor<1024xf32, #cuda>
 }
 
 // Enough rows, a short extent, and few rows of columns are left as they are.

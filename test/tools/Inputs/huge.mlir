@@ -4,9 +4,9 @@ weft.func @rows(%x: tensor<3000000x1000xf32, #gpu>) -> tensor<3000000xf32, #gpu>
   %0 = weft.sum %x, dims = [1] : tensor<3000000x1000xf32, #gpu>
   weft.return %0 : tensor<3000000xf32, #gpu>
 }
-weft.func @columns(%x: tensor<3000000x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
-  %0 = weft.sum %x, dims = [0] : tensor<3000000x1000xf32, #gpu>
-  weft.return %0 : tensor<1000xf32, #gpu>
+weft.func @columns(%x: tensor<60000x50000xf32, #gpu>) -> tensor<50000xf32, #gpu> {
+  %0 = weft.sum %x, dims = [0] : tensor<60000x50000xf32, #gpu>
+  weft.return %0 : tensor<50000xf32, #gpu>
 }
 weft.func @scans(%x: tensor<3000000x1000xf32, #gpu>) -> tensor<3000000x1000xf32, #gpu> {
   %0 = weft.cumsum %x, dim = 1 : tensor<3000000x1000xf32, #gpu>
