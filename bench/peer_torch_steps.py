@@ -26,7 +26,7 @@ class UnrolledLstm(nn.Module):
         self.input, self.state, self.head = nn.Linear(64, 512), nn.Linear(128, 512), nn.Linear(128, 10)
 
     def forward(self, x):
-        h = c = torch.zeros(x.shape[0], 128)
+        h = c = x.new_zeros(x.shape[0], 128)
         for now in x.unbind(1):
             i, f, g, o = (self.input(now) + self.state(h)).chunk(4, 1)
             c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -71,7 +71,7 @@ class Gpt(nn.Module):
         self.last, self.head = nn.LayerNorm(128), nn.Linear(128, 65, bias=False)
 
     def forward(self, ids):
-        x = self.word(ids) + self.place(torch.arange(ids.shape[1]))
+        x = self.word(ids) + self.place(torch.arange(ids.shape[1], device=ids.device))
         return self.head(self.last(self.blocks(x)))
 
 
@@ -131,14 +131,16 @@ STEPS = {
 }
 
 
-def steps(row, compiled):
+def steps(row, compiled, device="cpu", mode=None):
+    """Calls that train by one step each, for each form of the row's model. `mode` is torch.compile's."""
     models, loss_of = STEPS[row]
-    inputs = [torch.from_numpy(array) for array in step_inputs(row)]
+    inputs = [torch.from_numpy(array).to(device) for array in step_inputs(row)]
 
     def made(model):
         torch.manual_seed(0)
-        model = model()
-        # fused=True is PyTorch's fastest optimiser on a CPU; a compiled step fuses the plain one by itself.
+        with torch.device(device):  # also what a model makes in its calls
+            model = model()
+        # fused=True is PyTorch's fastest optimiser; a compiled step fuses the plain one by itself.
         fused = None if compiled else True
         if row == "resnet_step":
             optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9, fused=fused)
@@ -153,7 +155,7 @@ def steps(row, compiled):
             optimizer.zero_grad()
             return loss.detach()
 
-        run = torch.compile(step) if compiled else step
+        run = torch.compile(step, mode=mode) if compiled else step
         return lambda: run(*inputs)
 
     # torch.compile calls the library's LSTM as it is: the unrolled one is what it compiles.

@@ -112,7 +112,7 @@ def gpu_check(level, environment):
     # What the script has written comes back as it is, and so do the answers of an H100.
     answers = os.path.join(base.ROOT, "test", "cudasim", "calibration", "h100")
     replay = [sys.executable, os.path.join(base.ROOT, "test", "gpu", "replay.py"), os.path.join(base.RELEASE, "bin", "weft-gpu-check"),
-              written, *(os.path.join(answers, name) for name in ("driver.json", "instructions.json", "matmul.json"))]
+              written, *(os.path.join(answers, name) for name in ("driver.json", "instructions.json", "matmul.json", "fixtures.json"))]
     counts += closing_line("device-replay", replay, environment=environment)
     return counts
 

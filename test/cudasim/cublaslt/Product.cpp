@@ -104,8 +104,9 @@ Status checkShapes(const Product &product) {
 Status checkEpilogue(const Product &product, int32_t biasType) {
   if (product.epilogue == Epilogue::none)
     return Status::success;
-  if (product.scale != DataType::f32)
-    return refuse(Status::not_supported, "products of f64 and i32 have no epilogue");
+  // A bias is the only epilogue of f64 that a device was asked for, and it has it.
+  if (product.scale == DataType::i32 || (product.scale == DataType::f64 && product.epilogue != Epilogue::bias))
+    return refuse(Status::not_supported, "products of f64 have no epilogue but a bias, those of i32 none");
   if (product.d.order != Order::column && (product.hasBias() || product.hasAux()))
     return refuse(Status::not_supported, "bias and auxiliary output of a D in row order were not asked of a "
                                          "real device: describe the transposed product in column order");

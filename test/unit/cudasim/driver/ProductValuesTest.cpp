@@ -110,6 +110,11 @@ TEST(Products, HaveEpilogues) {
         what.batch = epilogue == relu_bias ? 2 : 1;
         check(library, what, type == DataType::f16 ? 0x1p-11 : 0);
       }
+    // Of f64 a device has a bias alone (test/cudasim/calibration/h100/fixtures.json).
+    ProductCase wide;
+    wide.compute = ComputeType::f64, wide.scale = wide.in = wide.out = DataType::f64;
+    wide.m = 40, wide.n = 24, wide.k = 64, wide.epilogue = bias;
+    check(library, wide);
   });
 }
 

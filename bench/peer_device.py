@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The rows of the benchmark, and training steps, in PyTorch and JAX on the GPU of this machine, as JSON.
 
-    python3 test/cudasim/calibration/peers.py [--rows 'softmax|gpt'] > peers.json
+    python3 bench/peer_device.py [--rows 'softmax|gpt'] > peers.json
 
 Times are medians in microseconds on the device, of calls that follow each other without waiting; "wait" is the
 time until the host has seen the end of one call. "bytes" counts each input and output once, without what is
@@ -10,10 +10,13 @@ computed between.
 
 import argparse
 import json
+import os
 import re
 import statistics
 import sys
 import time
+
+from peer_timing import STEPS
 
 
 def torch_timing(torch, call, budget=0.25):
@@ -41,25 +44,37 @@ def torch_timing(torch, call, budget=0.25):
     return {"device": round(statistics.median(times), 2), "wait": round(statistics.median(waits), 2)}
 
 
-def jax_timing(call, budget=0.25):
+def jax_step_timing(call, wait, budget=1.0):
+    """JAX has no events: `device` is the clock's, of calls that follow each other."""
     for _ in range(3):
-        out = call()
-    out.block_until_ready()
+        call()
+    wait()
     start = time.perf_counter()
-    call().block_until_ready()
+    call()
+    wait()
     once = max(time.perf_counter() - start, 1e-5)
     inner = max(1, min(200, int(0.01 / once)))
     times, waits = [], []
     for _ in range(max(5, min(40, int(budget / (once * inner))))):
         start = time.perf_counter()
         for _ in range(inner):
-            out = call()
-        out.block_until_ready()
+            call()
+        wait()
         times.append((time.perf_counter() - start) * 1e6 / inner)
         start = time.perf_counter()
-        call().block_until_ready()
+        call()
+        wait()
         waits.append((time.perf_counter() - start) * 1e6)
     return {"device": round(statistics.median(times), 2), "wait": round(statistics.median(waits), 2)}
+
+
+def jax_timing(call, budget=0.25):
+    box = [None]
+
+    def again():
+        box[0] = call()
+
+    return jax_step_timing(again, lambda: box[0].block_until_ready(), budget)
 
 
 def torch_rows(torch):
@@ -85,75 +100,64 @@ def torch_rows(torch):
         "column_sum_small": (lambda x: (x * x).sum(0), lambda: (n(8192, 1024),), 4 * 8192 * 1024),
         "full_sum": (lambda x: (x * x).sum(), lambda: (n(large),), 4 * large),
         "small_call": (lambda x, y: x * 2 + y * y - x, lambda: (n(8), n(8)), 96),
+        "product_f32": (lambda a, b: a @ b, lambda: (n(4096, 4096), n(4096, 4096)), None),
+        "product_bf16": (lambda a, b: a @ b, lambda: (n(8192, 8192).bfloat16(), n(8192, 8192).bfloat16()), None),
+        "attention_f16": (lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
+                          lambda: tuple(n(4, 16, 2048, 64).half() for _ in range(3)), None),
     }
 
 
-def torch_steps(torch):
+def torch_large_gpt(torch):
+    """A training step of a GPT with 6 layers of width 384, as weft::models::Gpt has them."""
     functional = torch.nn.functional
-
-    class Mlp(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layers = torch.nn.Sequential(torch.nn.Linear(784, 512), torch.nn.ReLU(), torch.nn.Linear(512, 256),
-                                              torch.nn.ReLU(), torch.nn.Linear(256, 10))
-
-        def forward(self, x):
-            return self.layers(x.flatten(1).float() / 255)
+    layers, width, heads, length, words = 6, 384, 6, 256, 65
 
     class Block(torch.nn.Module):
-        def __init__(self, width, heads):
+        def __init__(self):
             super().__init__()
-            self.heads = heads
             self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
             self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
             self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
 
         def forward(self, x):
             b, t, w = x.shape
-            q, k, v = self.qkv(self.norm1(x)).view(b, t, 3, self.heads, w // self.heads).permute(2, 0, 3, 1, 4)
+            q, k, v = self.qkv(self.norm1(x)).view(b, t, 3, heads, w // heads).permute(2, 0, 3, 1, 4)
             a = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + self.out(a.transpose(1, 2).reshape(b, t, w))
             return x + self.down(functional.gelu(self.up(self.norm2(x)), approximate="tanh"))
 
     class Gpt(torch.nn.Module):
-        def __init__(self, layers, width, heads, context, vocabulary=65):
+        def __init__(self):
             super().__init__()
-            self.tokens, self.places = torch.nn.Embedding(vocabulary, width), torch.nn.Embedding(context, width)
-            self.blocks = torch.nn.ModuleList([Block(width, heads) for _ in range(layers)])
-            self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, vocabulary)
+            self.tokens, self.places = torch.nn.Embedding(words, width), torch.nn.Embedding(length, width)
+            self.blocks = torch.nn.Sequential(*(Block() for _ in range(layers)))
+            self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, words, bias=False)
 
         def forward(self, x):
-            h = self.tokens(x) + self.places(torch.arange(x.shape[1], device=x.device))
-            for block in self.blocks:
-                h = block(h)
-            return self.head(self.norm(h))
+            places = self.places(torch.arange(x.shape[1], device=x.device))
+            return self.head(self.norm(self.blocks(self.tokens(x) + places)))
 
-    images = torch.randint(0, 256, (128, 28, 28), dtype=torch.uint8, device="cuda")
-    labels = torch.randint(0, 10, (128,), device="cuda")
-    text = torch.randint(0, 65, (16, 129), device="cuda")
-    wide = torch.randint(0, 65, (32, 257), device="cuda")
-
-    def step_of(model, loss_of, compiled):
-        model = model.cuda()
-        optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-        forward = torch.compile(loss_of, mode=compiled) if compiled else loss_of
+    def make(compiled, mode):
+        model = Gpt().cuda()
+        optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=None if compiled else True)
+        text, following = (torch.randint(0, words, (32, length), device="cuda") for _ in range(2))
 
         def step():
-            loss = forward(model)
+            loss = functional.cross_entropy(model(text).flatten(0, 1), following.flatten())
             loss.backward()
             optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-            return loss
-        return step
+            optimiser.zero_grad()
+            return loss.detach()
+        return torch.compile(step, mode=mode) if compiled else step
+    return make
 
-    def gpt_loss(x):
-        return lambda model: functional.cross_entropy(model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten())
 
-    return {
-        "mlp_step": lambda compiled: step_of(Mlp(), lambda model: functional.cross_entropy(model(images), labels), compiled),
-        "gpt_step_4x128": lambda compiled: step_of(Gpt(4, 128, 4, 128), gpt_loss(text), compiled),
-        "gpt_step_6x384": lambda compiled: step_of(Gpt(6, 384, 6, 256), gpt_loss(wide), compiled),
-    }
+def torch_steps(torch):
+    """For each row, a function that makes the step: eager, or compiled in a mode of torch.compile."""
+    import peer_torch_steps
+
+    made = {row: lambda compiled, mode, row=row: peer_torch_steps.steps(row, compiled, "cuda", mode)[-1] for row in STEPS}
+    return {**made, "gpt_step_6x384": torch_large_gpt(torch)}
 
 
 def jax_rows(jax):
@@ -220,9 +224,10 @@ def main():
     for row, make in torch_steps(torch).items():
         if not re.search(arguments.rows, row):
             continue
-        for column, mode in (("torch", None), ("torch.compile", "default"), ("torch.compile, graphs", "reduce-overhead")):
+        for column, compiled, mode in (("torch", False, None), ("torch.compile", True, None),
+                                       ("torch.compile, graphs", True, "reduce-overhead")):
             try:
-                step = make(mode)
+                step = make(compiled, mode)
                 start = time.perf_counter()
                 step()
                 torch.cuda.synchronize()
@@ -234,7 +239,7 @@ def main():
                 note(row, column, timing)
             except Exception as error:  # a peer that fails is a result, too
                 note(row, column, {"failed": str(error)[:200]})
-    import os
+            torch._dynamo.reset()
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     import jax
     results["jax"] = jax.__version__
@@ -253,6 +258,20 @@ def main():
             del values
         except Exception as error:
             note(row, "jax", {"failed": str(error)[:200]})
+    import peer_jax_steps
+    for row in STEPS:
+        if not re.search(arguments.rows, row):
+            continue
+        for call, wait in peer_jax_steps.steps(row):
+            start = time.perf_counter()
+            call()
+            wait()
+            first = time.perf_counter() - start
+            timing = jax_step_timing(call, wait)
+            timing["first_call_seconds"] = round(first, 2)
+            known = results.get("rows", {}).get(row, {}).get("jax")
+            if not known or timing["device"] < known["device"]:
+                note(row, "jax", timing)
     json.dump(results, sys.stdout, indent=1)
     print()
 
