@@ -101,12 +101,12 @@ weft.func @part_of_a_row(%x: tensor<64x1000xf32, #gpu>) {
 // -----
 
 #gpu = #weft.device<cuda:0>
-weft.func @too_many_vectors(%x: tensor<64x36000xf32, #gpu>) {
-  // expected-error@+1 {{'weft.fusion' op has chunk = 36864 in its schedule, which it cannot have: a thread may hold 8 vectors, and this is 9}}
-  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 1024, vector = 4, chunk = 36864, lanes = 1024, partials = 4096, prefetch = 0, tasks = 64, grain = 1, scratch = 256>} : (tensor<64x36000xf32, #gpu>) -> tensor<64xf32, #gpu> {
-  ^bb0(%a: tensor<64x36000xf32, #gpu>):
-    %1 = weft.exp %a : tensor<64x36000xf32, #gpu>
-    %2 = weft.sum %1, dims = [1] : tensor<64x36000xf32, #gpu>
+weft.func @too_many_vectors(%x: tensor<64x33000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 34816 in its schedule, which it cannot have: a thread may hold 16 vectors, and this is 17}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, chunk = 34816, lanes = 512, partials = 2048, prefetch = 0, tasks = 64, grain = 1, scratch = 128>} : (tensor<64x33000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x33000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x33000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x33000xf32, #gpu>
     weft.yield %2 : tensor<64xf32, #gpu>
   }
   weft.return
@@ -718,14 +718,14 @@ weft.func @transposed_join(%x: tensor<64x64xf16, #gpu>, %y: tensor<64x64xf16, #g
 // -----
 
 #gpu = #weft.device<cuda:0>
-weft.func @part_of_a_held_row(%x: tensor<64x36003xf32, #gpu>) {
-  // expected-error@+1 {{'weft.fusion' op has block = 16384 in its schedule, expected 36000: a team holds the whole vectors of its row in shared memory}}
-  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, block = 16384, prefetch = 0, tasks = 64, grain = 1, scratch = 144256>} : (tensor<64x36003xf32, #gpu>) -> tensor<64x36003xf32, #gpu> {
-  ^bb0(%a: tensor<64x36003xf32, #gpu>):
-    %1 = weft.sum %a, dims = [1] : tensor<64x36003xf32, #gpu>
-    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x36003xf32, #gpu>
-    %3 = weft.sub %a, %2 : tensor<64x36003xf32, #gpu>
-    weft.yield %3 : tensor<64x36003xf32, #gpu>
+weft.func @part_of_a_held_row(%x: tensor<64x20003xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has block = 16384 in its schedule, expected 20000: a team holds the whole vectors of its row in shared memory}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 16384, prefetch = 0, tasks = 64, grain = 1, scratch = 80128>} : (tensor<64x20003xf32, #gpu>) -> tensor<64x20003xf32, #gpu> {
+  ^bb0(%a: tensor<64x20003xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x20003xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x20003xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x20003xf32, #gpu>
+    weft.yield %3 : tensor<64x20003xf32, #gpu>
   }
   weft.return
 }
@@ -763,14 +763,14 @@ weft.func @held_by_a_warp(%x: tensor<64x1000xf32, #gpu>) {
 // -----
 
 #gpu = #weft.device<cuda:0>
-weft.func @too_little_for_a_row(%x: tensor<64x36003xf32, #gpu>) {
-  // expected-error@+1 {{'weft.fusion' op has scratch = 144000 in its schedule, expected at least 144256: that is what its kernel keeps there}}
-  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, block = 36000, prefetch = 0, tasks = 64, grain = 1, scratch = 144000>} : (tensor<64x36003xf32, #gpu>) -> tensor<64x36003xf32, #gpu> {
-  ^bb0(%a: tensor<64x36003xf32, #gpu>):
-    %1 = weft.sum %a, dims = [1] : tensor<64x36003xf32, #gpu>
-    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x36003xf32, #gpu>
-    %3 = weft.sub %a, %2 : tensor<64x36003xf32, #gpu>
-    weft.yield %3 : tensor<64x36003xf32, #gpu>
+weft.func @too_little_for_a_row(%x: tensor<64x20003xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 80000 in its schedule, expected at least 80128: that is what its kernel keeps there}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 20000, prefetch = 0, tasks = 64, grain = 1, scratch = 80000>} : (tensor<64x20003xf32, #gpu>) -> tensor<64x20003xf32, #gpu> {
+  ^bb0(%a: tensor<64x20003xf32, #gpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<64x20003xf32, #gpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x20003xf32, #gpu>
+    %3 = weft.sub %a, %2 : tensor<64x20003xf32, #gpu>
+    weft.yield %3 : tensor<64x20003xf32, #gpu>
   }
   weft.return
 }
@@ -779,8 +779,8 @@ weft.func @too_little_for_a_row(%x: tensor<64x36003xf32, #gpu>) {
 
 #gpu = #weft.device<cuda:0>
 weft.func @more_than_any_device(%x: tensor<64x60000xf32, #gpu>) {
-  // expected-error@+1 {{'weft.fusion' op has scratch = 240256 in its schedule, expected at most 232448: it is shared memory of a block}}
-  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, block = 60000, prefetch = 0, tasks = 64, grain = 1, scratch = 240256>} : (tensor<64x60000xf32, #gpu>) -> tensor<64x60000xf32, #gpu> {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 240128 in its schedule, expected at most 232448: it is shared memory of a block}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 60000, prefetch = 0, tasks = 64, grain = 1, scratch = 240128>} : (tensor<64x60000xf32, #gpu>) -> tensor<64x60000xf32, #gpu> {
   ^bb0(%a: tensor<64x60000xf32, #gpu>):
     %1 = weft.sum %a, dims = [1] : tensor<64x60000xf32, #gpu>
     %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x60000xf32, #gpu>

@@ -9,9 +9,9 @@
 
 // One operand of 32,770 elements: 128 KiB beside the state of two reductions.
 // CHECK-LABEL: weft.func @one
-// H100: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, block = 32768, prefetch = 0, tasks = 100, grain = 1, scratch = 131584>
-// A100: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, block = 32768, prefetch = 0, tasks = 100, grain = 1, scratch = 131584>
-// T4: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, prefetch = 0, tasks = 100, grain = 1, scratch = 512>
+// H100: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 32768, prefetch = 0, tasks = 100, grain = 1, scratch = 131328>
+// A100: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 32768, prefetch = 0, tasks = 100, grain = 1, scratch = 131328>
+// T4: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 100, grain = 1, scratch = 256>
 weft.func @one(%x: tensor<100x32770xf32, #gpu>) -> tensor<100x32770xf32, #gpu> {
   %0 = weft.fusion row (%x) : (tensor<100x32770xf32, #gpu>) -> tensor<100x32770xf32, #gpu> {
   ^bb0(%a: tensor<100x32770xf32, #gpu>):
@@ -27,29 +27,29 @@ weft.func @one(%x: tensor<100x32770xf32, #gpu>) -> tensor<100x32770xf32, #gpu> {
   weft.return %0 : tensor<100x32770xf32, #gpu>
 }
 
-// Of three operands, the passes share two: one of halves, at 256 bytes, and one of f32 after it. The third is read once.
+// Of three operands, the passes share two: one of halves, at 128 bytes, and one of f32 after it. The third is read once.
 // CHECK-LABEL: weft.func @two
-// H100: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, block = 26000, prefetch = 0, tasks = 100, grain = 1, scratch = 156256>
-// A100: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, block = 26000, prefetch = 0, tasks = 100, grain = 1, scratch = 156256>
-// T4: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, prefetch = 0, tasks = 100, grain = 1, scratch = 256>
-weft.func @two(%x: tensor<100x26000xf16, #gpu>, %y: tensor<100x26000xf32, #gpu>, %z: tensor<100x26000xf32, #gpu>) -> tensor<100x26000xf32, #gpu> {
-  %0 = weft.fusion row (%x, %y, %z) : (tensor<100x26000xf16, #gpu>, tensor<100x26000xf32, #gpu>, tensor<100x26000xf32, #gpu>) -> tensor<100x26000xf32, #gpu> {
-  ^bb0(%a: tensor<100x26000xf16, #gpu>, %b: tensor<100x26000xf32, #gpu>, %c: tensor<100x26000xf32, #gpu>):
-    %1 = weft.convert %a to f32 : tensor<100x26000xf16, #gpu>
-    %2 = weft.mul %1, %b : tensor<100x26000xf32, #gpu>
-    %3 = weft.sum %2, dims = [1] : tensor<100x26000xf32, #gpu>
-    %4 = weft.broadcast_in_dim %3, dims = [0] : tensor<100xf32, #gpu> -> tensor<100x26000xf32, #gpu>
-    %5 = weft.sub %2, %4 : tensor<100x26000xf32, #gpu>
-    %6 = weft.add %5, %c : tensor<100x26000xf32, #gpu>
-    weft.yield %6 : tensor<100x26000xf32, #gpu>
+// H100: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 20000, prefetch = 0, tasks = 100, grain = 1, scratch = 120128>
+// A100: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, block = 20000, prefetch = 0, tasks = 100, grain = 1, scratch = 120128>
+// T4: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 100, grain = 1, scratch = 128>
+weft.func @two(%x: tensor<100x20000xf16, #gpu>, %y: tensor<100x20000xf32, #gpu>, %z: tensor<100x20000xf32, #gpu>) -> tensor<100x20000xf32, #gpu> {
+  %0 = weft.fusion row (%x, %y, %z) : (tensor<100x20000xf16, #gpu>, tensor<100x20000xf32, #gpu>, tensor<100x20000xf32, #gpu>) -> tensor<100x20000xf32, #gpu> {
+  ^bb0(%a: tensor<100x20000xf16, #gpu>, %b: tensor<100x20000xf32, #gpu>, %c: tensor<100x20000xf32, #gpu>):
+    %1 = weft.convert %a to f32 : tensor<100x20000xf16, #gpu>
+    %2 = weft.mul %1, %b : tensor<100x20000xf32, #gpu>
+    %3 = weft.sum %2, dims = [1] : tensor<100x20000xf32, #gpu>
+    %4 = weft.broadcast_in_dim %3, dims = [0] : tensor<100xf32, #gpu> -> tensor<100x20000xf32, #gpu>
+    %5 = weft.sub %2, %4 : tensor<100x20000xf32, #gpu>
+    %6 = weft.add %5, %c : tensor<100x20000xf32, #gpu>
+    weft.yield %6 : tensor<100x20000xf32, #gpu>
   }
-  weft.return %0 : tensor<100x26000xf32, #gpu>
+  weft.return %0 : tensor<100x20000xf32, #gpu>
 }
 
 // Rows beyond that, and those that one pass reads: nothing is held.
 // CHECK-LABEL: weft.func @none
-// CHECK: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, prefetch = 0, tasks = 100, grain = 1, scratch = 256>
-// CHECK: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, prefetch = 0, tasks = 100, grain = 1, scratch = 256>
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 100, grain = 1, scratch = 128>
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 100, grain = 1, scratch = 128>
 weft.func @none(%x: tensor<100x60000xf32, #gpu>, %y: tensor<100x40000xf32, #gpu>) -> (tensor<100x60000xf32, #gpu>, tensor<100xf32, #gpu>) {
   %0 = weft.fusion row (%x) : (tensor<100x60000xf32, #gpu>) -> tensor<100x60000xf32, #gpu> {
   ^bb0(%a: tensor<100x60000xf32, #gpu>):

@@ -96,9 +96,9 @@ weft.func @block_of_most(%x: tensor<1000x16384xf32, #gpu>) -> tensor<1000xf32, #
   weft.return %0 : tensor<1000xf32, #gpu>
 }
 
-// CHECK-LABEL: weft.func @largest_block
-// CHECK: schedule = #weft.schedule<row, threads = 1024, vector = 4, chunk = 32768, lanes = 1024, partials = 4096, prefetch = 0, tasks = 1000, grain = 1, scratch = 256>
-weft.func @largest_block(%x: tensor<1000x32768xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+// CHECK-LABEL: weft.func @vectors_of_most
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, chunk = 32768, lanes = 512, partials = 2048, prefetch = 0, tasks = 1000, grain = 1, scratch = 128>
+weft.func @vectors_of_most(%x: tensor<1000x32768xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   %0 = weft.fusion row (%x) : (tensor<1000x32768xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   ^bb0(%a: tensor<1000x32768xf32, #gpu>):
     %1 = weft.sum %a, dims = [1] : tensor<1000x32768xf32, #gpu>
@@ -109,7 +109,7 @@ weft.func @largest_block(%x: tensor<1000x32768xf32, #gpu>) -> tensor<1000xf32, #
 
 // Longer rows, and those whose elements take more registers, are no chunk (cuda-held-rows.mlir).
 // CHECK-LABEL: weft.func @long
-// CHECK: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, prefetch = 0, tasks = 1000, grain = 1, scratch = 256>
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = 1000, grain = 1, scratch = 128>
 weft.func @long(%x: tensor<1000x32769xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   %0 = weft.fusion row (%x) : (tensor<1000x32769xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   ^bb0(%a: tensor<1000x32769xf32, #gpu>):
@@ -311,7 +311,7 @@ weft.func @dynamic(%x: tensor<?x100xf32, #b>, %y: tensor<100x?xf32, #b>) -> (ten
 }
 
 // CHECK-LABEL: weft.func @dynamic_long
-// CHECK: schedule = #weft.schedule<row, threads = 1024, vector = 4, lanes = 1024, partials = 4096, prefetch = 0, tasks = ceildiv(m * n + m, 4096), grain = 1, scratch = 256>
+// CHECK: schedule = #weft.schedule<row, threads = 512, vector = 4, lanes = 512, partials = 2048, prefetch = 0, tasks = ceildiv(m * n + m, 4096), grain = 1, scratch = 128>
 weft.func @dynamic_long(%x: tensor<?x?xf32, #weft.device<cuda:0, [m, n]>>) -> tensor<?xf32, #weft.device<cuda:0, [m]>>
     attributes {weft.symbols = [#weft.symbol<"m", 1, 1000>, #weft.symbol<"n", 0, 100000>]} {
   %0 = weft.fusion row (%x) : (tensor<?x?xf32, #weft.device<cuda:0, [m, n]>>) -> tensor<?xf32, #weft.device<cuda:0, [m]>> {
