@@ -59,7 +59,7 @@ constexpr ColumnCut onProcessors = {4096, 1 << 20, 256, 64, 256, 2};
 /// Blocks of 64 columns that fill a large GPU several times over. A block's threads take turns at the rows,
 /// and the time of a turn is the memory's latency: on an H100, 2,048 rows of 128 columns took 8 us in four
 /// blocks, and a second kernel takes 1 to 2 us of a graph. Two or three pieces do not pay for that.
-constexpr ColumnCut onGpus = {2048, 1 << 16, 128, 512, 64, 4};
+constexpr ColumnCut onGpus = {2048, 1 << 17, 128, 512, 64, 4};
 
 /// How many pieces the rows of a reduction become, whose results are `outer` times `inner`. 1 where they stay
 /// whole: few rows; few elements; columns enough for all tasks; and rows without a good divisor, since a rest

@@ -119,14 +119,14 @@ weft.func @columns_of_a_gpu(%many: tensor<8192x1024xf32, #cuda>, %halves: tensor
 // CHECK-LABEL: weft.func @whole_columns_of_a_gpu(
 // CHECK-NOT:     weft.reshape
 // CHECK:         weft.return
-weft.func @whole_columns_of_a_gpu(%few: tensor<2047x1024xf32, #cuda>, %small: tensor<2048x31xf32, #cuda>, %wide: tensor<2048x8256xf32, #cuda>,
+weft.func @whole_columns_of_a_gpu(%few: tensor<2047x1024xf32, #cuda>, %small: tensor<2048x63xf32, #cuda>, %wide: tensor<2048x8256xf32, #cuda>,
                                   %prime: tensor<8191x1024xf32, #cuda>)
-    -> (tensor<1024xf32, #cuda>, tensor<31xf32, #cuda>, tensor<8256xf32, #cuda>, tensor<1024xf32, #cuda>) {
+    -> (tensor<1024xf32, #cuda>, tensor<63xf32, #cuda>, tensor<8256xf32, #cuda>, tensor<1024xf32, #cuda>) {
   %0 = weft.sum %few, dims = [0] : tensor<2047x1024xf32, #cuda>
-  %1 = weft.sum %small, dims = [0] : tensor<2048x31xf32, #cuda>
+  %1 = weft.sum %small, dims = [0] : tensor<2048x63xf32, #cuda>
   %2 = weft.sum %wide, dims = [0] : tensor<2048x8256xf32, #cuda>
   %3 = weft.sum %prime, dims = [0] : tensor<8191x1024xf32, #cuda>
-  weft.return %0, %1, %2, %3 : tensor<1024xf32, #cuda>, tensor<31xf32, #cuda>, tensor<8256xf32, #cuda>, tensor<1024xf32, #cuda>
+  weft.return %0, %1, %2, %3 : tensor<1024xf32, #cuda>, tensor<63xf32, #cuda>, tensor<8256xf32, #cuda>, tensor<1024xf32, #cuda>
 }
 
 // Enough rows, a short extent, and few rows of columns are left as they are.
