@@ -110,7 +110,12 @@ Work column_sum_row(const std::string &device, int64_t rows) {
 }
 
 Tensor norm_of(const Tensor &x, const Tensor &weight, const Tensor &bias) {
-  return nn::functional::layer_norm(x, {1024}, weight, bias);
+  return nn::functional::layer_norm(x, {x.size(1)}, weight, bias);
+}
+
+Work layer_norm_row(const std::string &device, int64_t rows, int64_t columns) {
+  return compiled("layer_norm", 8 * rows * columns, norm_of, normal(device, {rows, columns}),
+                  normal(device, {columns}), normal(device, {columns}));
 }
 
 Work product_row(const std::string &device, int64_t size, DType dtype) {
@@ -209,13 +214,13 @@ const std::vector<DeviceRow> &device_rows() {
              normal(d, {8192, 8192}), normal(d, {8192, 8192}));
        }},
       {"softmax_1024", [](D d) { return softmax_row(d, 65536, 1024); }},
+      {"softmax_8192", [](D d) { return softmax_row(d, 8192, 8192); }},
+      {"softmax_16384", [](D d) { return softmax_row(d, 4096, 16384); }},
       {"softmax_32768", [](D d) { return softmax_row(d, 2048, 32768); }},
       {"softmax_131072", [](D d) { return softmax_row(d, 512, 131072); }},
-      {"layer_norm",
-       [](D d) {
-         return compiled("layer_norm", 8 * many, norm_of, normal(d, {65536, 1024}), normal(d, {1024}),
-                         normal(d, {1024}));
-       }},
+      {"layer_norm", [](D d) { return layer_norm_row(d, 65536, 1024); }},
+      {"layer_norm_8192", [](D d) { return layer_norm_row(d, 8192, 8192); }},
+      {"layer_norm_32768", [](D d) { return layer_norm_row(d, 2048, 32768); }},
       {"residual_norm_gelu",
        [](D d) {
          return compiled(

@@ -90,10 +90,13 @@ def torch_rows(torch):
         "bias_relu": (lambda x, r, c: torch.relu((x + r) * c), lambda: (n(8192, 8192), n(8192), n(8192, 1)), 8 * large),
         "transpose_add": (lambda x, y: x.T + y, lambda: (n(8192, 8192), n(8192, 8192)), 12 * large),
         "softmax_1024": (lambda x: torch.softmax(x, 1), lambda: (n(65536, 1024),), 8 * large),
-        "softmax_32768": (lambda x: torch.softmax(x, 1), lambda: (n(2048, 32768),), 8 * large),
-        "softmax_131072": (lambda x: torch.softmax(x, 1), lambda: (n(512, 131072),), 8 * large),
+        **{f"softmax_{columns}": (lambda x: torch.softmax(x, 1), lambda columns=columns: (n(large // columns, columns),), 8 * large)
+           for columns in (8192, 16384, 32768, 131072)},
         "layer_norm": (lambda x, w, b: functional.layer_norm(x, (1024,), w, b),
                        lambda: (n(65536, 1024), n(1024), n(1024)), 8 * large),
+        **{f"layer_norm_{columns}": (lambda x, w, b: functional.layer_norm(x, w.shape, w, b),
+                                     lambda columns=columns: (n(large // columns, columns), n(columns), n(columns)), 8 * large)
+           for columns in (8192, 32768)},
         "residual_norm_gelu": (lambda x, r, w, b: functional.gelu(functional.layer_norm(x + r, (1024,), w, b), approximate="tanh"),
                                lambda: (n(65536, 1024), n(65536, 1024), n(1024), n(1024)), 12 * large),
         "column_sum": (lambda x: (x * x).sum(0), lambda: (n(65536, 1024),), 4 * large),
@@ -178,8 +181,8 @@ def jax_rows(jax):
         "bias_relu": (lambda x, r, c: jax.nn.relu((x + r) * c), lambda: (n(8192, 8192), n(8192), n(8192, 1)), 8 * large),
         "transpose_add": (lambda x, y: x.T + y, lambda: (n(8192, 8192), n(8192, 8192)), 12 * large),
         "softmax_1024": (lambda x: jax.nn.softmax(x, 1), lambda: (n(65536, 1024),), 8 * large),
-        "softmax_32768": (lambda x: jax.nn.softmax(x, 1), lambda: (n(2048, 32768),), 8 * large),
-        "softmax_131072": (lambda x: jax.nn.softmax(x, 1), lambda: (n(512, 131072),), 8 * large),
+        **{f"softmax_{columns}": (lambda x: jax.nn.softmax(x, 1), lambda columns=columns: (n(large // columns, columns),), 8 * large)
+           for columns in (8192, 16384, 32768, 131072)},
         "layer_norm": (layer_norm, lambda: (n(65536, 1024), n(1024), n(1024)), 8 * large),
         "residual_norm_gelu": (lambda x, r, w, b: jax.nn.gelu(layer_norm(x + r, w, b)),
                                lambda: (n(65536, 1024), n(65536, 1024), n(1024), n(1024)), 12 * large),
