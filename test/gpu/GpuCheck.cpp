@@ -24,18 +24,20 @@
 #include "runtime/memory/Layout.h"
 #include "runtime/package/Package.h"
 #include "runtime/queue/Buffer.h"
+#include "runtime/queue/Queue.h"
 #include "runtime/support/DeviceName.h"
 #include "runtime/support/JsonText.h"
+#include "test/gpu/CallTimes.h"
 #include "test/gpu/Fixtures.h"
 #include "test/gpu/RecordedCase.h"
 #include "test/unit/codegen/Elements.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <random>
 
 using namespace weft;
@@ -43,15 +45,11 @@ using namespace weft::runtime;
 
 namespace {
 
+using weft::testing::CallTimer;
+using weft::testing::CallTimes;
 using weft::testing::Elements;
 using weft::testing::RecordedCase;
 using Bytes = std::vector<std::byte>;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 /// What a dtype can be off by in a reduction, as a share of the largest element.
 double bound_of(DType dtype) {
   switch (dtype) {
@@ -68,28 +66,38 @@ double bound_of(DType dtype) {
   }
 }
 
-/// The largest difference as a share of the largest element; infinite if NaN or infinities differ, or
-/// integers.
-double difference(DType dtype, const Bytes &found, const Bytes &expected) {
+/// How far elements differ, as shares of the largest element.
+struct Difference {
+  double largest = 0;
+  double root_mean_square = 0;
+};
+
+/// Infinite if NaN or infinities differ, or integers.
+Difference difference(DType dtype, const Bytes &found, const Bytes &expected) {
   if (bound_of(dtype) == 0)
-    return found == expected ? 0 : INFINITY;
+    return found == expected ? Difference() : Difference{INFINITY, INFINITY};
   Elements ours(dtype, 0), theirs(dtype, 0);
   ours.bytes = found;
   theirs.bytes = expected;
-  double largest = 0, off = 0;
-  for (int64_t i = 0; i < static_cast<int64_t>(theirs.count()); ++i) {
+  double largest = 0, off = 0, squares = 0;
+  const auto count = static_cast<int64_t>(theirs.count());
+  for (int64_t i = 0; i < count; ++i) {
     const double a = ours.real(i), b = theirs.real(i);
     if (std::isnan(a) && std::isnan(b))
       continue;
     if (!std::isfinite(a) || !std::isfinite(b)) {
       if (a != b)
-        return INFINITY;
+        return {INFINITY, INFINITY};
       continue;
     }
     largest = std::max(largest, std::abs(b));
     off = std::max(off, std::abs(a - b));
+    squares += (a - b) * (a - b);
   }
-  return off == 0 ? 0 : off / std::max(largest, 1e-30);
+  if (off == 0)
+    return {};
+  largest = std::max(largest, 1e-30);
+  return {off / largest, std::sqrt(squares / static_cast<double>(count)) / largest};
 }
 
 /// Numbers from -1 to 1, or 0 and 1 as integers, which are indices too.
@@ -141,24 +149,34 @@ struct Runner {
     return found;
   }
 
-  /// Seconds of a call in a loop that waits at its end.
-  Expected<double> time(const std::vector<Bytes> &values, int calls) const {
+  /// What a call costs, and the graph that it launches, if the driver alone launches it. Arguments that the
+  /// function updates are the same buffers in each call, as in a training step.
+  struct Times {
+    CallTimes call;
+    std::optional<CallTimes> graph;
+  };
+  Expected<Times> time(const std::vector<Bytes> &values, Device &device, const CallTimer &timer) const {
     const auto given = arguments(values);
     if (!given)
       return given.status();
+    Queue &queue = Queue::current();
+    queue.enter();
+    const Expected<DeviceStream *> stream = queue.stream(device);
+    queue.leave();
+    if (!stream)
+      return stream.status();
     std::vector<std::shared_ptr<Buffer>> results(executable->signature().results.size());
-    Clock::time_point begin;
-    for (int i = -5; i < calls; ++i) { // the first ones make the graph
-      if (i == 0)
-        begin = Clock::now();
-      if (Status status = executable->run(*given, results); !status)
-        return status;
-      if (i == -1 || i + 1 == calls)
-        for (const std::shared_ptr<Buffer> &result : results)
-          if (Status status = result->wait(true); !status)
-            return status;
-    }
-    return seconds_since(begin) / calls;
+    CallTimer::forget_graph();
+    const Expected<CallTimes> times = timer.time(
+        static_cast<CUstream>((*stream)->native()), [&] { return executable->run(*given, results); },
+        [&] { return queue.synchronize(); });
+    if (!times)
+      return times.status();
+    // The graph has the addresses of the last call, whose memory is still there.
+    const Expected<std::optional<CallTimes>> graph = timer.last_graph();
+    if (!graph)
+      return graph.status();
+    return Times{*times, *graph};
   }
 };
 
@@ -167,11 +185,97 @@ struct Report {
   std::string text;
 };
 
+/// The same values, with each real number moved up or down by one unit in the last place.
+Bytes moved(DType dtype, Bytes value, std::mt19937_64 &engine) {
+  if (!is_floating_point(dtype))
+    return value;
+  const size_t item = itemsize(dtype);
+  for (size_t at = 0; at + item <= value.size(); at += item) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value[at], item);
+    const uint64_t magnitude = bits & ((uint64_t(1) << (8 * item - 1)) - 1);
+    // The bits of a larger magnitude are those of a larger integer.
+    bits += magnitude == 0 || engine() % 2 ? 1 : -1;
+    std::memcpy(&value[at], &bits, item);
+  }
+  return value;
+}
+
+/// How far the results of the device are from those of the host, as a share of the largest element.
+struct Differences {
+  double worst = 0;       ///< of all results
+  double sensitivity = 0; ///< how far rounding of the arguments moves the host's results
+  bool within = true;     ///< what each result may be off by
+};
+
+/// A program may amplify rounding, as an optimizer's first step g / (|g| + eps) does where g is tiny. So a
+/// result may be off by its dtype's bound and by 8 times what one unit in the last place of the arguments
+/// changes on the host. That holds for the largest difference and for the root of the mean square, because
+/// few elements are amplified so much.
+Expected<Differences> compare(const Runner &host, const std::vector<Bytes> &values,
+                              const std::vector<Bytes> &found, std::mt19937_64 &engine) {
+  constexpr double allowance = 8;
+  const Signature &signature = host.executable->signature();
+  const auto expected = host.call(values);
+  if (!expected)
+    return expected.status().context("on the host: ");
+  std::vector<Bytes> near;
+  for (size_t i = 0; i < values.size(); ++i)
+    near.push_back(moved(signature.arguments[i].type.dtype, values[i], engine));
+  const auto rounded = host.call(near);
+  if (!rounded)
+    return rounded.status().context("on the host: ");
+  Differences made;
+  for (size_t i = 0; i < expected->size(); ++i) {
+    const DType dtype = signature.results[i].type.dtype;
+    const Difference off = difference(dtype, found[i], (*expected)[i]);
+    Difference own = difference(dtype, (*rounded)[i], (*expected)[i]);
+    if (!std::isfinite(own.largest)) // of integers, or another NaN: no number says how far it may be off
+      own = {};
+    made.worst = std::max(made.worst, off.largest);
+    made.sensitivity = std::max(made.sensitivity, own.largest);
+    made.within &= off.largest <= bound_of(dtype) + allowance * own.largest &&
+                   off.root_mean_square <= bound_of(dtype) + allowance * own.root_mean_square;
+  }
+  return made;
+}
+
+/// The members of a function's report that say what a call costs.
+Expected<std::string> times_text(const Runner &gpu, const std::vector<Bytes> &values, Device &device,
+                                 const CallTimer &timer, double copy_rate) {
+  const Signature &signature = gpu.executable->signature();
+  const Expected<Runner::Times> times = gpu.time(values, device, timer);
+  if (!times)
+    return times.status();
+  const size_t launches = gpu.executable->launch_count();
+  const Expected<CallTimes> empty = timer.empty_graph(launches);
+  if (!empty)
+    return empty.status();
+  uint64_t bytes = 0;
+  for (const ArgumentInfo &argument : signature.arguments)
+    bytes += argument.type.bytes;
+  for (const ResultInfo &result : signature.results)
+    bytes += result.type.bytes;
+  const auto members = [](const char *of, const CallTimes &found) {
+    char text[160];
+    std::snprintf(text, sizeof text, ", \"%shost_us_per_call\": %.2f, \"%sdevice_us_per_call\": %.2f", of,
+                  found.host, of, found.device);
+    return std::string(text);
+  };
+  char line[160];
+  std::snprintf(line, sizeof line, "\"us_per_call\": %.2f, \"share_of_copy\": %.3f", times->call.wall,
+                static_cast<double>(bytes) / (times->call.device * 1e-6) / copy_rate);
+  return line + members("", times->call) +
+         (times->graph ? members("bare_graph_", *times->graph) : std::string()) +
+         members("empty_graph_", *empty);
+}
+
 /// Compares a function on the device and on the host.
 Status check(const std::shared_ptr<const Package> &package, const std::string &function,
-             const std::string &device, double copy_rate, Report &report) {
+             const std::string &name, Device &device, const CallTimer &timer, double copy_rate,
+             Report &report) {
   Runner host, gpu;
-  for (const auto &[runner, where] : {std::pair(&host, std::string("cpu")), std::pair(&gpu, device)}) {
+  for (const auto &[runner, where] : {std::pair(&host, std::string("cpu")), std::pair(&gpu, name)}) {
     const Expected<DeviceMap> map = open_named_devices(*package, function, where);
     if (!map)
       return map.status();
@@ -187,43 +291,31 @@ Status check(const std::shared_ptr<const Package> &package, const std::string &f
   std::vector<Bytes> values;
   for (const ArgumentInfo &argument : signature.arguments)
     values.push_back(random_value(argument.type, engine));
-  const auto expected = host.call(values);
-  if (!expected)
-    return expected.status().context("on the host: ");
   const auto launches = gpu.call(values);
   if (!launches)
     return launches.status();
-  double worst = 0;
-  bool within = true, equal = true;
-  for (size_t i = 0; i < expected->size(); ++i) {
-    const DType dtype = signature.results[i].type.dtype;
-    const double off = difference(dtype, (*launches)[i], (*expected)[i]);
-    worst = std::max(worst, off);
-    within &= off <= bound_of(dtype);
-  }
+  const Expected<Differences> differences = compare(host, values, *launches, engine);
+  if (!differences)
+    return differences.status();
+  bool equal = true;
   for (int call = 0; call < 4; ++call) { // of which the last ones are graphs
     const auto again = gpu.call(values);
     if (!again)
       return again.status();
     equal &= *again == *launches;
   }
-  const Expected<double> seconds = gpu.time(values, 50);
-  if (!seconds)
-    return seconds.status();
-  uint64_t bytes = 0;
-  for (const ArgumentInfo &argument : signature.arguments)
-    bytes += argument.type.bytes;
-  for (const ResultInfo &result : signature.results)
-    bytes += result.type.bytes;
+  const Expected<std::string> times = times_text(gpu, values, device, timer, copy_rate);
+  if (!times)
+    return times.status();
   char line[256];
   std::snprintf(line, sizeof line,
-                "\"difference\": %.3g, \"within\": %s, \"graphs_equal\": %s, \"launches\": %zu, "
-                "\"us_per_call\": %.2f, \"share_of_copy\": %.3f",
-                std::isfinite(worst) ? worst : 1e300, within ? "true" : "false", equal ? "true" : "false",
-                gpu.executable->launch_count(), *seconds * 1e6,
-                copy_rate > 0 ? static_cast<double>(bytes) / *seconds / copy_rate : 0);
-  report.text = line;
-  report.good = within && equal;
+                "\"difference\": %.3g, \"sensitivity\": %.3g, \"within\": %s, \"graphs_equal\": %s, "
+                "\"launches\": %zu, ",
+                std::isfinite(differences->worst) ? differences->worst : 1e300, differences->sensitivity,
+                differences->within ? "true" : "false", equal ? "true" : "false",
+                gpu.executable->launch_count());
+  report.text = line + *times;
+  report.good = differences->within && equal;
   return {};
 }
 
@@ -304,23 +396,16 @@ Status check_recorded(const std::shared_ptr<const Package> &package, const Recor
   return {};
 }
 
-/// Bytes that a copy within the device reads and writes in a second.
-Expected<double> copy_rate_of(Device &device, size_t bytes) {
+/// Bytes that a copy within the device reads and writes in a second, by the device's events.
+Expected<double> copy_rate_of(Device &device, const CallTimer &timer, size_t bytes) {
   Expected<std::shared_ptr<Buffer>> from = Buffer::allocate(bytes, 0, device),
                                     to = Buffer::allocate(bytes, 0, device);
   if (!from || !to)
     return from ? to.status() : from.status();
-  constexpr int copies = 10;
-  Clock::time_point begin;
-  for (int i = -1; i < copies; ++i) {
-    if (i == 0)
-      begin = Clock::now();
-    if (Status status =
-            device.copy_now((*to)->data(), (*from)->data(), bytes, CopyDirection::device_to_device);
-        !status)
-      return status;
-  }
-  return 2.0 * static_cast<double>(bytes) * copies / seconds_since(begin);
+  const Expected<CallTimes> times = timer.copy((*to)->data(), (*from)->data(), bytes);
+  if (!times)
+    return times.status();
+  return 2.0 * static_cast<double>(bytes) / (times->device * 1e-6);
 }
 
 int fail(const Status &status) {
@@ -338,13 +423,20 @@ int run(const std::filesystem::path &folder, const std::string &name) {
   if (!properties || !device)
     return fail(properties ? device.status() : properties.status());
   const size_t copied = std::min<uint64_t>(uint64_t(256) << 20, properties->memory_bytes / 64);
-  const Expected<double> rate = copy_rate_of(**device, copied);
+  const auto timer = CallTimer::make(ordinal);
+  if (!timer)
+    return fail(timer.status());
+  const Expected<double> rate = copy_rate_of(**device, **timer, copied);
   if (!rate)
     return fail(rate.status());
-  std::printf(
-      "{\"device\": %s, \"capability\": %d, \"driver\": %s, \"copy_gb_per_s\": %.1f, \"functions\": [",
-      json_string(properties->name).c_str(), properties->capability,
-      json_string(cuda_version_text(driver().version)).c_str(), *rate / 1e9);
+  const Expected<CallTimes> launch = (*timer)->empty_launch();
+  if (!launch)
+    return fail(launch.status());
+  std::printf("{\"device\": %s, \"capability\": %d, \"driver\": %s, \"copy_gb_per_s\": %.1f, "
+              "\"empty_launch_host_us\": %.2f, \"empty_launch_device_us\": %.2f, \"functions\": [",
+              json_string(properties->name).c_str(), properties->capability,
+              json_string(cuda_version_text(driver().version)).c_str(), *rate / 1e9, launch->host,
+              launch->device);
   std::vector<std::filesystem::path> files;
   for (const auto &entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".weft")
@@ -363,7 +455,7 @@ int run(const std::filesystem::path &folder, const std::string &name) {
       const Status status = has_case && !recorded.read(beside)
                                 ? Status::error("'" + beside + "' is no recorded case")
                             : has_case ? check_recorded(*package, recorded, name, report)
-                                       : check(*package, function, name, *rate, report);
+                                       : check(*package, function, name, **device, **timer, *rate, report);
       const bool good = status.ok() && report.good;
       std::printf(
           "%s\n  {\"package\": %s, \"function\": %s, \"passed\": %s, %s}", passed + failed ? "," : "",
