@@ -8,6 +8,7 @@
     scripts/bench --against FOLDER       this build beside another one, without peers: what a change costs
     scripts/bench --neighbours 2         the training steps, quiet and beside 2 busy processes
     scripts/bench --quota                the training steps in a control group with a quota
+    scripts/bench --device cuda:0        the rows of a GPU, beside PyTorch and JAX on it
 """
 
 import argparse
@@ -26,6 +27,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import bars  # noqa: E402
+import device  # noqa: E402
 import neighbours  # noqa: E402
 import paired  # noqa: E402
 import quota  # noqa: E402
@@ -325,6 +327,7 @@ def main():
     parser.add_argument("--with-peers", action="store_true", help="with --neighbours: PyTorch's eager and JAX's steps too")
     parser.add_argument("--quota", action="store_true", help="only the training steps, in a control group that may use 1 "
                         "and 1.5 processors, beside as many processors by affinity; it is removed at the end")
+    parser.add_argument("--device", metavar="NAME", help="the rows of this CUDA device, by its own clock, beside PyTorch and JAX")
     options = parser.parse_args()
     servers.VERBOSE = options.verbose
     if options.threads < 1:
@@ -333,12 +336,19 @@ def main():
         parser.error(f"--rounds must be at least 1, found {options.rounds}")
     if options.neighbours is not None and options.neighbours < 1:
         parser.error(f"--neighbours must be at least 1, found {options.neighbours}")
-    if (options.against is not None) + (options.neighbours is not None) + options.quota > 1:
-        parser.error("--against, --neighbours and --quota are runs of their own: give one of them")
+    if (options.against is not None) + (options.neighbours is not None) + options.quota + (options.device is not None) > 1:
+        parser.error("--against, --neighbours, --quota and --device are runs of their own: give one of them")
     try:
         wanted = re.compile(options.rows)
     except re.error as error:
         parser.error(f"--rows is no regular expression: {error}")
+    if options.device:
+        code, result = device.run(options.device, options.rows, options.build, find_python(options.python), not options.no_peers,
+                                  dict(os.environ))
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump({"date": datetime.datetime.now().isoformat(timespec="seconds"), "commit": commit(), **result}, file, indent=1)
+        return code
     names = [name for name in TITLES if wanted.search(name)]
     if not names:
         parser.error(f"no row matches '{options.rows}'; rows: {', '.join(TITLES)}")
