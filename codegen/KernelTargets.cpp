@@ -45,6 +45,9 @@ static const std::array<KernelTarget, 2> &table() {
       return std::make_unique<TeamMapping>(threads, threads);
     if (ir::hasOwnWrites(schedule.toSchedule()))
       return std::make_unique<WriteMapping>(threads);
+    // Of the writes by index, only those that are listed have shared memory.
+    if (schedule.getKind() == ir::FusionKind::update && schedule.getScratch() > 0)
+      return std::make_unique<TeamMapping>(threads, threads);
     return std::make_unique<ElementMapping>(threads);
   };
   static const std::array<KernelTarget, 2> rows = {{
@@ -58,7 +61,7 @@ static const std::array<KernelTarget, 2> &table() {
         /*column=*/emitBlockColumn,
         /*scan=*/emitTeamScan,
         /*window=*/emitLoop,
-        /*indexedWrite=*/emitUpdate,
+        /*indexedWrite=*/emitBlockUpdate,
         /*multiTensor=*/emitMultiTensor},
        &oneThread,
        /*knowsAlignment=*/true},

@@ -35,6 +35,20 @@ inline bool hasOwnWrites(const Schedule &schedule) {
          schedule[ScheduleField::block] == schedule[ScheduleField::vector];
 }
 
+/// Whether the threads of a block list the writes to its range of places before they carry them out, which
+/// takes shared memory: those of an index_update whose places are cut, and which the threads share. A scatter
+/// has an index for each element, and so no list for all.
+bool listsWrites(FusionOp fusion, const Schedule &schedule);
+/// The shared memory of a block that lists its writes. It lists those of as many positions at a time as there
+/// are threads times `positions`.
+struct WriteList {
+  int64_t positions = 1; ///< of one thread
+  /// Where the numbers of listed positions begin, of 2 bytes each, how many of them each warp has, of 2 bytes
+  /// too, and the marks of positions, of one byte; and the end of all.
+  int64_t listed = 0, totals = 0, marks = 0, bytes = 0;
+};
+WriteList writeList(FusionOp fusion, const Schedule &schedule);
+
 /// The domain as rows and columns.
 struct Plane {
   unsigned rowDims = 0;

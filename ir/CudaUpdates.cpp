@@ -9,6 +9,11 @@
 // dimensions and a range of the indexed one. Its threads lie along the chunk, or along the inner dimensions:
 // each element is written by one thread, in the order of the writes.
 //
+// If the places are cut in ranges, the threads of a block first list the writes to its range, those of some
+// thousand positions at a time, and then carry them out. Each reads some of the indices, so that none waits
+// for all of them, and reads several values ahead of the sums that wait for each other. A range of one place
+// is read and written once for each list.
+//
 // Where fewer elements share an index than a warp has threads, each thread has writes of its own: those to
 // one vector of the inner dimensions, and to a range of the indexed one. It reads all indices, and a warp
 // reads one for all of its threads; so more ranges take no more time until the device is full. If only the
@@ -16,6 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/CudaLoops.h"
+#include "ir/CudaReductions.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -79,6 +85,61 @@ static bool chooseFewElements(Operation *update, const SymbolRanges &ranges, con
   return true;
 }
 
+bool listsWrites(FusionOp fusion, const Schedule &schedule) {
+  return schedule.kind == FusionKind::update && isShared(schedule) && schedule.has(ScheduleField::range) &&
+         !hasOwnWrites(schedule) && isa<IndexUpdateOp>(updateIn(fusion));
+}
+
+WriteList writeList(FusionOp fusion, const Schedule &schedule) {
+  constexpr int64_t mostPositions = 16;
+  const int64_t threads = schedule[ScheduleField::threads];
+  const Size count = updateTiles(updateIn(fusion), noNumber, noNumber).count;
+  WriteList list;
+  list.positions = std::clamp<int64_t>(
+      llvm::divideCeil(count.number().value_or(threads * mostPositions), threads), 1, mostPositions);
+  list.totals = threads * list.positions * 2;
+  list.marks = list.totals + threads / warpThreads * 2;
+  list.bytes = list.marks + threads * list.positions;
+  return list;
+}
+
+/// The schedule for many elements that share an index, whose places are cut in ranges and whose writes are
+/// listed. False if there are blocks enough without ranges, or no number of places. Each block reads all
+/// indices; so a range is one place only if that is few enough blocks. If ranges leave multiprocessors
+/// without a block, the elements are cut too, down to a vector for each thread of a warp. A block has threads
+/// without elements, which read indices.
+static bool chooseListed(const UpdateTiles &tiles, int64_t outer, const TargetDescription &target,
+                         Schedule &schedule) {
+  constexpr int64_t mostThreads = 128, leastPositions = 4;
+  const int64_t places = tiles.size.number().value_or(0), warp = target.warpThreads,
+                vector = schedule[ScheduleField::vector];
+  int64_t blocks = 1, width = mostThreads; // a block's vectors
+  auto cut = [&](int64_t into) {
+    width = into;
+    blocks = llvm::divideCeil(tiles.inner.asNumber() / vector, width);
+  };
+  if (tiles.inner.isNumber()) {
+    const int64_t vectors = tiles.inner.asNumber() / vector;
+    cut(static_cast<int64_t>(
+        llvm::alignTo(llvm::divideCeil(vectors, llvm::divideCeil(vectors, mostThreads)), warp)));
+  }
+  if (places <= 1 || outer * blocks >= 4 * target.cores)
+    return false;
+  const int64_t parts = outer * blocks;
+  const int64_t ranges = places <= 8 * target.cores / parts
+                             ? places
+                             : static_cast<int64_t>(llvm::divideCeil(4 * target.cores, parts));
+  schedule[ScheduleField::range] = llvm::divideCeil(places, ranges);
+  while (tiles.inner.isNumber() && width > warp && outer * blocks * ranges < 2 * target.cores)
+    cut(width - warp);
+  if (blocks > 1)
+    schedule[ScheduleField::block] = width * vector;
+  const auto positions = static_cast<int64_t>(llvm::alignTo(
+      llvm::divideCeil(tiles.count.number().value_or(mostThreads * leastPositions), leastPositions), warp));
+  schedule[ScheduleField::threads] = std::max(width, std::min(positions, mostThreads));
+  return true;
+}
+
 bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule &schedule) {
   Operation *update = updateIn(fusion);
   if (isa<DynamicUpdateSliceOp>(update)) {
@@ -96,6 +157,10 @@ bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule
     for (vector = std::max<int64_t>(target.vectorBytes / elementBytes(fusion.getResult(0).getType()), 1);
          vector > 1 && !isMultipleOf(tiles.inner, vector);)
       vector /= 2;
+  schedule[ScheduleField::vector] = vector;
+  const int64_t parts = std::max<int64_t>(ranges.largest(tiles.outer), 1), enough = 2 * target.cores;
+  if (isa<IndexUpdateOp>(update) && chooseListed(tiles, parts, target, schedule))
+    return true;
   int64_t threads = mostThreads, blocks = 1;
   if (tiles.inner.isNumber()) {
     const int64_t vectors = llvm::divideCeil(inner, vector);
@@ -107,14 +172,12 @@ bool chooseCudaUpdate(FusionOp fusion, const TargetDescription &target, Schedule
     }
   }
   // Each task reads all indices, so there are no more ranges than give every multiprocessor two tasks.
-  const int64_t parts = std::max<int64_t>(ranges.largest(tiles.outer), 1), enough = 2 * target.cores;
   if (const int64_t places = tiles.size.number().value_or(0); places > 1 && parts < enough) {
     const int64_t wanted = std::min<int64_t>(llvm::divideCeil(enough, parts * blocks), places);
     if (wanted > 1)
       schedule[ScheduleField::range] = llvm::divideCeil(places, wanted);
   }
   schedule[ScheduleField::threads] = threads;
-  schedule[ScheduleField::vector] = vector;
   return true;
 }
 

@@ -458,6 +458,7 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
                ? schedule[ScheduleField::lanes] / warpThreads * 8
                : 0;
   case FusionKind::update:
+    return listsWrites(fusion, schedule) ? writeList(fusion, schedule).bytes : 0;
   case FusionKind::multi_tensor:
     return 0;
   }

@@ -390,6 +390,8 @@ LogicalResult Verifier::verifyUpdate() {
     if ((*this)[cut.field] > std::max<int64_t>(size, 1))
       return wrong(cut.field, "at most " + Twine(size), "it has " + Twine(size) + " " + cut.what);
   }
+  if (listsWrites(fusion, schedule))
+    return isMultiple(Field::threads, warpThreads, "whole warps list the writes to a range");
   if (!hasOwnWrites(schedule))
     return success();
   return failure(failed(isMultiple(Field::threads, warpThreads, "a warp has no threads without writes")) ||

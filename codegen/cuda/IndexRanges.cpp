@@ -146,6 +146,13 @@ std::optional<Range> IndexRanges::compute(Value value) {
       .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>([&](auto) { return ofBinary(op); })
       .Case<arith::IndexCastOp, arith::ExtSIOp, vector::BroadcastOp, vector::ExtractOp,
             vector::ExtractStridedSliceOp>([&](auto) { return of(op->getOperand(0)); })
+      .Case([&](arith::ExtUIOp extend) -> Known {
+        Known range = of(extend.getIn());
+        if (range && range->low >= 0)
+          return range;
+        const unsigned bits = getElementTypeOrSelf(extend.getIn().getType()).getIntOrFloatBitWidth();
+        return bits <= 32 ? make(0, (int64_t(1) << bits) - 1) : std::nullopt;
+      })
       .Case([&](vector::FromElementsOp elements) {
         Known all = of(elements.getElements().front());
         for (Value element : elements.getElements())

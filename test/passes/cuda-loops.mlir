@@ -150,9 +150,10 @@ weft.func @windows(%x: tensor<40x90xf32, #gpu>, %u: tensor<21x70xf32, #gpu>, %v:
   weft.return %0, %2 : tensor<40x90xf32, #gpu>, tensor<40x90xf32, #gpu>
 }
 
-// The gradient of an embedding: the vectors of a row are a block's threads, and there are two tasks a multiprocessor.
+// The gradient of an embedding: the vectors of a row are a block's threads, which list the writes to a range, and there are four tasks
+// a multiprocessor.
 // CHECK-LABEL: weft.func @by_index
-// CHECK: schedule = #weft.schedule<update, threads = 96, vector = 4, block = 384, range = 382, tasks = 264, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 4, block = 384, range = 191, tasks = 528, grain = 1, scratch = 6152>
 weft.func @by_index(%x: tensor<50304x768xf32, #gpu>, %i: tensor<8192xi64, #gpu>, %u: tensor<8192x768xf32, #gpu>) -> tensor<50304x768xf32, #gpu> {
   %0 = weft.fusion update (%x, %i, %u) : (tensor<50304x768xf32, #gpu>, tensor<8192xi64, #gpu>, tensor<8192x768xf32, #gpu>) -> tensor<50304x768xf32, #gpu> {
   ^bb0(%a: tensor<50304x768xf32, #gpu>, %j: tensor<8192xi64, #gpu>, %b: tensor<8192x768xf32, #gpu>):
@@ -160,6 +161,39 @@ weft.func @by_index(%x: tensor<50304x768xf32, #gpu>, %i: tensor<8192xi64, #gpu>,
     weft.yield %1 : tensor<50304x768xf32, #gpu>
   }
   weft.return %0 : tensor<50304x768xf32, #gpu>
+}
+
+// Few places: each is a block's, which has threads for indices beside those with elements. Where they are too few, the elements are cut.
+// Few indices need few threads. Elements enough for all
+// multiprocessors are not cut by place, and no list is made.
+// CHECK-LABEL: weft.func @few_places
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 4, range = 1, tasks = 1000, grain = 1, scratch = 6152>
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 4, block = 128, range = 1, tasks = 195, grain = 1, scratch = 6152>
+// CHECK: schedule = #weft.schedule<update, threads = 32, vector = 4, range = 1, tasks = 65, grain = 1, scratch = 98>
+// CHECK: schedule = #weft.schedule<update, threads = 128, vector = 4, block = 512, tasks = 977, grain = 1, scratch = 0>
+weft.func @few_places(%x: tensor<1000x128xf32, #gpu>, %i: tensor<2048xi64, #gpu>, %u: tensor<2048x128xf32, #gpu>, %y: tensor<65x384xf32, #gpu>, %v: tensor<2048x384xf32, #gpu>, %z: tensor<65x128xf32, #gpu>, %j: tensor<5xi64, #gpu>, %w: tensor<5x128xf32, #gpu>, %a: tensor<2x500000xf32, #gpu>, %b: tensor<5x500000xf32, #gpu>)
+    -> (tensor<1000x128xf32, #gpu>, tensor<65x384xf32, #gpu>, tensor<65x128xf32, #gpu>, tensor<2x500000xf32, #gpu>) {
+  %0 = weft.fusion update (%x, %i, %u) : (tensor<1000x128xf32, #gpu>, tensor<2048xi64, #gpu>, tensor<2048x128xf32, #gpu>) -> tensor<1000x128xf32, #gpu> {
+  ^bb0(%p: tensor<1000x128xf32, #gpu>, %q: tensor<2048xi64, #gpu>, %r: tensor<2048x128xf32, #gpu>):
+    %s = weft.index_update %p, %r, %q, dim = 0 accumulate mode = clip : tensor<1000x128xf32, #gpu>, tensor<2048x128xf32, #gpu>, tensor<2048xi64, #gpu>
+    weft.yield %s : tensor<1000x128xf32, #gpu>
+  }
+  %1 = weft.fusion update (%y, %i, %v) : (tensor<65x384xf32, #gpu>, tensor<2048xi64, #gpu>, tensor<2048x384xf32, #gpu>) -> tensor<65x384xf32, #gpu> {
+  ^bb0(%p: tensor<65x384xf32, #gpu>, %q: tensor<2048xi64, #gpu>, %r: tensor<2048x384xf32, #gpu>):
+    %s = weft.index_update %p, %r, %q, dim = 0 accumulate mode = clip : tensor<65x384xf32, #gpu>, tensor<2048x384xf32, #gpu>, tensor<2048xi64, #gpu>
+    weft.yield %s : tensor<65x384xf32, #gpu>
+  }
+  %2 = weft.fusion update (%z, %j, %w) : (tensor<65x128xf32, #gpu>, tensor<5xi64, #gpu>, tensor<5x128xf32, #gpu>) -> tensor<65x128xf32, #gpu> {
+  ^bb0(%p: tensor<65x128xf32, #gpu>, %q: tensor<5xi64, #gpu>, %r: tensor<5x128xf32, #gpu>):
+    %s = weft.index_update %p, %r, %q, dim = 0 mode = clip : tensor<65x128xf32, #gpu>, tensor<5x128xf32, #gpu>, tensor<5xi64, #gpu>
+    weft.yield %s : tensor<65x128xf32, #gpu>
+  }
+  %3 = weft.fusion update (%a, %j, %b) : (tensor<2x500000xf32, #gpu>, tensor<5xi64, #gpu>, tensor<5x500000xf32, #gpu>) -> tensor<2x500000xf32, #gpu> {
+  ^bb0(%p: tensor<2x500000xf32, #gpu>, %q: tensor<5xi64, #gpu>, %r: tensor<5x500000xf32, #gpu>):
+    %s = weft.index_update %p, %r, %q, dim = 0 accumulate mode = clip : tensor<2x500000xf32, #gpu>, tensor<5x500000xf32, #gpu>, tensor<5xi64, #gpu>
+    weft.yield %s : tensor<2x500000xf32, #gpu>
+  }
+  weft.return %0, %1, %2, %3 : tensor<1000x128xf32, #gpu>, tensor<65x384xf32, #gpu>, tensor<65x128xf32, #gpu>, tensor<2x500000xf32, #gpu>
 }
 
 // Few elements share an index: each thread has a vector of them, and a range of the places. Of one element in each of many matrices, each
@@ -190,7 +224,7 @@ weft.func @few_by_index(%x: tensor<100000x12xf32, #gpu>, %i: tensor<?xi64, #n>, 
 
 // Only the call knows how few elements share an index: a warp has them, and a range of the places.
 // CHECK-LABEL: weft.func @columns_of_the_call
-// CHECK: schedule = #weft.schedule<update, threads = 32, vector = 1, range = 5, tasks = 2000, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 32, vector = 1, range = 5, tasks = 2000, grain = 1, scratch = 1250>
 // CHECK: schedule = #weft.schedule<update, threads = 32, vector = 1, range = 1, tasks = 10 * n, grain = 1, scratch = 0>
 weft.func @columns_of_the_call(%x: tensor<10000x?xf32, #d>, %i: tensor<400xi64, #gpu>, %u: tensor<400x?xf32, #d>, %y: tensor<?x10x?xf32, #nd>, %j: tensor<?x3x?xi64, #nd>, %v: tensor<?x3x?xf32, #nd>) -> (tensor<10000x?xf32, #d>, tensor<?x10x?xf32, #nd>)
     attributes {weft.symbols = [#weft.symbol<"n", 1, 100>, #weft.symbol<"d", 0, 31>]} {

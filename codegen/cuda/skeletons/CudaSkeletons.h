@@ -28,6 +28,9 @@ Status emitTeamRow(KernelBuilder &kernel);
 Status emitBlockColumn(KernelBuilder &kernel);
 /// Lines that teams share, and columns that a thread has each; the kernel's mapping is a TeamMapping.
 Status emitTeamScan(KernelBuilder &kernel);
+/// Writes by index, which the threads of a block list first where `ir::listsWrites`; then the kernel's
+/// mapping is a TeamMapping of the whole block.
+Status emitBlockUpdate(KernelBuilder &kernel);
 } // namespace detail
 
 } // namespace weft::codegen

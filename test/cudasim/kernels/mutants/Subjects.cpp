@@ -275,12 +275,14 @@ weft.func @main(%x: tensor<9x203xi32, #cpu> {weft.name = "index:0:1000"}, %y: te
 })";
 
 constexpr const char *update = R"(
-weft.func @main(%x: tensor<7x442xf32, #cpu>, %u: tensor<30x442xf32, #cpu>, %i: tensor<30xi64, #cpu> {weft.name = "outside:0:7"},
-                %y: tensor<8x201xf32, #cpu>, %j: tensor<33x201xi64, #cpu> {weft.name = "outside:1:8"}, %v: tensor<33x201xf32, #cpu>)
-    -> (tensor<7x442xf32, #cpu>, tensor<8x201xf32, #cpu>) {
-  %0 = weft.index_update %x, %u, %i, dim = 0 accumulate mode = clip : tensor<7x442xf32, #cpu>, tensor<30x442xf32, #cpu>, tensor<30xi64, #cpu>
+weft.func @main(%x: tensor<8x64xf32, #cpu>, %u: tensor<2100x64xf32, #cpu>, %i: tensor<2100xi64, #cpu> {weft.name = "outside:0:8"},
+                %y: tensor<8x201xf32, #cpu>, %j: tensor<33x201xi64, #cpu> {weft.name = "outside:1:8"}, %v: tensor<33x201xf32, #cpu>,
+                %z: tensor<1101x33xf32, #cpu>, %k: tensor<2100xi64, #cpu> {weft.name = "outside:2:1300"}, %w: tensor<2100x33xf32, #cpu>)
+    -> (tensor<8x64xf32, #cpu>, tensor<8x201xf32, #cpu>, tensor<1101x33xf32, #cpu>) {
+  %0 = weft.index_update %x, %u, %i, dim = 0 accumulate mode = clip : tensor<8x64xf32, #cpu>, tensor<2100x64xf32, #cpu>, tensor<2100xi64, #cpu>
   %1 = weft.scatter %y, %j, %v, dim = 0, kind = add mode = clip : tensor<8x201xf32, #cpu>, tensor<33x201xi64, #cpu>, tensor<33x201xf32, #cpu>
-  weft.return %0, %1 : tensor<7x442xf32, #cpu>, tensor<8x201xf32, #cpu>
+  %2 = weft.index_update %z, %w, %k, dim = 0 accumulate mode = clip : tensor<1101x33xf32, #cpu>, tensor<2100x33xf32, #cpu>, tensor<2100xi64, #cpu>
+  weft.return %0, %1, %2 : tensor<8x64xf32, #cpu>, tensor<8x201xf32, #cpu>, tensor<1101x33xf32, #cpu>
 })";
 
 constexpr const char *window = R"(
