@@ -105,7 +105,8 @@ Status checkEpilogue(const Product &product, int32_t biasType) {
   if (product.epilogue == Epilogue::none)
     return Status::success;
   // A bias is the only epilogue of f64 that a device was asked for, and it has it.
-  if (product.scale == DataType::i32 || (product.scale == DataType::f64 && product.epilogue != Epilogue::bias))
+  if (product.scale == DataType::i32 ||
+      (product.scale == DataType::f64 && product.epilogue != Epilogue::bias))
     return refuse(Status::not_supported, "products of f64 have no epilogue but a bias, those of i32 none");
   if (product.d.order != Order::column && (product.hasBias() || product.hasAux()))
     return refuse(Status::not_supported, "bias and auxiliary output of a D in row order were not asked of a "
