@@ -984,6 +984,32 @@ weft.func @part_of_a_warp_writes(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64x
 // -----
 
 #gpu = #weft.device<cuda:0>
+weft.func @part_of_a_warp_lists_writes(%x: tensor<100x240xf32, #gpu>, %rows: tensor<64x240xf32, #gpu>, %which: tensor<64xi64, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 48 in its schedule, expected a multiple of 32: whole warps list the writes to a range}}
+  %0 = weft.fusion update (%x, %rows, %which) {schedule = #weft.schedule<update, threads = 48, vector = 4, range = 10, tasks = 10, grain = 1, scratch = 1000>} : (tensor<100x240xf32, #gpu>, tensor<64x240xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x240xf32, #gpu> {
+  ^bb0(%a: tensor<100x240xf32, #gpu>, %b: tensor<64x240xf32, #gpu>, %i: tensor<64xi64, #gpu>):
+    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x240xf32, #gpu>, tensor<64x240xf32, #gpu>, tensor<64xi64, #gpu>
+    weft.yield %1 : tensor<100x240xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @a_list_of_writes_without_memory(%x: tensor<100x240xf32, #gpu>, %rows: tensor<64x240xf32, #gpu>, %which: tensor<64xi64, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 193 in its schedule, expected at least 194: that is what its kernel keeps there}}
+  %0 = weft.fusion update (%x, %rows, %which) {schedule = #weft.schedule<update, threads = 32, vector = 4, range = 10, tasks = 10, grain = 1, scratch = 193>} : (tensor<100x240xf32, #gpu>, tensor<64x240xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x240xf32, #gpu> {
+  ^bb0(%a: tensor<100x240xf32, #gpu>, %b: tensor<64x240xf32, #gpu>, %i: tensor<64xi64, #gpu>):
+    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x240xf32, #gpu>, tensor<64x240xf32, #gpu>, tensor<64xi64, #gpu>
+    weft.yield %1 : tensor<100x240xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
 weft.func @part_of_a_vector_is_written(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64x24xf32, #gpu>, %which: tensor<64xi64, #gpu>) {
   // expected-error@+1 {{'weft.fusion' op has vector = 16 in its schedule, expected a divisor of 24: each thread has a whole vector of the elements that share an index}}
   %0 = weft.fusion update (%x, %rows, %which) {schedule = #weft.schedule<update, threads = 128, vector = 16, block = 16, range = 1, tasks = 2, grain = 1, scratch = 0>} : (tensor<100x24xf32, #gpu>, tensor<64x24xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x24xf32, #gpu> {

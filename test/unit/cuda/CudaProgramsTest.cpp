@@ -83,6 +83,48 @@ TEST(CudaPrograms, WritesGoThroughViews) {
   EXPECT_EQ(program(numbers(24).to("cuda:0")), program(numbers(24)));
 }
 
+// More writes than a block lists at a time: to few places, of which blocks have one each; to many, of which
+// they have several; and all to one of the places, so that the lists are full.
+TEST(CudaPrograms, WritesByIndexAreDoneInTheirOrder) {
+  constexpr int64_t writes = 2500, width = 36;
+  Tensor values = numbers(writes * width).reshape({writes, width});
+  const Floats source = floats(values);
+  for (auto [places, step] : {std::array<int64_t, 2>{65, 7}, {1100, 7}, {65, 0}, {1100, 0}}) {
+    SCOPED_TRACE(std::to_string(places) + " places, " + std::to_string(step));
+    std::vector<int64_t> at(writes);
+    Floats sums(static_cast<size_t>(places * width)), last = sums;
+    for (int64_t i = 0; i < writes; ++i) {
+      at[static_cast<size_t>(i)] = (i * step + i / 9 * step + 3) % places;
+      for (int64_t column = 0; column < width; ++column) {
+        const auto to = static_cast<size_t>(at[static_cast<size_t>(i)] * width + column);
+        last[to] = source[static_cast<size_t>(i * width + column)];
+        sums[to] += last[to];
+      }
+    }
+    Tensor index = Tensor::from(at, {writes}).to("cuda:0"), there = values.to("cuda:0"),
+           base = zeros({places, width}, {.device = "cuda:0"});
+    EXPECT_EQ(floats(base.index_add(0, index, there)), sums);
+    EXPECT_EQ(floats(base.index_copy(0, index, there)), last);
+    // A NaN (0 / 0), of which devices have different bits, halves, which are rounded at each write, whole
+    // numbers and bits.
+    const auto others = [&](const Device &device) {
+      Tensor zero = base.to(device), i = index.to(device), x = values.to(device);
+      Tensor some = zero.index_add(0, i, x / x - 1 + x), isNan = isnan(some);
+      return bitsOf({isNan, where(isNan, zero, some), (zero - 0.5).to(f16).index_add(0, i, x.to(f16)),
+                     zero.to(i32).index_add(0, i, (x * 99).to(i32)), zero.to(i1).index_copy(0, i, x > 0.25)});
+    };
+    EXPECT_EQ(others("cuda:0"), others("cpu"));
+    // A write that fails, behind the first list.
+    at[2300] = places;
+    Tensor state = base + 1, wrong = Tensor::from(at, {writes}).to("cuda:0");
+    auto accumulate = compile([&](Tensor i, Tensor x) { state.index_add_(0, i, x); });
+    EXPECT_ERROR((accumulate(wrong, there), state.to_vector<float>()), "out of bounds");
+    EXPECT_EQ(floats(state), Floats(static_cast<size_t>(places * width), 1));
+    accumulate(index, there);
+    EXPECT_EQ(bitsOf({state}), bitsOf({(base + 1).index_add(0, index, there)}));
+  }
+}
+
 TEST(CudaPrograms, ValuesMoveBetweenDevices) {
   Tensor host = numbers(100), there = host.to("cuda:0"), beyond = there.to("cuda:1");
   EXPECT_EQ(beyond.device(), Device("cuda:1"));
