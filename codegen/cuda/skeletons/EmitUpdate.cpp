@@ -48,10 +48,13 @@ private:
   void emitChunk(Value start);
   /// Marks the positions of the chunk whose writes are to the range.
   void mark(Value start);
-  /// How many marks the threads before this one have, and how many all have.
-  std::pair<Value, Value> countMarks();
-  /// Writes the positions of the thread's marks to the list, from `at` on.
-  void enlist(Value at);
+  /// What a thread knows of the marks: its own as bits, how many the threads before it have, and all.
+  struct Marks {
+    Value own, before, all;
+  };
+  Marks countMarks();
+  /// Writes the positions of the thread's marks to the list.
+  void enlist(const Marks &of);
   /// Carries out the `total` writes of the list to the elements at `column`, a vector or one.
   void carryOut(UpdateBody &body, BodyEmitter &emitter, Value start, Value total, Value column);
   /// The value of the write `at` in the list, and the place that it goes to, which is null if there is only
@@ -68,6 +71,7 @@ private:
     kernel.create<memref::StoreOp>(kernel.create<arith::TruncIOp>(kernel.builder.getI16Type(), value), view,
                                    ValueRange{at});
   }
+  Value narrow(Value index) { return kernel.create<arith::IndexCastOp>(i32(), index); }
   Value toIndex(Value value) {
     return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), value);
   }
@@ -127,12 +131,12 @@ void ListedWriteEmitter::emitTask(Value task) {
 void ListedWriteEmitter::emitChunk(Value start) {
   mark(start);
   team.barrier(kernel);
-  auto [before, total] = countMarks();
+  const Marks found = countMarks();
   // All threads have the same total, so that they meet at the barrier or go on together. A thread that is
   // further than this one waits at the barrier behind mark() before it writes what this one still reads.
-  Value count = toIndex(total);
-  kernel.ifThen(compare(arith::CmpIPredicate::sgt, count, kernel.index(0)), [&, at = before] {
-    enlist(at);
+  Value count = toIndex(found.all);
+  kernel.ifThen(compare(arith::CmpIPredicate::sgt, count, kernel.index(0)), [&] {
+    enlist(found);
     team.barrier(kernel);
     const bool exact = ir::isMultipleOf(tiles.block, lanes) && ir::isMultipleOf(tiles.inner, lanes);
     kernel.parallelFor(low, high, lanes, exact, [&](Value column, bool vector) {
@@ -155,15 +159,18 @@ void ListedWriteEmitter::mark(Value start) {
   });
 }
 
-std::pair<Value, Value> ListedWriteEmitter::countMarks() {
+ListedWriteEmitter::Marks ListedWriteEmitter::countMarks() {
   constexpr int64_t warp = ir::warpThreads;
   Value own = kernel.mul(thread, list.positions);
-  Value count = kernel.forLoop(kernel.index(0), kernel.index(list.positions), 1, number(0),
-                               [&](Value i, ValueRange sum) -> SmallVector<Value> {
-                                 Value mark =
-                                     kernel.create<memref::LoadOp>(marks, ValueRange{kernel.add(own, i)});
-                                 return {kernel.add(sum[0], kernel.create<arith::ExtUIOp>(i32(), mark))};
-                               })[0];
+  const SmallVector<Value> read =
+      kernel.forLoop(kernel.index(0), kernel.index(list.positions), 1, {number(0), number(0)},
+                     [&](Value i, ValueRange known) -> SmallVector<Value> {
+                       Value mark = kernel.create<memref::LoadOp>(marks, ValueRange{kernel.add(own, i)});
+                       mark = kernel.create<arith::ExtUIOp>(i32(), mark);
+                       Value bit = kernel.create<arith::ShLIOp>(mark, narrow(i));
+                       return {kernel.add(known[0], mark), kernel.create<arith::OrIOp>(known[1], bit)};
+                     });
+  Value count = read[0];
   Value lane = kernel.create<arith::RemUIOp>(thread, kernel.index(warp)),
         ofWarp = kernel.create<arith::DivUIOp>(thread, kernel.index(warp)), through = count;
   for (int64_t by = 1; by < warp; by *= 2) {
@@ -183,23 +190,22 @@ std::pair<Value, Value> ListedWriteEmitter::countMarks() {
     Value isBefore = compare(arith::CmpIPredicate::slt, kernel.index(w), ofWarp);
     before = kernel.create<arith::SelectOp>(isBefore, kernel.add(before, total), before);
   }
-  return {before, all};
+  return {read[1], before, all};
 }
 
-void ListedWriteEmitter::enlist(Value at) {
+void ListedWriteEmitter::enlist(const Marks &of) {
   Value own = kernel.mul(thread, list.positions);
-  kernel.forLoop(kernel.index(0), kernel.index(list.positions), 1, at,
+  kernel.forLoop(kernel.index(0), kernel.index(list.positions), 1, of.before,
                  [&](Value i, ValueRange next) -> SmallVector<Value> {
-                   Value position = kernel.add(own, i);
-                   Value mark = kernel.create<memref::LoadOp>(marks, ValueRange{position});
-                   Value count = kernel.create<arith::ExtUIOp>(i32(), mark);
-                   kernel.ifThen(compare(arith::CmpIPredicate::ne, count, number(0)), [&] {
+                   Value mark = kernel.create<arith::ShRUIOp>(of.own, narrow(i));
+                   mark = kernel.create<arith::AndIOp>(mark, number(1));
+                   kernel.ifThen(compare(arith::CmpIPredicate::ne, mark, number(0)), [&] {
                      // It is within these bounds, of which the index type of the kernel depends.
                      Value end = kernel.create<arith::MaxSIOp>(next[0], number(0));
                      end = kernel.minimum(end, number(team.threads() * list.positions - 1));
-                     storeNumber(kernel.create<arith::IndexCastOp>(i32(), position), listed, toIndex(end));
+                     storeNumber(narrow(kernel.add(own, i)), listed, toIndex(end));
                    });
-                   return {kernel.add(next[0], count)};
+                   return {kernel.add(next[0], mark)};
                  });
 }
 
@@ -237,6 +243,10 @@ void ListedWriteEmitter::carryOut(UpdateBody &body, BodyEmitter &emitter, Value 
           if (isOnePlace()) {
             Value next = body.combined(kernel, now[0], write.first);
             now[0] = exists ? kernel.create<arith::SelectOp>(exists, next, now[0]).getResult() : next;
+            // A compiler that saves registers would read the other values one after the other. It does not
+            // move them behind a write, since it does not know that this is to another place.
+            if (i == 0)
+              emitter.store(kernel.result(0), body.address, next);
             continue;
           }
           auto combine = [&, value = write.first, place = write.second] {

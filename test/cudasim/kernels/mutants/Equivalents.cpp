@@ -270,6 +270,8 @@ static const std::vector<Equivalent> list = {
      "without writes nothing is listed, and elements are written as they are read"},
     {"update", "if (v#) {", "if (true) {", 2,
      "without writes nothing is listed, and elements are written as they are read"},
+    {"update", "for (int i# = 0; i# < 16; ++i#) {", "for (int i# = 0; i# <= 16; ++i#) {", 2,
+     "behind the bits of a thread's 16 marks are zeros"},
     {"update", "for (int i# = 0; i# < 2100; i# += 2048) {", "for (int i# = 0; i# + 1 < 2100; i# += 2048) {",
      2, "no chunk of positions begins at the last one or behind it"},
     {"update", "for (int i# = 0; i# < 2100; i# += 2048) {", "for (int i# = 0; i# <= 2100; i# += 2048) {", 2,
