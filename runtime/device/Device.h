@@ -116,6 +116,9 @@ public:
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.
   virtual CachingAllocator &pinned_allocator() = 0;
+  /// Whether an error of the device itself is the outcome of each point after it, for the rest of the
+  /// process.
+  virtual bool errors_are_final() const { return false; }
   /// The flags of buffers on this device.
   FailureFlags &failure_flags() { return *failure_flags_; }
   virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;

@@ -209,6 +209,7 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
     Buffer &argument = *arguments[i];
     const bool donated = signature.arguments[i].donated;
     argument.prepare_use();
+    may_fail |= argument.is_flagged();
     if (!argument.tracked())
       continue;
     may_fail |= argument.uncertain();
@@ -218,11 +219,14 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
       argument.unfinished_write(issued->awaited);
     argument.points_before(donated, issued->points);
   }
-  for (const std::shared_ptr<Buffer> &output : options.outputs)
+  for (const std::shared_ptr<Buffer> &output : options.outputs) {
+    may_fail |= output && (output->is_flagged() || output->uncertain());
     if (output && output->tracked()) {
       output->foreign_tickets(queue, /*writes=*/true, issued->foreign);
       output->points_before(/*writes=*/true, issued->points);
     }
+  }
+  issued->may_fail = may_fail;
   // Issuing takes less than a hand-off to the queue's thread.
   Ticket place;
   if (mode == QueueMode::automatic && issued->is_ready())

@@ -193,6 +193,25 @@ void IssuedCall::abandon(const Status &status, bool host_is_told) noexcept {
   abandoned_ = std::move(failure);
 }
 
+/// Whether somebody reads what becomes of the call. Between devices, records have the order of what ends
+/// where. A device whose points tell an error once says with the record that it carried the call out.
+bool IssuedCall::needs_record() const {
+  const auto is_other = [](const FunctionDevice &own) { return !own.device->is_host(); };
+  return may_fail || std::ranges::count_if(function->devices, is_other) > 1 ||
+         std::ranges::any_of(function->devices, [&](const FunctionDevice &own) {
+           return is_other(own) && !own.device->errors_are_final();
+         });
+}
+
+Status IssuedCall::make_record(Part &part, Device &device) {
+  Expected<std::shared_ptr<Buffer>> record = Buffer::allocate_pinned(sizeof(FailureRecord), device);
+  if (!record)
+    return record.status();
+  part.record = *std::move(record);
+  static_cast<FailureRecord *>(part.record->data())->key = FailureRecord::unwrittenKey;
+  return {};
+}
+
 /// Secures all memory of the call, and opens the streams.
 Status IssuedCall::prepare() {
   parts_.resize(function->devices.size());
@@ -208,6 +227,7 @@ Status IssuedCall::prepare() {
   }
   if (!bound)
     return bound;
+  const bool recorded = needs_record();
   for (size_t i = 0; i < parts_.size(); ++i) {
     Part &part = parts_[i];
     const FunctionDevice &own = function->devices[i];
@@ -220,11 +240,11 @@ Status IssuedCall::prepare() {
     part.stream = *stream;
     part.stream_id = part.stream->id();
     ++streams_;
-    Expected<std::shared_ptr<Buffer>> record = Buffer::allocate_pinned(sizeof(FailureRecord), *own.device);
-    if (!record)
-      return record.status();
-    part.record = *std::move(record);
-    static_cast<FailureRecord *>(part.record->data())->key = FailureRecord::unwrittenKey;
+    if (recorded)
+      if (Status status = make_record(part, *own.device); !status)
+        return status;
+    if (!recorded)
+      runs_[i].failure = nullptr;
     if (!own.reads_scalars)
       continue;
     std::vector<std::byte> &block = pointers_.scalars;
@@ -238,7 +258,7 @@ Status IssuedCall::prepare() {
     part.scalars = *std::move(scalars);
     std::memcpy(part.scalars->data(), block.data(), block.size());
   }
-  return collect_flags();
+  return recorded ? collect_flags() : Status();
 }
 
 Status IssuedCall::bind_and_issue() {
@@ -350,8 +370,10 @@ Status IssuedCall::issue_run(size_t device, std::span<const Launch> launches, ui
   run.foreign_keys = foreign;
   run.begins = begins;
   run.ends = ends;
-  run.flags = &parts_[device].flags;
-  run.report = static_cast<FailureRecord *>(parts_[device].record->data());
+  if (const std::shared_ptr<Buffer> &record = parts_[device].record) {
+    run.flags = &parts_[device].flags;
+    run.report = static_cast<FailureRecord *>(record->data());
+  }
   return parts_[device].stream->issue(run);
 }
 
@@ -442,6 +464,8 @@ Status IssuedCall::outcome(bool &blocked) {
       continue;
     if (Status own = part.end.wait(); status.ok())
       status = std::move(own);
+    if (!part.record)
+      continue;
     const uint64_t own = static_cast<const FailureRecord *>(part.record->data())->key;
     unwritten |= own == FailureRecord::unwrittenKey;
     key = std::min(key, own);
@@ -458,9 +482,22 @@ Status IssuedCall::outcome(bool &blocked) {
   // A device also has keys of other devices, without their values.
   std::optional<int64_t> value;
   for (const Part &part : parts_)
-    if (part.stream && !value)
+    if (part.record && !value)
       value = static_cast<const FailureRecord *>(part.record->data())->value_of(key);
   return function->failure_of(key, value, origin ? &*origin : nullptr);
+}
+
+/// Says for later calls on devices that are under way why the buffer has no value.
+void IssuedCall::note_flag(Buffer &buffer, const std::shared_ptr<Failure> &failure) const noexcept {
+  if (buffer.device().is_host())
+    return;
+  try { // a call without a record has made no flags
+    if (!buffer.make_flag())
+      return;
+  } catch (...) { // there is no memory to tell them
+    return;
+  }
+  buffer.note_flag(failure, sequence);
 }
 
 void IssuedCall::finish() noexcept {
@@ -491,12 +528,11 @@ void IssuedCall::finish() noexcept {
     queue->report(failure);
   }
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (function->signature.arguments[i].donated && arguments[i]->flag())
-      arguments[i]->note_flag(failure, sequence);
+    if (function->signature.arguments[i].donated)
+      note_flag(*arguments[i], failure);
   for (size_t i = 0; i < results.size(); ++i)
-    if (results[i]->flag() && function->signature.results[i].tied_to < 0 &&
-        !function->signature.results[i].is_alias())
-      results[i]->note_flag(failure, sequence);
+    if (function->signature.results[i].tied_to < 0 && !function->signature.results[i].is_alias())
+      note_flag(*results[i], failure);
   fail(failure);
 }
 

@@ -46,6 +46,9 @@ public:
   std::optional<CallOrigin> origin;
   bool writes_host_memory = false; ///< that earlier calls of the queue may use
   bool serial = false;
+  /// Whether the call can fail, or be stopped by the failure of another. If not, it has neither a record of
+  /// failures nor flags.
+  bool may_fail = true;
   std::shared_ptr<Failure> no_memory; ///< made beforehand: then there may be none for it
 
   void issue() noexcept override;
@@ -66,7 +69,8 @@ private:
     DeviceStream *stream = nullptr; ///< null for the host
     StreamId stream_id = StreamId::none;
     CallFlags flags;
-    std::shared_ptr<Buffer> record;  ///< the host's copy of the record, in pinned memory
+    std::shared_ptr<Buffer>
+        record; ///< the host's copy of the record, in pinned memory; null if there is none
     std::shared_ptr<Buffer> scalars; ///< the same of the block of scalars; null if it is there already
     Point end;                       ///< after all of the call, on every device
     /// How often its key may have changed: where its flags are read, and in segments that may fail.
@@ -76,6 +80,8 @@ private:
   };
 
   void order_after_foreign();
+  bool needs_record() const;
+  Status make_record(Part &part, Device &device);
   Status prepare();
   Status issue_segments();
   Status issue_segment(size_t number, bool begins, bool ends);
@@ -90,6 +96,7 @@ private:
   void clear_if_seen(Buffer &buffer, uint64_t *flag, CallFlags &flags);
   Status outcome(bool &blocked);
   std::shared_ptr<Failure> blocked_by() const;
+  void note_flag(Buffer &buffer, const std::shared_ptr<Failure> &failure) const noexcept;
   void fail(const std::shared_ptr<Failure> &failure);
 
   CallPointers pointers_;

@@ -42,7 +42,7 @@ struct LaunchRun {
   std::byte *library_scratch = nullptr;
   std::byte *scratch = nullptr; ///< scratch of kernels: `kernel_scratch` bytes for each thread
   std::byte *scalars = nullptr; ///< the block of the call's scalars; null if no launch reads it
-  /// The call's record in memory of the device; null if no launch of the function can fail.
+  /// The call's record in memory of the device; null if the call cannot fail.
   FailureRecord *failure = nullptr;
   CheckSlot *checks = nullptr; ///< one for each thread; null if no launch of the device can fail
   /// Whether this is the first run of the call on the device, which initialises the record and the slots.

@@ -43,6 +43,8 @@ public:
   Expected<int> first_priority() override;
   Expected<std::unique_ptr<DeviceStream>> adopt_stream(void *native) override;
   Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) override;
+  /// The driver refuses everything after one.
+  bool errors_are_final() const override { return true; }
 
   const CudaContext &context() const { return *context_; }
   /// The runtime's own kernels.

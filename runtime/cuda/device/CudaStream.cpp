@@ -492,7 +492,7 @@ Status CudaStream::send_table(const LaunchRun &run, Repeated &kept) {
 
 CudaStream::Repeated &CudaStream::repeated(const LaunchRun &run) {
   constexpr size_t mostKept = 1024; // as many as lazy programs that are kept
-  const RunKey key{run.launches.data(), run.launches.size(), run.begins, run.ends};
+  const RunKey key{run.launches.data(), run.launches.size(), run.begins, run.ends, run.failure != nullptr};
   if (repeated_.size() >= mostKept && !repeated_.contains(key)) {
     const auto oldest =
         std::ranges::min_element(repeated_, {}, [](const auto &kept) { return kept.second.last_use; });

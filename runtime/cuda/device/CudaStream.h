@@ -52,7 +52,8 @@ private:
     ProductPlaces products;
     MemoryBlock moving; ///< the places of operands that move
   };
-  using RunKey = std::tuple<const Launch *, size_t, bool, bool>;
+  /// The launches, whether the call begins and ends with them, and whether it has a record of failures.
+  using RunKey = std::tuple<const Launch *, size_t, bool, bool, bool>;
 
   CudaStream(CudaDevice &device, CUstream stream, bool owned)
       : device_(device), stream_(stream), owned_(owned) {}

@@ -55,11 +55,13 @@ int weft::testing::orderStreams() {
   try {
     const Stream first("cuda:0"), second("cuda:0"), both("cuda:1");
     Tensor state = zeros({512}, {.device = "cuda:0"}), x = numbers(512).to("cuda:0") * 1;
+    // They look at indices, so that each call has a record of failures, and is a graph.
+    Tensor all = arange(512).to(i64).to("cuda:0") * 1;
     auto add = compile([&](Tensor a) {
-      state += a;
+      state += a.index_select(0, all);
       return state * 2;
     });
-    auto triple = compile([](Tensor a) { return a * 3; });
+    auto triple = compile([&](Tensor a) { return a.index_select(0, all) * 3; });
     auto send = compile([](Tensor a) { return a.to("cuda:1") + 1; });
     const auto addOn = [&](const Stream &stream) { return on(stream, [&] { return add(x); }); };
     const auto tripleOn = [&](const Stream &stream) { return on(stream, [&] { return triple(x); }); };
@@ -150,6 +152,33 @@ TEST(CudaStreams, EveryWaitOfACallIsNeeded) {
         runChild("--streams", settings + "CUSIM_FAIL=cuStreamWaitEvent:" + std::to_string(wait) + ":0");
     EXPECT_TRUE(isRace(child)) << child.output;
     EXPECT_TRUE(mentions(child.output, "WEFT-E007")) << child.output;
+  }
+}
+
+// A call that cannot fail has no record of failures, unless an argument may be what a failed call should have
+// written.
+TEST(CudaStreams, AFailureStopsCallsThatCannotFail) {
+  Tensor state = numbers(8).to("cuda:0") * 1, rows = numbers(8).to("cuda:0") * 1;
+  Tensor good = arange(8).to(i64).to("cuda:0") * 1, bad = good + 3;
+  auto pick = compile([&](Tensor index) { return rows.index_select(0, index); });
+  auto add = compile([&](Tensor x) {
+    state += x;
+    return state * 2;
+  });
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 4; ++i) { // each is a graph at the end
+      add(pick(good));
+      synchronize();
+      add(rows);
+      synchronize();
+    }
+    const Floats before = floats(state.cpu());
+    // Neither call is waited for before the next one.
+    EXPECT_TRUE(mentions(errorOf([&] { add(pick(bad)).to_vector<float>(); }), "index 8 is out of bounds"));
+    EXPECT_EQ(floats(state.cpu()), before);
+    const Floats added = floats(rows.cpu()), after = floats(add(rows).cpu());
+    for (size_t i = 0; i < after.size(); ++i)
+      EXPECT_EQ(after[i], 2 * (before[i] + added[i]));
   }
 }
 

@@ -17,17 +17,19 @@ using weft::testing::runChild;
 
 /// Ranges of the program around a computation on a device and on the host. Writes what the functions return.
 int weft::testing::nameRanges() {
-  auto step = compile([](Tensor x) { return exp(x) * 2; }, {.name = "step"});
+  // It looks at indices, so that a call has a record of failures.
+  auto step = compile([](Tensor x, Tensor all) { return exp(x.index_select(0, all)) * 2; }, {.name = "step"});
   Tensor there = ones({4}, {.device = "cuda:0"}), host = ones({4});
+  Tensor all = arange(4).to(i64), allThere = all.to("cuda:0");
   for (int i = 0; i < 3; ++i) // the third is a graph
-    step(there).to_vector<float>();
-  step(host).to_vector<float>();
+    step(there, allThere).to_vector<float>();
+  step(host, all).to_vector<float>();
   const int before = nvtx::range_pop(), outer = nvtx::range_push("outer");
   {
     const nvtx::Range inner("inner");
     nvtx::mark("here");
-    step(there).to_vector<float>();
-    step(host).to_vector<float>();
+    step(there, allThere).to_vector<float>();
+    step(host, all).to_vector<float>();
   }
   std::printf("tool %d, before %d, outer %d, popped %d\n", nvtx::is_enabled(), before, outer,
               nvtx::range_pop());
