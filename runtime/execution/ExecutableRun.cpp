@@ -200,8 +200,9 @@ Status Executable::Impl::run_ahead(const std::shared_ptr<Executable> &self,
       });
   issued->no_memory = std::make_shared<Failure>(out_of_memory());
   const uint64_t bytes = kept_bytes();
+  // Executable::run() has finished the calls that had passed. That does not happen below, since it may run
+  // what frees the memory of others.
   queue.await_room(bytes);
-  queue.finish_passed(); // not below, since it may run what frees the memory of others
   std::unique_lock order(order_mutex());
   issued->sequence = next_sequence(); // a failure that is seen from here on stops this call
   bool may_fail = any_fallible;

@@ -18,16 +18,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace weft::runtime::call_kernels {
 
-/// Flags that one launch takes, as parameters: a flag's address, plus 1 where weft_begin_call clears it.
+/// Flags that one launch takes, as parameters: a flag's address, plus 1 where weft_begin_call clears it. A
+/// call with few flags has kernels with room for few, because all parameters are copied for each launch.
 inline constexpr size_t mostFlags = 496;
+inline constexpr size_t fewFlags = 32;
 inline constexpr unsigned threads = 256;
+/// How the texts below declare their flags, and what stands there in the kernels for few.
+inline constexpr std::string_view manyDeclared = "flags[3968]", fewDeclared = "flags[256]";
 
-struct Flags {
-  uint64_t addresses[mostFlags];
+template <size_t Count> struct Flags {
+  uint64_t addresses[Count];
 };
+static_assert(sizeof(Flags<mostFlags>) == 3968 && sizeof(Flags<fewFlags>) == 256);
 
 // The places of a record's members that the text has.
 static_assert(offsetof(FailureRecord, key) == 0 && offsetof(FailureRecord, appended) == 8 &&

@@ -97,6 +97,13 @@ CudaCode::load(const CudaContext &context, std::shared_ptr<const DeviceImage> im
   return std::shared_ptr<const CudaCode>(made);
 }
 
+/// A kernel of the runtime's that takes flags, as "weft_begin_call_few" with room for few.
+static std::string for_few_flags(std::string text, const std::string &name) {
+  text.replace(text.find(name + "("), name.size(), name + "_few");
+  return text.replace(text.find(call_kernels::manyDeclared), call_kernels::manyDeclared.size(),
+                      call_kernels::fewDeclared);
+}
+
 Expected<std::unique_ptr<const CallCode>> CallCode::load(const CudaContext &context) {
   auto made = std::make_unique<CallCode>(context);
   CUlibrary library = nullptr;
@@ -104,14 +111,16 @@ Expected<std::unique_ptr<const CallCode>> CallCode::load(const CudaContext &cont
   for (const char *part : {call_kernels::headText, call_kernels::beginCallText, call_kernels::endCallText,
                            call_kernels::mergeKeysText, call_kernels::copyText})
     text += part;
+  text += for_few_flags(call_kernels::beginCallText, "weft_begin_call");
+  text += for_few_flags(call_kernels::endCallText, "weft_end_call");
   if (Status status =
           context.check(made->libraries.load(text.c_str(), library), "compiling the runtime's own kernels");
       !status)
     return status;
-  const std::pair<const char *, CUfunction *> kernels[] = {{"weft_begin_call", &made->begin_call},
-                                                           {"weft_end_call", &made->end_call},
-                                                           {"weft_merge_keys", &made->merge_keys},
-                                                           {"weft_copy", &made->copy}};
+  const std::pair<const char *, CUfunction *> kernels[] = {
+      {"weft_begin_call", &made->begin_call},     {"weft_begin_call_few", &made->begin_call_few},
+      {"weft_end_call_few", &made->end_call_few}, {"weft_end_call", &made->end_call},
+      {"weft_merge_keys", &made->merge_keys},     {"weft_copy", &made->copy}};
   for (const auto &[name, function] : kernels) {
     const CUresult code = made->libraries.find(library, name, *function);
     if (Status status = context.check(code, std::string("loading the runtime's kernel '") + name + "'");

@@ -61,6 +61,8 @@ struct CallCode {
 
   CudaLibraries libraries;
   CUfunction begin_call = nullptr, end_call = nullptr, merge_keys = nullptr, copy = nullptr;
+  /// The same with room for few flags.
+  CUfunction begin_call_few = nullptr, end_call_few = nullptr;
 };
 
 } // namespace weft::runtime

@@ -97,21 +97,22 @@ Status CudaContext::end_wait(CUresult code, const std::string &what) const {
   return lost();
 }
 
-ContextScope::ContextScope(const CudaContext &context) : context_(context) {
-  const DriverTable &table = context.table();
-  if (is_forked_from_driver()) {
-    status_ = Status::error(
-        "Cannot re-initialize CUDA in forked subprocess: '" + context.name() + "' was opened by process " +
+Status CudaContext::usable() const {
+  if (is_forked_from_driver())
+    return Status::error(
+        "Cannot re-initialize CUDA in forked subprocess: '" + name_ + "' was opened by process " +
             std::to_string(driver_process()) + ", of which this process, " + std::to_string(::getpid()) +
             ", is a fork; start the child without fork, or use the device in the child alone "
             "(WEFT-E005)",
         "WEFT-E005");
+  return is_lost() ? lost() : Status();
+}
+
+ContextScope::ContextScope(const CudaContext &context) : context_(context) {
+  const DriverTable &table = context.table();
+  status_ = context.usable();
+  if (!status_.ok())
     return;
-  }
-  if (context.is_lost()) {
-    status_ = context.lost();
-    return;
-  }
   CUresult code = table.cuCtxGetCurrent(&before_);
   if (code == CUDA_SUCCESS && before_ != context.handle()) {
     code = table.cuCtxSetCurrent(context.handle());

@@ -52,6 +52,9 @@ public:
   bool is_lost() const { return lost_.load(std::memory_order_acquire); }
   /// The error of a context that is lost.
   Status lost() const;
+  /// An error if nothing can run on the context any more: it is lost, or this process is a fork of the one
+  /// that opened it. Asks nothing of the driver.
+  Status usable() const;
 
 private:
   void lose(const std::string &why) const;

@@ -248,9 +248,7 @@ MemoryAmount CudaDevice::measure(void *device) {
   return {total, free};
 }
 
-Status CudaDevice::health(void *device) {
-  return ContextScope(*static_cast<CudaDevice *>(device)->context_).status();
-}
+Status CudaDevice::health(void *device) { return static_cast<CudaDevice *>(device)->context_->usable(); }
 
 void *CudaDevice::allocate_pinned(void *device, size_t bytes, size_t) {
   const CudaContext &context = *static_cast<CudaDevice *>(device)->context_;

@@ -236,12 +236,21 @@ void CudaStream::write_down_beginning(const LaunchRun &run) {
       if (std::ranges::find(run.flags->cleared, flag) == run.flags->cleared.end())
         words_.push_back(address_of(flag));
   }
+  const CallCode &code = device_.call_code();
+  if (words_.size() <= call_kernels::fewFlags)
+    write_down_beginning<call_kernels::fewFlags>(run, code.begin_call_few);
+  else
+    write_down_beginning<call_kernels::mostFlags>(run, code.begin_call);
+}
+
+/// The flags are in words_.
+template <size_t Room> void CudaStream::write_down_beginning(const LaunchRun &run, CUfunction kernel) {
   size_t at = 0;
   do {
-    call_kernels::Flags part = {};
-    const size_t count = std::min(words_.size() - at, call_kernels::mostFlags);
+    call_kernels::Flags<Room> part = {};
+    const size_t count = std::min(words_.size() - at, Room);
     std::copy_n(words_.begin() + static_cast<ptrdiff_t>(at), count, part.addresses);
-    list_.add_kernel(device_.call_code().begin_call, {1}, {call_kernels::threads}, 0, nullptr);
+    list_.add_kernel(kernel, {1}, {call_kernels::threads}, 0, nullptr);
     if (list_.keeps_accesses())
       list_.add_access(access_of_record(AccessKind::written));
     list_.add_parameter(address_of(run.failure));
@@ -252,14 +261,14 @@ void CudaStream::write_down_beginning(const LaunchRun &run) {
   } while (at < words_.size());
 }
 
-void CudaStream::write_down_end(const LaunchRun &run) {
+template <size_t Room> void CudaStream::write_down_end(const LaunchRun &run, CUfunction kernel) {
   const std::vector<uint64_t *> &flags = run.flags->flagged;
-  for (size_t at = 0; at < flags.size(); at += call_kernels::mostFlags) {
-    call_kernels::Flags part = {};
-    const size_t count = std::min(flags.size() - at, call_kernels::mostFlags);
+  for (size_t at = 0; at < flags.size(); at += Room) {
+    call_kernels::Flags<Room> part = {};
+    const size_t count = std::min(flags.size() - at, Room);
     std::transform(flags.begin() + static_cast<ptrdiff_t>(at),
                    flags.begin() + static_cast<ptrdiff_t>(at + count), part.addresses, address_of);
-    list_.add_kernel(device_.call_code().end_call, {1}, {call_kernels::threads}, 0, nullptr);
+    list_.add_kernel(kernel, {1}, {call_kernels::threads}, 0, nullptr);
     if (list_.keeps_accesses())
       list_.add_access(access_of_record(AccessKind::read));
     list_.add_parameter(address_of(run.failure));
@@ -415,8 +424,13 @@ void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
   uint64_t table = address_of(kept.table.data);
   for (const Launch &launch : run.launches)
     write_down(run, launch, table);
-  if (run.ends && run.flags)
-    write_down_end(run);
+  if (run.ends && run.flags) {
+    const CallCode &code = device_.call_code();
+    if (run.flags->flagged.size() <= call_kernels::fewFlags)
+      write_down_end<call_kernels::fewFlags>(run, code.end_call_few);
+    else
+      write_down_end<call_kernels::mostFlags>(run, code.end_call);
+  }
   if (run.ends && run.report) {
     list_.add_copy_to_host(run.report, address_of(run.failure), sizeof(FailureRecord));
     if (list_.keeps_accesses()) {

@@ -63,7 +63,8 @@ private:
   Status upload(const std::vector<uint64_t> &words, void *to);
   void write_down(const LaunchRun &run, const Repeated &kept);
   void write_down_beginning(const LaunchRun &run);
-  void write_down_end(const LaunchRun &run);
+  template <size_t Room> void write_down_beginning(const LaunchRun &run, CUfunction kernel);
+  template <size_t Room> void write_down_end(const LaunchRun &run, CUfunction kernel);
   void write_down(const LaunchRun &run, const Launch &launch, uint64_t &table);
   void write_down(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own, uint64_t &table);
   void add_accesses(const LaunchRun &run, const Launch &launch, const DeviceLaunch &own);

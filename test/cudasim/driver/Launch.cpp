@@ -93,7 +93,7 @@ public:
     const size_t bytes = launch.parameters.size();
     if (!settings().unblockedLaunch || bytes < sizeof(uint64_t))
       return;
-    if (launch.kernel->entry == "weft_begin_call") {
+    if (launch.kernel->entry.starts_with("weft_begin_call")) {
       records.insert(wordAt(launch, 0));
       return;
     }
