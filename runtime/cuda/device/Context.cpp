@@ -61,13 +61,13 @@ CudaContext::~CudaContext() {
   (void)table_.cuDevicePrimaryCtxRelease(device_);
 }
 
-Status CudaContext::check(CUresult code, const std::string &what) const {
+Status CudaContext::check(CUresult code, std::string_view what) const {
   if (code == CUDA_SUCCESS)
     return {};
   const std::string said = cuda_error_text(table_, code);
   if (!ends_context(code))
-    return Status::error("'" + name_ + "', " + what + ": " + said, "WEFT-E006");
-  lose(what + ": " + said);
+    return Status::error("'" + name_ + "', " + std::string(what) + ": " + said, "WEFT-E006");
+  lose(std::string(what) + ": " + said);
   return lost();
 }
 
@@ -85,7 +85,7 @@ Status CudaContext::lost() const {
                        "WEFT-E007");
 }
 
-Status CudaContext::end_wait(CUresult code, const std::string &what) const {
+Status CudaContext::end_wait(CUresult code, std::string_view what) const {
   Status status = check(code, what);
   if (status.ok() || is_lost())
     return status;

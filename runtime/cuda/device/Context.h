@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace weft::runtime {
 
@@ -44,10 +45,10 @@ public:
   /// No error for CUDA_SUCCESS. Otherwise one that names the device, what was tried and what the driver says.
   /// An error of the device itself ends the context: the driver then refuses everything until the process
   /// ends, which the message says (WEFT-E007).
-  Status check(CUresult code, const std::string &what) const;
+  Status check(CUresult code, std::string_view what) const;
   /// The outcome of a wait, `code`. What is still running uses memory, so an error that does not end the
   /// context is no end of the wait: it goes on until all work of the context is done.
-  Status end_wait(CUresult code, const std::string &what) const;
+  Status end_wait(CUresult code, std::string_view what) const;
   /// Whether the device has ended the context by an error of its own.
   bool is_lost() const { return lost_.load(std::memory_order_acquire); }
   /// The error of a context that is lost.

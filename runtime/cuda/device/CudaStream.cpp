@@ -41,11 +41,11 @@ public:
   }
   Status wait() override {
     const CudaContext &context = device_.context();
+    if (passed_.load(std::memory_order_acquire))
+      return context.usable();
     const ContextScope scope(context);
     if (!scope.status().ok())
       return scope.status();
-    if (passed_.load(std::memory_order_acquire))
-      return {};
     Status status = context.end_wait(context.table().cuEventSynchronize(event_), "waiting for its work");
     passed_.store(status.ok() || context.is_lost(), std::memory_order_release);
     return status;

@@ -255,8 +255,10 @@ Status CudaGraph::set(WorkList &list) {
 }
 
 Status CudaGraph::launch(CUstream stream) {
-  return context_.check(context_.table().cuGraphLaunch(executable_, stream),
-                        "launching a graph of " + std::to_string(all_.size()) + " nodes");
+  const CUresult code = context_.table().cuGraphLaunch(executable_, stream);
+  return code == CUDA_SUCCESS
+             ? Status()
+             : context_.check(code, "launching a graph of " + std::to_string(all_.size()) + " nodes");
 }
 
 } // namespace weft::runtime
