@@ -20,26 +20,36 @@ namespace weft::optim {
 using namespace frontend;
 using detail::OptimizerState;
 
-/// Throws Error if an option of a group is out of its range.
-static void checkNumber(std::string_view name, double value, Loc loc) {
+void detail::checkNumber(std::string_view name, double value, Loc loc) {
   struct Range {
     std::string_view name;
     const char *what;
     double low, high;
+    const char *text; ///< value >= low && value < high, in words
   };
-  static constexpr Range ranges[] = {{"lr", "learning rate", 0, INFINITY},
-                                     {"momentum", "momentum value", 0, INFINITY},
-                                     {"dampening", "dampening", -INFINITY, INFINITY},
-                                     {"beta1", "beta parameter at index 0", 0, 1},
-                                     {"beta2", "beta parameter at index 1", 0, 1},
-                                     {"eps", "epsilon value", 0, INFINITY},
-                                     {"weight_decay", "weight_decay value", 0, INFINITY}};
+  static constexpr const char *notNegative = "finite and not negative", *belowOne = "at least 0 and below 1";
+  static const Range ranges[] = {
+      {"lr", "learning rate", 0, INFINITY, notNegative},
+      {"momentum", "momentum value", 0, INFINITY, notNegative},
+      {"dampening", "dampening", -INFINITY, INFINITY, "finite"},
+      {"beta1", "beta parameter at index 0", 0, 1, belowOne},
+      {"beta2", "beta parameter at index 1", 0, 1, belowOne},
+      {"eps", "epsilon value", 0, INFINITY, notNegative},
+      {"weight_decay", "weight_decay value", 0, INFINITY, notNegative},
+      {"alpha", "alpha value", 0, INFINITY, notNegative},
+      {"lr_decay", "lr_decay value", 0, INFINITY, notNegative},
+      {"initial_accumulator_value", "initial_accumulator_value value", 0, INFINITY, notNegative},
+      {"rho", "rho value", 0, std::nextafter(1.0, 2.0), "from 0 to 1"},
+      {"momentum_decay", "momentum_decay value", 0, INFINITY, notNegative},
+      {"lambd", "lambd value", -INFINITY, INFINITY, "finite"},
+      {"t0", "t0 value", -INFINITY, INFINITY, "finite"},
+      {"eta_minus", "eta value at index 0", std::nextafter(0.0, 1.0), 1, "above 0 and below 1"},
+      {"eta_plus", "eta value at index 1", std::nextafter(1.0, 2.0), INFINITY, "above 1 and finite"},
+      {"step_size_min", "step size at index 0", 0, INFINITY, notNegative},
+      {"step_size_max", "step size at index 1", 0, INFINITY, notNegative}};
   for (const Range &range : ranges)
     if (range.name == name && !(value >= range.low && value < range.high && std::isfinite(value)))
-      fail(std::string("Invalid ") + range.what + ": " + std::to_string(value) + "; it must be " +
-               (range.high == 1  ? "at least 0 and below 1"
-                : range.low == 0 ? "finite and not negative"
-                                 : "finite"),
+      fail(std::string("Invalid ") + range.what + ": " + std::to_string(value) + "; it must be " + range.text,
            loc);
 }
 
@@ -97,7 +107,7 @@ static void setNumber(OptimizerState &state, const std::string &name, double val
   refuseInTrace("set_option", loc);
   for (size_t i = begin; i < end; ++i) {
     numberOf(state, i, name, loc);
-    checkNumber(name, value, loc);
+    detail::checkNumber(name, value, loc);
     state.groups[i].rule->checkChange(name, value, loc);
   }
   for (size_t i = begin; i < end; ++i) {
@@ -167,7 +177,7 @@ void Optimizer::to(DType dtype, Loc loc) {
   NoGradGuard guard;
   for (detail::Member &member : state_->members)
     for (detail::Piece &piece : member.pieces)
-      if (piece.tensor.dtype() != dtype)
+      if (piece.tensor.dtype() != dtype && !piece.kind.isNumber)
         moveSlot(piece.tensor, [&](const Tensor &t, Loc loc) { return convertTo(use(t, loc), dtype, loc); });
 }
 
@@ -193,10 +203,10 @@ void Optimizer::load_state_dict(const StateDict &state, Loc loc) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct SgdRule : detail::Rule {
+struct SgdRule : detail::OpRule {
   SGDOptions options;
-  std::vector<const char *> pieces() const override {
-    return options.momentum != 0 ? std::vector<const char *>{"momentum_buffer"} : std::vector<const char *>{};
+  std::vector<detail::PieceKind> pieces() const override {
+    return std::vector<detail::PieceKind>(options.momentum != 0, {"momentum_buffer"});
   }
   const char *op() const override { return "sgd_step"; }
   std::vector<Attr> attributes() const override {
@@ -216,13 +226,13 @@ struct SgdRule : detail::Rule {
   }
 };
 
-struct AdamRule : detail::Rule {
+struct AdamRule : detail::OpRule {
   bool amsgrad = false, maximize = false, decoupled = false;
-  std::vector<const char *> pieces() const override {
-    std::vector<const char *> names{"exp_avg", "exp_avg_sq"};
+  std::vector<detail::PieceKind> pieces() const override {
+    std::vector<detail::PieceKind> kinds{{"exp_avg"}, {"exp_avg_sq"}};
     if (amsgrad)
-      names.push_back("max_exp_avg_sq");
-    return names;
+      kinds.push_back({"max_exp_avg_sq"});
+    return kinds;
   }
   const char *op() const override { return "adam_step"; }
   std::vector<Attr> attributes() const override {
@@ -234,61 +244,48 @@ struct AdamRule : detail::Rule {
 };
 } // namespace
 
-static void addGroup(OptimizerState &state, std::shared_ptr<detail::Rule> rule,
-                     std::vector<Tensor> parameters,
-                     std::initializer_list<std::pair<const char *, double>> numbers, Loc loc) {
-  for (const auto &[name, value] : numbers)
-    checkNumber(name, value, loc);
-  for (const auto &[name, value] : numbers)
-    rule->checkChange(name, value, loc);
-  state.addGroup(std::move(rule), std::move(parameters), numbers, loc);
-}
-
 static void addAdamGroup(OptimizerState &state, std::vector<Tensor> parameters, const AdamOptions &o,
                          bool decoupled, Loc loc) {
   auto rule = std::make_shared<AdamRule>();
   rule->amsgrad = o.amsgrad;
   rule->maximize = o.maximize;
   rule->decoupled = decoupled;
-  addGroup(state, std::move(rule), std::move(parameters),
-           {{"lr", o.lr},
-            {"beta1", o.beta1},
-            {"beta2", o.beta2},
-            {"eps", o.eps},
-            {"weight_decay", o.weight_decay}},
-           loc);
+  state.addGroup(std::move(rule), std::move(parameters),
+                 {{"lr", o.lr},
+                  {"beta1", o.beta1},
+                  {"beta2", o.beta2},
+                  {"eps", o.eps},
+                  {"weight_decay", o.weight_decay}},
+                 loc);
 }
 
 static void addSgdGroup(OptimizerState &state, std::vector<Tensor> parameters, const SGDOptions &o, Loc loc) {
   auto rule = std::make_shared<SgdRule>();
   rule->options = o;
-  addGroup(
-      state, std::move(rule), std::move(parameters),
+  state.addGroup(
+      std::move(rule), std::move(parameters),
       {{"lr", o.lr}, {"momentum", o.momentum}, {"dampening", o.dampening}, {"weight_decay", o.weight_decay}},
       loc);
 }
 
-static std::shared_ptr<OptimizerState> makeState(const char *kind) {
-  auto state = std::make_shared<OptimizerState>();
-  state->kind = kind;
-  return state;
-}
-
-SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Loc loc) : Optimizer(makeState("sgd")) {
+SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Loc loc)
+    : Optimizer(OptimizerState::make("sgd")) {
   add_param_group(std::move(parameters), options, loc);
 }
 void SGD::add_param_group(std::vector<Tensor> parameters, SGDOptions options, Loc loc) {
   addSgdGroup(*state_, std::move(parameters), options, loc);
 }
 
-Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, Loc loc) : Optimizer(makeState("adam")) {
+Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, Loc loc)
+    : Optimizer(OptimizerState::make("adam")) {
   add_param_group(std::move(parameters), options, loc);
 }
 void Adam::add_param_group(std::vector<Tensor> parameters, AdamOptions options, Loc loc) {
   addAdamGroup(*state_, std::move(parameters), options, false, loc);
 }
 
-AdamW::AdamW(std::vector<Tensor> parameters, AdamWOptions options, Loc loc) : Optimizer(makeState("adamw")) {
+AdamW::AdamW(std::vector<Tensor> parameters, AdamWOptions options, Loc loc)
+    : Optimizer(OptimizerState::make("adamw")) {
   add_param_group(std::move(parameters), options, loc);
 }
 void AdamW::add_param_group(std::vector<Tensor> parameters, AdamWOptions options, Loc loc) {

@@ -8,6 +8,7 @@
 
 #include "frontend/graph/Devices.h"
 #include "frontend/graph/Trace.h"
+#include "frontend/ops/HostConvert.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/State.h"
 
@@ -21,8 +22,18 @@ namespace weft::optim::detail {
 
 using namespace frontend;
 
+std::shared_ptr<OptimizerState> OptimizerState::make(const char *kind) {
+  auto state = std::make_shared<OptimizerState>();
+  state->kind = kind;
+  return state;
+}
+
 void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
                               std::initializer_list<std::pair<const char *, double>> numbers, Loc loc) {
+  for (const auto &[name, value] : numbers)
+    checkNumber(name, value, loc);
+  for (const auto &[name, value] : numbers)
+    rule->checkChange(name, value, loc);
   GraphLock lock(graphMutex());
   refuseInTrace("add_param_group", loc);
   if (parameters.empty())
@@ -144,19 +155,24 @@ std::shared_ptr<Counter> OptimizerState::makeCounter(int64_t value, Device devic
   return counter;
 }
 
-/// Zeros in memory. As constants they would make the program of the first step differ from that of the next
-/// one.
-static Tensor zerosInMemory(const Spec &spec, Loc loc) {
+/// Equal elements in memory. As constants they would make the program of the first step differ from that of
+/// the next one.
+static Tensor equalInMemory(const Spec &spec, double value, Loc loc) {
   if (!isThere(spec.device))
-    return zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, loc);
+    return full(spec.shape, value, {.dtype = spec.dtype, .device = spec.device}, loc);
   auto buffer = allocateTensor(spec.device, spec.bytes(), loc);
-  if (buffer->device().is_host()) {
-    if (spec.bytes() > 0)
-      std::memset(buffer->data(), 0, spec.bytes());
-  } else {
-    const std::vector<std::byte> zero(spec.bytes());
-    fillBuffer(*buffer, zero.data(), zero.size(), loc);
+  std::vector<std::byte> bytes(spec.bytes());
+  if (value != 0) {
+    const auto size = static_cast<size_t>(itemsize(spec.dtype));
+    std::byte element[8];
+    convertElements(DType::f64, &value, spec.dtype, element, 1);
+    for (size_t at = 0; at + size <= bytes.size(); at += size)
+      std::memcpy(&bytes[at], element, size);
   }
+  if (!buffer->device().is_host())
+    fillBuffer(*buffer, bytes.data(), bytes.size(), loc);
+  else if (!bytes.empty())
+    std::memcpy(buffer->data(), bytes.data(), bytes.size());
   return wrap(leaf(spec, std::move(buffer), loc), loc);
 }
 
@@ -165,10 +181,13 @@ void OptimizerState::makePieces(Member &member) {
   const auto &slot = Access::slot(member.parameter);
   const Spec spec = slot->spec();
   std::vector<Piece> pieces; // added all at once, or not at all if memory runs out
-  for (const char *name : groups[member.group].rule->pieces()) {
-    Tensor tensor = zerosInMemory(spec, slot->loc);
-    Access::slot(tensor)->name = kind + "." + member.name + "." + name;
-    pieces.push_back({name, tensor});
+  for (const PieceKind &piece : groups[member.group].rule->pieces()) {
+    Spec own = spec;
+    own.shape = piece.shapeFor(spec.shape);
+    own.dtype = piece.isNumber ? DType::f32 : spec.dtype;
+    Tensor tensor = equalInMemory(own, piece.initial, slot->loc);
+    Access::slot(tensor)->name = kind + "." + member.name + "." + piece.name;
+    pieces.push_back({piece, tensor});
   }
   member.pieces = std::move(pieces);
 }
@@ -215,7 +234,7 @@ void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
                " now (WEFT-O003)\n  to fix, move the optimiser too: optimizer.to(\"" + own.device.str() +
                "\")",
            loc, {}, "WEFT-O003");
-    if (spec.dtype != own.dtype)
+    if (spec.dtype != own.dtype && !piece.kind.isNumber)
       fail("the state of the optimiser for '" + member.name + "' is " + std::string(name(spec.dtype)) +
                " and the parameter is " + std::string(name(own.dtype)) +
                " now (WEFT-O003)\n  to fix, convert the optimiser too: optimizer.to(weft::" +
@@ -304,6 +323,21 @@ void OptimizerState::makeState(const std::vector<Member *> &stepping, Draft &dra
 // One step
 //===----------------------------------------------------------------------===//
 
+std::vector<Ref> OpRule::record(const Member &member, const Tensor &gradient, const Group &group,
+                                Loc loc) const {
+  std::vector<Ref> operands{use(member.parameter, loc), use(gradient, loc)};
+  for (const Piece &piece : member.pieces)
+    operands.push_back(use(piece.tensor, loc));
+  operands.push_back(use(member.counter->steps, loc));
+  for (const Hyperparameter &number : group.numbers)
+    operands.push_back(use(number.tensor, loc));
+  auto node = frontend::record(op(), std::move(operands), attributes(), loc);
+  std::vector<Ref> values;
+  for (size_t i = 0; i <= member.pieces.size(); ++i)
+    values.push_back({node, static_cast<uint32_t>(i)});
+  return values;
+}
+
 std::vector<OptimizerState::Written> OptimizerState::record(Loc loc) {
   std::vector<Member *> stepping;
   std::vector<Tensor> gradients;
@@ -319,17 +353,11 @@ std::vector<OptimizerState::Written> OptimizerState::record(Loc loc) {
   std::vector<std::pair<Tensor, Ref>> updates;
   for (size_t i = 0; i < stepping.size(); ++i) {
     Member &member = *stepping[i];
-    const Group &group = groups[member.group];
-    std::vector<Ref> operands{use(member.parameter, loc), use(gradients[i], loc)};
-    for (const Piece &piece : member.pieces)
-      operands.push_back(use(piece.tensor, loc));
-    operands.push_back(use(member.counter->steps, loc));
-    for (const Hyperparameter &number : group.numbers)
-      operands.push_back(use(number.tensor, loc));
-    auto node = frontend::record(group.rule->op(), std::move(operands), group.rule->attributes(), loc);
-    updates.emplace_back(member.parameter, Ref{node, 0});
+    std::vector<Ref> values =
+        groups[member.group].rule->record(member, gradients[i], groups[member.group], loc);
+    updates.emplace_back(member.parameter, std::move(values[0]));
     for (size_t p = 0; p < member.pieces.size(); ++p)
-      updates.emplace_back(member.pieces[p].tensor, Ref{node, static_cast<uint32_t>(p + 1)});
+      updates.emplace_back(member.pieces[p].tensor, std::move(values[p + 1]));
   }
   std::unordered_set<const Counter *> advanced;
   for (Member *member : stepping)
@@ -362,7 +390,7 @@ StateDict OptimizerState::save() const {
       continue;
     dict.emplace_back(member.name + ".step", member.counter->steps);
     for (const Piece &piece : member.pieces)
-      dict.emplace_back(member.name + "." + piece.name, piece.tensor);
+      dict.emplace_back(member.name + "." + piece.kind.name, piece.tensor);
   }
   for (size_t i = 0; i < groups.size(); ++i)
     for (const Hyperparameter &number : groups[i].numbers)
@@ -389,8 +417,8 @@ std::vector<std::string> OptimizerState::check(const StateDict &state) const {
     }
   for (const Member &member : members) {
     std::vector<std::pair<std::string, Shape>> own{{member.name + ".step", {}}};
-    for (const char *piece : groups[member.group].rule->pieces())
-      own.emplace_back(member.name + "." + piece, member.parameter.sizes());
+    for (const PieceKind &piece : groups[member.group].rule->pieces())
+      own.emplace_back(member.name + "." + piece.name, piece.shapeFor(member.parameter.sizes()));
     bool any = std::any_of(own.begin(), own.end(), [&](const auto &e) { return index.find(e.first); });
     for (const auto &[name, shape] : own) {
       expected.insert(name);
@@ -434,8 +462,8 @@ void OptimizerState::load(const StateDict &state, Loc loc) {
     if (member.pieces.empty())
       makePieces(member);
     for (Piece &piece : member.pieces) {
-      const Tensor *value = index.find(member.name + "." + piece.name);
-      overwrite(piece.tensor, value ? *value : zeros_like(piece.tensor), loc);
+      const Tensor *value = index.find(member.name + "." + piece.kind.name);
+      overwrite(piece.tensor, value ? *value : full_like(piece.tensor, piece.kind.initial), loc);
     }
   }
   for (Sharers &sharing : sharers) {

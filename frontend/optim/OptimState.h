@@ -20,22 +20,46 @@ struct Hyperparameter {
   Tensor tensor;
 };
 
+/// What a piece of state of one parameter is.
+struct PieceKind {
+  const char *name;
+  double initial = 0;    ///< of all its elements
+  bool isNumber = false; ///< 0-dimensional and f32; else as the parameter is
+  Shape shapeFor(const Shape &parameter) const { return isNumber ? Shape() : parameter; }
+};
+
 /// A piece of state of one parameter.
 struct Piece {
-  const char *name;
+  PieceKind kind;
   Tensor tensor;
 };
+
+struct Group;
+struct Member;
 
 /// One update rule with its options; the parameters of a group share it.
 struct Rule {
   virtual ~Rule() = default;
-  /// The pieces of state that a parameter has, in the order of the op's operands.
-  virtual std::vector<const char *> pieces() const = 0;
-  virtual const char *op() const = 0;
-  virtual std::vector<frontend::Attr> attributes() const = 0;
+  /// The pieces of state that a parameter has.
+  virtual std::vector<PieceKind> pieces() const = 0;
+  /// Records a step: the new value of the parameter, then those of its pieces, in their order.
+  virtual std::vector<frontend::Ref> record(const Member &member, const Tensor &gradient, const Group &group,
+                                            Loc loc) const = 0;
   /// Throws Error if the rule does not permit a number to be `value`, or to change to it.
   virtual void checkChange(std::string_view, double, Loc) const {}
 };
+
+/// A rule that is one op, whose operands are the parameter, its gradient, the pieces, the count of steps
+/// before this one, and the group's numbers.
+struct OpRule : Rule {
+  virtual const char *op() const = 0;
+  virtual std::vector<frontend::Attr> attributes() const = 0;
+  std::vector<frontend::Ref> record(const Member &member, const Tensor &gradient, const Group &group,
+                                    Loc loc) const final;
+};
+
+/// Throws Error if an option of a group is out of its range.
+void checkNumber(std::string_view name, double value, Loc loc);
 
 /// Counts steps, as an i64. Parameters that were updated by the same steps share a count: nearly always a
 /// whole group. If later only some of them have a gradient, the count is split, so that each parameter has
@@ -65,6 +89,7 @@ struct OptimizerState : std::enable_shared_from_this<OptimizerState> {
   uint64_t changes = 0;          ///< how often members or their state were added, made anew or moved
   std::shared_ptr<const void> self = std::make_shared<char>(); ///< how its parameters refer to it
 
+  /// Throws Error if a number is out of its range, or one that the rule does not permit.
   void addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
                 std::initializer_list<std::pair<const char *, double>> numbers, Loc loc);
   /// Records one step, which the caller runs. Returns the slots that were written, with their old values.
@@ -77,6 +102,9 @@ struct OptimizerState : std::enable_shared_from_this<OptimizerState> {
   StateDict save() const;
   std::vector<std::string> check(const StateDict &state) const;
   void load(const StateDict &state, Loc loc);
+
+  /// The state of an optimiser without parameters. `kind`: "adam".
+  static std::shared_ptr<OptimizerState> make(const char *kind);
 
 private:
   class Draft;

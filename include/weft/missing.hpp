@@ -165,51 +165,19 @@ weft::detail::Nothing weight_norm(WEFT_ANYTHING);
 } // namespace weft::nn::utils
 
 namespace weft::optim {
-struct WEFT_MISSING("Weft has no torch.optim.ASGD: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") ASGD {
-  explicit ASGD(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.Adadelta: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adadelta {
-  explicit Adadelta(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.Adafactor: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adafactor {
+struct WEFT_MISSING("Weft has no torch.optim.Adafactor: it is not there yet; another optimiser is a few lines over grad() under no_grad.") Adafactor {
   explicit Adafactor(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.optim.Adagrad: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adagrad {
-  explicit Adagrad(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.Adamax: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Adamax {
-  explicit Adamax(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.LBFGS: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") LBFGS {
+struct WEFT_MISSING("Weft has no torch.optim.LBFGS: it is not there yet; another optimiser is a few lines over grad() under no_grad.") LBFGS {
   explicit LBFGS(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.optim.Muon: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Muon {
+struct WEFT_MISSING("Weft has no torch.optim.Muon: it is not there yet; another optimiser is a few lines over grad() under no_grad.") Muon {
   explicit Muon(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.optim.NAdam: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") NAdam {
-  explicit NAdam(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.RAdam: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") RAdam {
-  explicit RAdam(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.RMSprop: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") RMSprop {
-  explicit RMSprop(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.Rprop: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") Rprop {
-  explicit Rprop(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: optimisers are SGD, Adam and AdamW; another is a few lines over grad() under no_grad.") SparseAdam {
+struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: it is not there yet; another optimiser is a few lines over grad() under no_grad.") SparseAdam {
   explicit SparseAdam(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };

@@ -111,6 +111,109 @@ public:
   void add_param_group(std::vector<Tensor> parameters, AdamWOptions options, Loc loc = Loc::current());
 };
 
+//===----------------------------------------------------------------------===//
+// Further rules, as in torch.optim
+//===----------------------------------------------------------------------===//
+//
+// g is the gradient plus weight_decay p, or of a `maximize` group its negative plus that; t counts steps from
+// 1 on. Options out of range throw Error.
+
+struct RMSpropOptions {
+  double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0;
+  bool centered = false, maximize = false;
+};
+/// Hinton's lecture 6e, 2012: v = alpha v + (1 - alpha) g^2, d = g / (sqrt(v) + eps), p -= lr d. `centered`
+/// (Graves, 2013): v less the square of the mean gradient. With a momentum, buf = momentum buf + d is
+/// applied.
+class WEFT_API RMSprop : public Optimizer {
+public:
+  RMSprop(std::vector<Tensor> parameters, RMSpropOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, RMSpropOptions options, Loc loc = Loc::current());
+};
+
+struct AdagradOptions {
+  double lr = 1e-2, lr_decay = 0, weight_decay = 0, initial_accumulator_value = 0, eps = 1e-10;
+  bool maximize = false;
+};
+/// Duchi, Hazan and Singer, 2011: s += g^2, p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps).
+class WEFT_API Adagrad : public Optimizer {
+public:
+  Adagrad(std::vector<Tensor> parameters, AdagradOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, AdagradOptions options, Loc loc = Loc::current());
+};
+
+struct AdadeltaOptions {
+  double lr = 1, rho = 0.9, eps = 1e-6, weight_decay = 0;
+  bool maximize = false;
+};
+/// Zeiler, 2012: v = rho v + (1 - rho) g^2, d = sqrt(u + eps) / sqrt(v + eps) g, u = rho u + (1 - rho) d^2,
+/// p -= lr d.
+class WEFT_API Adadelta : public Optimizer {
+public:
+  Adadelta(std::vector<Tensor> parameters, AdadeltaOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, AdadeltaOptions options, Loc loc = Loc::current());
+};
+
+struct AdamaxOptions {
+  double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  bool maximize = false;
+};
+/// Kingma and Ba, 2015, with the infinity norm: u = max(beta2 u, |g| + eps), p -= lr / (1 - beta1^t) m / u.
+class WEFT_API Adamax : public Optimizer {
+public:
+  Adamax(std::vector<Tensor> parameters, AdamaxOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, AdamaxOptions options, Loc loc = Loc::current());
+};
+
+/// `decoupled_weight_decay` multiplies the parameter by 1 - lr weight_decay instead.
+struct NAdamOptions {
+  double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0, momentum_decay = 4e-3;
+  bool decoupled_weight_decay = false, maximize = false;
+};
+/// Dozat, 2016: Adam with Nesterov's momentum, whose schedule is beta1 (1 - 0.96^(t momentum_decay) / 2).
+class WEFT_API NAdam : public Optimizer {
+public:
+  NAdam(std::vector<Tensor> parameters, NAdamOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, NAdamOptions options, Loc loc = Loc::current());
+};
+
+/// `decoupled_weight_decay` multiplies the parameter by 1 - lr weight_decay instead.
+struct RAdamOptions {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  bool decoupled_weight_decay = false, maximize = false;
+};
+/// Liu et al., 2020: Adam whose adaptive rate is rectified, and left out while its variance has no bound.
+class WEFT_API RAdam : public Optimizer {
+public:
+  RAdam(std::vector<Tensor> parameters, RAdamOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, RAdamOptions options, Loc loc = Loc::current());
+};
+
+struct ASGDOptions {
+  double lr = 1e-2, lambd = 1e-4, alpha = 0.75, t0 = 1e6, weight_decay = 0;
+  bool maximize = false;
+};
+/// Polyak and Juditsky, 1992: p = (1 - lambd eta) p - eta g with eta = lr / (1 + lambd lr t)^alpha of the
+/// step before, and in the state, as "ax", the mean of p from step t0 on.
+class WEFT_API ASGD : public Optimizer {
+public:
+  ASGD(std::vector<Tensor> parameters, ASGDOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, ASGDOptions options, Loc loc = Loc::current());
+};
+
+/// eta_minus is between 0 and 1, eta_plus above 1. There is no weight decay.
+struct RpropOptions {
+  double lr = 1e-2, eta_minus = 0.5, eta_plus = 1.2, step_size_min = 1e-6, step_size_max = 50;
+  bool maximize = false;
+};
+/// Riedmiller and Braun, 1993: each element has a step size, at first lr, times eta_plus while its gradient
+/// keeps the sign, times eta_minus when it changes, in which step the element rests; p -= size sign(g).
+class WEFT_API Rprop : public Optimizer {
+public:
+  Rprop(std::vector<Tensor> parameters, RpropOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, RpropOptions options, Loc loc = Loc::current());
+};
+
 } // namespace weft::optim
 
 #endif // WEFT_OPTIM_HPP

@@ -87,6 +87,40 @@ void optimisers(const Named &in, StateDict &out) {
       out);
 }
 
+/// Those that are formulas of tensors.
+void otherOptimisers(const Named &in, StateDict &out) {
+  using namespace optim;
+  auto run = [&]<typename Kind, typename Options>(const char *name, Options options) {
+    train(in, name, [&](auto &p) { return Kind(p, options); }, out);
+  };
+#define WEFT_RUN(Kind, name, ...) run.template operator()<Kind>(name, Kind##Options{.lr = 0.1, __VA_ARGS__})
+  WEFT_RUN(RMSprop, "rmsprop", );
+  WEFT_RUN(RMSprop, "rmsprop_momentum", .alpha = 0.8, .weight_decay = 0.1, .momentum = 0.9);
+  WEFT_RUN(RMSprop, "rmsprop_centered", .eps = 1e-4, .centered = true);
+  WEFT_RUN(RMSprop, "rmsprop_both", .eps = 1e-4, .momentum = 0.5, .centered = true, .maximize = true);
+  WEFT_RUN(Adagrad, "adagrad", );
+  WEFT_RUN(Adagrad, "adagrad_options", .lr_decay = 0.1, .weight_decay = 0.1, .initial_accumulator_value = 0.5,
+           .maximize = true);
+  WEFT_RUN(Adadelta, "adadelta", );
+  WEFT_RUN(Adadelta, "adadelta_options", .rho = 0.7, .eps = 1e-3, .weight_decay = 0.1, .maximize = true);
+  WEFT_RUN(Adamax, "adamax", );
+  WEFT_RUN(Adamax, "adamax_options", .beta1 = 0.8, .beta2 = 0.7, .eps = 1e-3, .weight_decay = 0.1,
+           .maximize = true);
+  WEFT_RUN(NAdam, "nadam", );
+  WEFT_RUN(NAdam, "nadam_options", .beta1 = 0.8, .beta2 = 0.7, .weight_decay = 0.1, .momentum_decay = 0.1,
+           .maximize = true);
+  WEFT_RUN(NAdam, "nadam_decoupled", .weight_decay = 0.1, .decoupled_weight_decay = true);
+  WEFT_RUN(RAdam, "radam", );
+  WEFT_RUN(RAdam, "radam_options", .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1, .maximize = true);
+  WEFT_RUN(RAdam, "radam_decoupled", .weight_decay = 0.1, .decoupled_weight_decay = true);
+  WEFT_RUN(ASGD, "asgd", );
+  WEFT_RUN(ASGD, "asgd_options", .lambd = 0.1, .alpha = 0.5, .t0 = 20, .weight_decay = 0.1, .maximize = true);
+  WEFT_RUN(Rprop, "rprop", );
+  WEFT_RUN(Rprop, "rprop_options", .eta_minus = 0.3, .eta_plus = 1.5, .step_size_min = 0.01,
+           .step_size_max = 0.3, .maximize = true);
+#undef WEFT_RUN
+}
+
 void clipping(const Named &in, StateDict &out) {
   std::map<std::string, double> types{{"1", 1}, {"2", 2}, {"3", 3}, {"inf", INFINITY}};
   for (auto &[name, type] : types)
@@ -206,6 +240,7 @@ int main(int argc, char **argv) try {
     in[name] = tensor;
   StateDict out;
   optimisers(in, out);
+  otherOptimisers(in, out);
   clipping(in, out);
   schedules(out);
   initialValues(out);

@@ -31,7 +31,34 @@ ADAM = {
 }
 
 
+OTHERS = {
+    "rmsprop": (torch.optim.RMSprop, {}),
+    "rmsprop_momentum": (torch.optim.RMSprop, {"alpha": 0.8, "momentum": 0.9, "weight_decay": 0.1}),
+    "rmsprop_centered": (torch.optim.RMSprop, {"centered": True, "eps": 1e-4}),
+    "rmsprop_both": (torch.optim.RMSprop, {"centered": True, "momentum": 0.5, "maximize": True, "eps": 1e-4}),
+    "adagrad": (torch.optim.Adagrad, {}),
+    "adagrad_options": (torch.optim.Adagrad, {"lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5,
+                                              "maximize": True}),
+    "adadelta": (torch.optim.Adadelta, {}),
+    "adadelta_options": (torch.optim.Adadelta, {"rho": 0.7, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
+    "adamax": (torch.optim.Adamax, {}),
+    "adamax_options": (torch.optim.Adamax, {"betas": (0.8, 0.7), "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
+    "nadam": (torch.optim.NAdam, {}),
+    "nadam_options": (torch.optim.NAdam, {"betas": (0.8, 0.7), "weight_decay": 0.1, "momentum_decay": 0.1, "maximize": True}),
+    "nadam_decoupled": (torch.optim.NAdam, {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    "radam": (torch.optim.RAdam, {}),
+    "radam_options": (torch.optim.RAdam, {"betas": (0.8, 0.95), "weight_decay": 0.1, "maximize": True}),
+    "radam_decoupled": (torch.optim.RAdam, {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    "asgd": (torch.optim.ASGD, {}),
+    "asgd_options": (torch.optim.ASGD, {"lambd": 0.1, "alpha": 0.5, "t0": 20, "weight_decay": 0.1, "maximize": True}),
+    "rprop": (torch.optim.Rprop, {}),
+    "rprop_options": (torch.optim.Rprop, {"etas": (0.3, 1.5), "step_sizes": (0.01, 0.3), "maximize": True}),
+}
+
+
 def optimizers():
+    for name, (kind, options) in OTHERS.items():
+        yield name, lambda p, kind=kind, o=options: kind(p, lr=0.1, **o)
     for name, options in SGD.items():
         yield name, lambda p, o=options: torch.optim.SGD(p, lr=0.1, **o)
     for name, options in ADAM.items():

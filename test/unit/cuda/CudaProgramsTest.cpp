@@ -195,6 +195,38 @@ TEST(CudaPrograms, TrainingFollowsTheHosts) {
   EXPECT_ERROR(step(x.cpu(), classes), "WEFT-P001");
 }
 
+namespace {
+/// What five steps with a rule make of a parameter on a device, one compiled function.
+template <typename Optimizer> std::vector<float> trainedBy(const std::string &device) {
+  Tensor p = Tensor::from(std::vector<float>{1, -2, 0.5f, 3, 0}, {5}).to(device).detach().requires_grad_();
+  Optimizer optimizer({p}, {.lr = 0.1});
+  auto step = compile([&](Tensor shift) {
+    ((p * p).sum() - (p * shift).sum()).backward();
+    optimizer.step();
+    optimizer.zero_grad();
+  });
+  for (int i = 0; i < 5; ++i) {
+    optimizer.set_lr(0.1 / (1 + i));
+    step(full({5}, 0.5 * i, {.device = device}));
+  }
+  return p.to_vector<float>();
+}
+
+template <typename... Optimizers> void expectOptimizersNearTheHosts() {
+  const auto check = [](const std::vector<float> &device, const std::vector<float> &host) {
+    ASSERT_EQ(device.size(), host.size());
+    for (size_t i = 0; i < host.size(); ++i)
+      EXPECT_NEAR(device[i], host[i], 1e-5) << i;
+  };
+  (check(trainedBy<Optimizers>("cuda:0"), trainedBy<Optimizers>("cpu")), ...);
+}
+} // namespace
+
+TEST(CudaPrograms, OptimisersAreNearTheHosts) {
+  expectOptimizersNearTheHosts<optim::RMSprop, optim::Adagrad, optim::Adadelta, optim::Adamax, optim::NAdam,
+                               optim::RAdam, optim::ASGD, optim::Rprop>();
+}
+
 TEST(CudaPrograms, AFailedStepChangesNothing) {
   DeviceTraining run = seeded("cuda:0");
   auto step = compile([&](Tensor x, Tensor classes) { return run.body(x, classes); });

@@ -1,0 +1,187 @@
+//===- OptimizerRulesTest.cpp - Optimisers that are formulas --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Their values are compared with PyTorch's over 100 steps (test/parity/test_optim.py). Here is what they
+// share: options, state, programs.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cmath>
+
+using namespace weft;
+
+namespace {
+
+Tensor leafOf(std::vector<double> values) {
+  const auto size = static_cast<int64_t>(values.size());
+  return Tensor::from(values, {size}).requires_grad_();
+}
+
+/// A test of an optimiser whose options are the default ones but for the rate.
+template <typename Optimizer> struct Rule {
+  static Optimizer make(const Tensor &p, double lr = 0.1) { return Optimizer({p}, {.lr = lr}); }
+};
+
+/// Calls `test` with each of them.
+void forEachRule(auto test) {
+  test.template operator()<optim::RMSprop>("rmsprop");
+  test.template operator()<optim::Adagrad>("adagrad");
+  test.template operator()<optim::Adadelta>("adadelta");
+  test.template operator()<optim::Adamax>("adamax");
+  test.template operator()<optim::NAdam>("nadam");
+  test.template operator()<optim::RAdam>("radam");
+  test.template operator()<optim::ASGD>("asgd");
+  test.template operator()<optim::Rprop>("rprop");
+}
+
+template <typename Optimizer> void train(Optimizer &optimizer, const Tensor &p, int from, int to) {
+  for (int i = from; i < to; ++i) {
+    ((p * p).sum() - (p * std::sin(i)).sum()).backward();
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+}
+
+} // namespace
+
+TEST(OptimizerRules, OptionsAreChecked) {
+  const Tensor p = leafOf({1});
+  forEachRule([&]<typename Kind>(const char *) {
+    EXPECT_ERROR(Rule<Kind>::make(p, -1), "Invalid learning rate: -1");
+    EXPECT_ERROR(Rule<Kind>::make(p, NAN), "Invalid learning rate: nan");
+  });
+  EXPECT_ERROR(optim::RMSprop({p}, {.alpha = -0.1}), "Invalid alpha value: -0.1");
+  EXPECT_ERROR(optim::RMSprop({p}, {.eps = -1}), "Invalid epsilon value");
+  EXPECT_ERROR(optim::RMSprop({p}, {.momentum = -1}), "Invalid momentum value");
+  EXPECT_ERROR(optim::RMSprop({p}, {.weight_decay = -1}), "Invalid weight_decay value");
+  EXPECT_ERROR(optim::Adagrad({p}, {.lr_decay = -1}), "Invalid lr_decay value: -1");
+  EXPECT_ERROR(optim::Adagrad({p}, {.initial_accumulator_value = -1}), "Invalid initial_accumulator_value");
+  EXPECT_ERROR(optim::Adadelta({p}, {.rho = 1.5}), "Invalid rho value: 1.5");
+  EXPECT_ERROR(optim::Adamax({p}, {.beta1 = 1}), "Invalid beta parameter at index 0");
+  EXPECT_ERROR(optim::NAdam({p}, {.momentum_decay = -1}), "Invalid momentum_decay value");
+  EXPECT_ERROR(optim::RAdam({p}, {.beta2 = -0.5}), "Invalid beta parameter at index 1");
+  EXPECT_ERROR(optim::ASGD({p}, {.lambd = NAN}), "Invalid lambd value");
+  EXPECT_ERROR(optim::ASGD({p}, {.t0 = INFINITY}), "Invalid t0 value");
+  EXPECT_ERROR(optim::Rprop({p}, {.eta_minus = 0}), "Invalid eta value at index 0");
+  EXPECT_ERROR(optim::Rprop({p}, {.eta_plus = 1}), "Invalid eta value at index 1");
+  EXPECT_ERROR(optim::Rprop({p}, {.step_size_max = -1}), "Invalid step size at index 1");
+  EXPECT_ERROR(optim::Rprop(std::vector<Tensor>()), "empty parameter list");
+  // An error names the caller's line.
+  EXPECT_ERROR(optim::Adadelta({p}, {.rho = -1}), "OptimizerRulesTest.cpp");
+}
+
+TEST(OptimizerRules, AMomentumIsAnotherFormula) {
+  const Tensor p = leafOf({1});
+  optim::RMSprop plain({p}), heavy({p}, {.momentum = 0.9});
+  EXPECT_ERROR(plain.set_option("momentum", 0.5), "with and without momentum are two formulas");
+  EXPECT_ERROR(heavy.set_option("momentum", 0), "with and without momentum are two formulas");
+  heavy.set_option("momentum", 0.5);
+  EXPECT_EQ(heavy.option("momentum"), 0.5);
+}
+
+TEST(OptimizerRules, DefaultsAreThoseOfPyTorch) {
+  const Tensor p = leafOf({1});
+  EXPECT_EQ(optim::RMSprop({p}).lr(), 1e-2);
+  EXPECT_EQ(optim::Adagrad({p}).option("eps"), 1e-10);
+  EXPECT_EQ(optim::Adadelta({p}).lr(), 1);
+  EXPECT_EQ(optim::Adadelta({p}).option("eps"), 1e-6);
+  EXPECT_EQ(optim::Adamax({p}).lr(), 2e-3);
+  EXPECT_EQ(optim::NAdam({p}).option("momentum_decay"), 4e-3);
+  EXPECT_EQ(optim::RAdam({p}).lr(), 1e-3);
+  EXPECT_EQ(optim::ASGD({p}).option("t0"), 1e6);
+  EXPECT_EQ(optim::Rprop({p}).option("eta_plus"), 1.2);
+}
+
+TEST(OptimizerRules, CompiledAndLazyStepsHaveTheSameBits) {
+  forEachRule([&]<typename Kind>(const char *name) {
+    const Tensor p = leafOf({1, -2, 0.5}), q = leafOf({1, -2, 0.5});
+    Kind lazy = Rule<Kind>::make(p), inside = Rule<Kind>::make(q);
+    auto step = compile([&](Tensor shift) {
+      ((q * q).sum() - (q * shift).sum()).backward();
+      inside.step();
+      inside.zero_grad();
+    });
+    uint64_t count = 0;
+    for (int i = 0; i < 6; ++i) {
+      const Tensor shift = Tensor::from(std::vector<double>{std::sin(i)}, Shape{});
+      ((p * p).sum() - (p * shift).sum()).backward();
+      lazy.step();
+      lazy.zero_grad();
+      step(shift);
+      if (i == 2)
+        count = compile_count();
+      // Rates and counts are data.
+      lazy.set_lr(0.1 / (i + 1));
+      inside.set_lr(0.1 / (i + 1));
+    }
+    EXPECT_EQ(compile_count(), count) << name;
+    EXPECT_EQ(bitsOf({q}), bitsOf({p})) << name;
+  });
+}
+
+TEST(OptimizerRules, StateIsSavedAndRestored) {
+  forEachRule([&]<typename Kind>(const char *name) {
+    Tensor p = leafOf({1, 2}), q = leafOf({0, 0});
+    Kind a = Rule<Kind>::make(p), b = Rule<Kind>::make(q, 0.3);
+    train(a, p, 0, 5);
+    const StateDict saved = to_host(a.state_dict());
+    {
+      NoGradGuard guard;
+      q.copy_(p);
+    }
+    train(a, p, 5, 10);
+    b.load_state_dict(saved); // before any step: state is made
+    EXPECT_EQ(b.lr(), 0.1) << name;
+    train(b, q, 5, 10);
+    EXPECT_EQ(bitsOf({q}), bitsOf({p})) << name;
+    StateDict damaged = saved;
+    damaged[1].second = zeros({7});
+    EXPECT_ERROR(b.load_state_dict(damaged), "size mismatch: param0.");
+  });
+}
+
+// The averages of a step are of the parameter's type, and numbers of a parameter stay f32.
+TEST(OptimizerRules, StateFollowsTheTypeButItsNumbersDoNot) {
+  Tensor p = Tensor::from(std::vector<float>{1, 2}, {2}).requires_grad_();
+  optim::NAdam nadam({p}, {.lr = 0.1});
+  train(nadam, p, 0, 2);
+  p.set_data(p.detach().to(f64));
+  EXPECT_ERROR(train(nadam, p, 2, 3), "WEFT-O003");
+  nadam.to(f64);
+  train(nadam, p, 2, 4);
+  for (const auto &[name, tensor] : nadam.state_dict()) {
+    if (name == "param0.exp_avg")
+      EXPECT_EQ(tensor.dtype(), f64);
+    if (name == "param0.mu_product")
+      EXPECT_EQ(tensor.dtype(), f32);
+  }
+}
+
+TEST(OptimizerRules, OptionsBelongToTheirGroup) {
+  const Tensor p = leafOf({1}), q = leafOf({1}), twin = leafOf({1});
+  optim::Adagrad both({p}, {.lr = 0.1}), alone({twin}, {.lr = 0.5, .initial_accumulator_value = 2});
+  both.add_param_group({q}, {.lr = 0.5, .initial_accumulator_value = 2});
+  for (int i = 0; i < 3; ++i) {
+    (p * p + q * q + twin * twin).sum().backward();
+    both.step();
+    alone.step();
+    both.zero_grad();
+    alone.zero_grad();
+  }
+  EXPECT_EQ(bitsOf({q}), bitsOf({twin}));
+  EXPECT_NE(bitsOf({p}), bitsOf({q}));
+}
+
+// A decay of zero leaves a gradient as it is, though 0 times infinity is NaN.
+TEST(OptimizerRules, NoDecayReadsNoParameter) {
+  Tensor p = leafOf({INFINITY, 1});
+  optim::Adadelta adadelta({p});
+  p.set_grad(Tensor::from(std::vector<double>{1, 1}, {2}));
+  adadelta.step();
+  EXPECT_EQ(p.to_vector<double>()[0], INFINITY);
+}
