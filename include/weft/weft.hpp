@@ -10,6 +10,7 @@
 #include "weft/activations.hpp"
 #include "weft/attention.hpp"
 #include "weft/autograd.hpp"
+#include "weft/averaging.hpp"
 #include "weft/checkpoint.hpp"
 #include "weft/clip.hpp"
 #include "weft/compile.hpp"

@@ -121,6 +121,34 @@ void otherOptimisers(const Named &in, StateDict &out) {
 #undef WEFT_RUN
 }
 
+/// The averages of a layer that takes 20 steps, with one batch_norm, whose statistics are buffers.
+void averages(const Named &in, StateDict &out) {
+  const std::vector<std::pair<std::string, optim::AveragingOptions>> all{
+      {"mean", {}},
+      {"mean_buffers", {.use_buffers = true}},
+      {"exponential", {.decay = 0.9}},
+      {"function",
+       {.avg_fn = [](const Tensor &a, const Tensor &v, const Tensor &n) { return a + (v - a) / (n + 2); }}}};
+  for (const auto &[name, options] : all) {
+    nn::Sequential model(nn::Linear(7, 5, false), nn::BatchNorm1d(5));
+    model.to(f64);
+    Tensor weight = model.get_parameter("0.weight");
+    NoGradGuard guard;
+    weight.copy_(in.at("start.a"));
+    optim::AveragedModel average(model, options);
+    auto step = compile([&](Tensor change) {
+      NoGradGuard inside;
+      weight += change * 0.1;
+      model(change);
+      average.update_parameters(model);
+    });
+    for (int64_t i = 0; i < 20; ++i)
+      step(in.at("gradients.a").select(0, i));
+    for (const auto &[key, tensor] : average.state_dict())
+      out.emplace_back("average." + name + "." + key, tensor);
+  }
+}
+
 void clipping(const Named &in, StateDict &out) {
   std::map<std::string, double> types{{"1", 1}, {"2", 2}, {"3", 3}, {"inf", INFINITY}};
   for (auto &[name, type] : types)
@@ -241,6 +269,7 @@ int main(int argc, char **argv) try {
   StateDict out;
   optimisers(in, out);
   otherOptimisers(in, out);
+  averages(in, out);
   clipping(in, out);
   schedules(out);
   initialValues(out);

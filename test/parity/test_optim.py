@@ -81,6 +81,24 @@ def train(make, start, gradients, dtype):
     return [p.detach().numpy() for p in parameters]
 
 
+def averages(start, gradients):
+    """(name, state) of averages of a layer over 20 steps."""
+    swa = torch.optim.swa_utils
+    for name, options in (("mean", {}), ("mean_buffers", {"use_buffers": True}),
+                          ("exponential", {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.9)}),
+                          ("function", {"avg_fn": lambda a, v, n: a + (v - a) / (n + 2)})):
+        model = torch.nn.Sequential(torch.nn.Linear(7, 5, bias=False), torch.nn.BatchNorm1d(5)).double()
+        with torch.no_grad():
+            model[0].weight.copy_(torch.tensor(start["a"]))
+            average = swa.AveragedModel(model, **options)
+            for i in range(20):
+                change = torch.tensor(gradients["a"][i])
+                model[0].weight += change * 0.1
+                model(change)
+                average.update_parameters(model)
+        yield name, average.state_dict()
+
+
 def initial_values():
     torch.manual_seed(1)
     init = torch.nn.init
@@ -168,6 +186,12 @@ def main():
             for k, theirs in zip("abc", train(make, start, gradients, dtype)):
                 way = np.max(np.abs(theirs - start[k]))
                 check(f"{name} {key} {k}", np.max(np.abs(ours[f"{name}.{key}.{k}"] - theirs)), bound * way)
+
+    for name, state in averages(start, gradients):
+        for key, theirs in state.items():
+            if key.endswith("num_batches_tracked") and name == "mean_buffers":
+                continue  # an average of counts, which are whole numbers, is no average
+            check(f"average {name} {key}", np.max(np.abs(ours[f"average.{name}.{key}"] - theirs.numpy())), 1e-12)
 
     for name, kind in (("1", 1.0), ("2", 2.0), ("3", 3.0), ("inf", float("inf"))):
         for tightness, most in (("tight", 0.5), ("loose", 1e6)):
