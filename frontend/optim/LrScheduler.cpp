@@ -323,6 +323,18 @@ struct Cycle {
 };
 } // namespace
 
+/// The number that is an optimiser's momentum.
+static std::string momentumOf(const Optimizer &optimizer, const char *schedule, Loc loc) {
+  for (const char *name : {"momentum", "beta1"})
+    for (const detail::Hyperparameter &number : OptimizerAccess::of(optimizer)->groups[0].numbers)
+      if (std::string_view(number.name) == name)
+        return name;
+  fail("optim::" + std::string(schedule) +
+           ": optimizer must support momentum or beta1 with `cycle_momentum` option enabled, and '" +
+           OptimizerAccess::of(optimizer)->kind + "' has neither: set cycle_momentum to false",
+       loc);
+}
+
 OneCycleLR::OneCycleLR(Optimizer optimizer, double max_lr, int64_t total_steps, OneCycleOptions options,
                        Loc loc)
     : LRScheduler(nullptr) {
@@ -350,10 +362,49 @@ OneCycleLR::OneCycleLR(Optimizer optimizer, double max_lr, int64_t total_steps, 
   };
   std::function<void(int64_t, Loc)> also;
   if (options.cycle_momentum) {
-    const std::string &kind = OptimizerAccess::of(optimizer)->kind;
-    const char *number = kind == "sgd" ? "momentum" : "beta1";
+    const std::string number = momentumOf(optimizer, "OneCycleLR", loc);
     also = [=](int64_t epoch, Loc at) mutable {
       optimizer.set_option(number, cycle.at(epoch, &Phase::momentumFrom, &Phase::momentumTo), at);
+    };
+    also(0, loc);
+  }
+  state_ = schedule(optimizer, rate, rate, rate, loc);
+  state_->also = std::move(also);
+}
+
+//===----------------------------------------------------------------------===//
+// Many cycles
+//===----------------------------------------------------------------------===//
+
+CyclicLR::CyclicLR(Optimizer optimizer, double base_lr, double max_lr, CyclicOptions options, Loc loc)
+    : LRScheduler(nullptr) {
+  const int64_t up = options.step_size_up, down = options.step_size_down.value_or(up);
+  requireThat(up >= 1 && down >= 1, "CyclicLR",
+              "step_size_up and step_size_down of at least 1, found " + std::to_string(up) + " and " +
+                  std::to_string(down),
+              loc);
+  const std::string &mode = options.mode;
+  requireThat(options.scale_fn || mode == "triangular" || mode == "triangular2" || mode == "exp_range",
+              "CyclicLR",
+              "a mode of triangular, triangular2 or exp_range, or a scale_fn, found '" + mode + "'", loc);
+  // Between 0 and 1, or what the scale makes of that.
+  auto height = [=](int64_t epoch) {
+    const double total = static_cast<double>(up + down), turns = static_cast<double>(epoch) / total;
+    const double cycle = std::floor(1 + turns), at = 1 + turns - cycle, top = static_cast<double>(up) / total;
+    const double share = at <= top ? at / top : (at - 1) / (top - 1);
+    const double scale = options.scale_fn        ? options.scale_fn(cycle)
+                         : mode == "triangular2" ? std::exp2(1 - cycle)
+                         : mode == "exp_range"   ? std::pow(options.gamma, static_cast<double>(epoch))
+                                                 : 1;
+    return share * scale;
+  };
+  Rate rate = [=](double, double, int64_t epoch) { return base_lr + (max_lr - base_lr) * height(epoch); };
+  std::function<void(int64_t, Loc)> also;
+  if (options.cycle_momentum) {
+    const std::string number = momentumOf(optimizer, "CyclicLR", loc);
+    const double high = options.max_momentum, span = high - options.base_momentum;
+    also = [=](int64_t epoch, Loc at) mutable {
+      optimizer.set_option(number, high - span * height(epoch), at);
     };
     also(0, loc);
   }

@@ -17,6 +17,8 @@
 #include "weft/optim.hpp"
 
 #include <functional>
+#include <optional>
+#include <string>
 
 namespace weft::optim {
 
@@ -118,6 +120,24 @@ class WEFT_API OneCycleLR : public LRScheduler {
 public:
   OneCycleLR(Optimizer optimizer, double max_lr, int64_t total_steps, OneCycleOptions options = {},
              Loc loc = Loc::current());
+};
+
+struct CyclicOptions {
+  int64_t step_size_up = 2000;                ///< steps of a rise
+  std::optional<int64_t> step_size_down = {}; ///< steps of a fall; left out: as many
+  /// "triangular": all cycles are alike; "triangular2": each is half as high as the one before; "exp_range":
+  /// times gamma^step.
+  std::string mode = "triangular";
+  double gamma = 1;
+  std::function<double(double)> scale_fn = {}; ///< of the number of the cycle, from 1 on; instead of a mode
+  bool cycle_momentum = true;                  ///< whether momentum, or beta1, falls where the rate rises
+  double base_momentum = 0.8, max_momentum = 0.9;
+};
+/// Rises from `base_lr` to `max_lr` and falls, over and over (Smith, 2017). Every step is one of training.
+class WEFT_API CyclicLR : public LRScheduler {
+public:
+  CyclicLR(Optimizer optimizer, double base_lr, double max_lr, CyclicOptions options = {},
+           Loc loc = Loc::current());
 };
 
 /// One schedule after the other: each of `milestones` is the epoch in which the next one begins.

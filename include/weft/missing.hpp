@@ -188,10 +188,6 @@ struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ChainedScheduler: step
   explicit ChainedScheduler(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.CyclicLR: write LambdaLR with the wave as its function.") CyclicLR {
-  explicit CyclicLR(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
 } // namespace weft::optim
 
 namespace weft::autograd {

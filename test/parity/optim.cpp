@@ -199,6 +199,18 @@ void schedules(StateDict &out) {
   run("MultiStepLR", [](auto &o) { return MultiStepLR(o, {3, 3, 12}, 0.5); });
   run("ConstantLR", [](auto &o) { return ConstantLR(o, 0.5, 8); });
   run("LinearLR", [](auto &o) { return LinearLR(o, 0.25, 0.75, 11); });
+  run("CyclicLR", [](auto &o) { return CyclicLR(o, 0.1, 0.5, {.step_size_up = 4}); });
+  run("CyclicLR.halves", [](auto &o) {
+    return CyclicLR(o, 0.1, 0.5, {.step_size_up = 3, .step_size_down = 5, .mode = "triangular2"});
+  });
+  run("CyclicLR.range", [](auto &o) {
+    return CyclicLR(o, 0.1, 0.5,
+                    {.step_size_up = 6, .mode = "exp_range", .gamma = 0.95, .cycle_momentum = false});
+  });
+  run("CyclicLR.scale", [](auto &o) {
+    return CyclicLR(o, 0.1, 0.5,
+                    {.step_size_up = 5, .scale_fn = [](double cycle) { return 1 / (5 * cycle); }});
+  });
   run("ExponentialLR", [](auto &o) { return ExponentialLR(o, 0.9); });
   run("PolynomialLR", [](auto &o) { return PolynomialLR(o, 20, 2); });
   run("CosineAnnealingLR", [](auto &o) { return CosineAnnealingLR(o, 9, 0.01); });

@@ -88,6 +88,18 @@ TEST(LrScheduler, Errors) {
   EXPECT_ERROR(optim::CosineAnnealingWarmRestarts(o, 1, 0), "T_0 and T_mult of at least 1");
   EXPECT_ERROR(optim::OneCycleLR(o, 1, 0), "total_steps of at least 1");
   EXPECT_ERROR(optim::OneCycleLR(o, 1, 5, {.pct_start = 2}), "pct_start in [0, 1]");
+  EXPECT_ERROR(optim::CyclicLR(o, 0.1, 1, {.step_size_up = 0}),
+               "step_size_up and step_size_down of at least 1");
+  EXPECT_ERROR(optim::CyclicLR(o, 0.1, 1, {.mode = "square"}), "found 'square'");
+  optim::Adagrad plain({zeros({1}).requires_grad_()});
+  EXPECT_ERROR(optim::CyclicLR(plain, 0.1, 1), "optimizer must support momentum or beta1");
+  EXPECT_ERROR(optim::OneCycleLR(plain, 1, 5), "'adagrad' has neither");
+  optim::CyclicLR alone(plain, 0.1, 1, {.step_size_up = 2, .cycle_momentum = false});
+  alone.step();
+  EXPECT_EQ(plain.lr(), 0.55);
+  optim::RMSprop heavy({zeros({1}).requires_grad_()}, {.momentum = 0.5});
+  const optim::CyclicLR both(heavy, 0.1, 1);
+  EXPECT_EQ(heavy.option("momentum"), 0.9);
   EXPECT_ERROR(optim::ReduceLROnPlateau(o, {.factor = 1}), "a factor in (0, 1)");
   EXPECT_ERROR(optim::SequentialLR(o, {}, {}), "schedulers and one milestone less");
   optim::SGD other = sgd();
