@@ -80,6 +80,12 @@ struct detail::ScheduleState {
   }
   void stepParts(Loc loc) {
     ++epoch;
+    if (isChained) {
+      for (const auto &part : parts)
+        part->step(loc);
+      last = parts.back()->last;
+      return;
+    }
     const auto at = static_cast<size_t>(std::upper_bound(milestones.begin(), milestones.end(), epoch) -
                                         milestones.begin());
     ScheduleState &part = *parts[at];
@@ -97,10 +103,20 @@ struct detail::ScheduleState {
   Rate again;                             ///< in epoch 0 of a schedule that follows another one
   std::function<void(int64_t, Loc)> also; ///< what else changes
   std::vector<std::shared_ptr<ScheduleState>> parts;
-  std::vector<int64_t> milestones;
+  bool isChained = false;          ///< all parts step together; else one after the other
+  std::vector<int64_t> milestones; ///< where the next part begins
 };
 
 using detail::ScheduleState;
+
+namespace {
+/// The state of a schedule, which its handle keeps to itself and its kind.
+struct ScheduleAccess : LRScheduler {
+  static const std::shared_ptr<ScheduleState> &of(const LRScheduler &scheduler) {
+    return scheduler.*&ScheduleAccess::state_;
+  }
+};
+} // namespace
 
 /// A schedule whose rate in epoch 0 is `first`, both when it is made and when it follows another one.
 static std::shared_ptr<ScheduleState> schedule(Optimizer optimizer, const Rate &first, const Rate &again,
@@ -416,6 +432,29 @@ CyclicLR::CyclicLR(Optimizer optimizer, double base_lr, double max_lr, CyclicOpt
 // Several schedules, and one that looks at results
 //===----------------------------------------------------------------------===//
 
+/// A schedule of schedules, which are all of one optimiser.
+static std::shared_ptr<ScheduleState> stateOfParts(const Optimizer &optimizer,
+                                                   const std::vector<LRScheduler> &schedulers,
+                                                   const char *name, Loc loc) {
+  auto state = std::make_shared<ScheduleState>(optimizer, loc);
+  for (const LRScheduler &scheduler : schedulers) {
+    const auto &part = ScheduleAccess::of(scheduler);
+    requireThat(OptimizerAccess::of(part->optimizer) == OptimizerAccess::of(optimizer), name,
+                "schedulers of the optimiser that it is made for", loc);
+    state->parts.push_back(part);
+  }
+  return state;
+}
+
+ChainedScheduler::ChainedScheduler(std::vector<LRScheduler> schedulers, Loc loc) : LRScheduler(nullptr) {
+  requireThat(!schedulers.empty(), "ChainedScheduler", "at least one scheduler to be chained", loc);
+  std::shared_ptr<ScheduleState> state =
+      stateOfParts(ScheduleAccess::of(schedulers[0])->optimizer, schedulers, "ChainedScheduler", loc);
+  state->isChained = true;
+  state->last = state->parts.back()->last;
+  state_ = std::move(state);
+}
+
 SequentialLR::SequentialLR(Optimizer optimizer, std::vector<LRScheduler> schedulers,
                            std::vector<int64_t> milestones, Loc loc)
     : LRScheduler(nullptr) {
@@ -425,18 +464,7 @@ SequentialLR::SequentialLR(Optimizer optimizer, std::vector<LRScheduler> schedul
               "schedulers and one milestone less, in ascending order; found " +
                   std::to_string(schedulers.size()) + " and " + std::to_string(milestones.size()),
               loc);
-  const auto owner = OptimizerAccess::of(optimizer);
-  auto state = std::make_shared<ScheduleState>(optimizer, loc);
-  struct Part : LRScheduler {
-    static const std::shared_ptr<ScheduleState> &of(const LRScheduler &scheduler) {
-      return scheduler.*&Part::state_;
-    }
-  };
-  for (const LRScheduler &scheduler : schedulers) {
-    requireThat(OptimizerAccess::of(Part::of(scheduler)->optimizer) == owner, "SequentialLR",
-                "schedulers of the optimiser that it is made for", loc);
-    state->parts.push_back(Part::of(scheduler));
-  }
+  std::shared_ptr<ScheduleState> state = stateOfParts(optimizer, schedulers, "SequentialLR", loc);
   state->milestones = std::move(milestones);
   // Those that were made have set the rate; the first one does so alone.
   state->parts[0]->restart(loc);

@@ -140,6 +140,12 @@ public:
            Loc loc = Loc::current());
 };
 
+/// All of these schedules, which are of one optimiser, step together.
+class WEFT_API ChainedScheduler : public LRScheduler {
+public:
+  explicit ChainedScheduler(std::vector<LRScheduler> schedulers, Loc loc = Loc::current());
+};
+
 /// One schedule after the other: each of `milestones` is the epoch in which the next one begins.
 class WEFT_API SequentialLR : public LRScheduler {
 public:

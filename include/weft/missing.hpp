@@ -183,13 +183,6 @@ struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: it is not there yet; an
 };
 } // namespace weft::optim
 
-namespace weft::optim {
-struct WEFT_MISSING("Weft has no torch.optim.lr_scheduler.ChainedScheduler: step one schedule after the other; those that multiply the rate combine.") ChainedScheduler {
-  explicit ChainedScheduler(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-} // namespace weft::optim
-
 namespace weft::autograd {
 struct WEFT_MISSING("Weft has no torch.autograd.Function: a gradient of one's own is not registered; combine functions that have one, with detach().") Function {
   explicit Function(WEFT_ANYTHING);

@@ -211,6 +211,10 @@ void schedules(StateDict &out) {
     return CyclicLR(o, 0.1, 0.5,
                     {.step_size_up = 5, .scale_fn = [](double cycle) { return 1 / (5 * cycle); }});
   });
+  run("ChainedScheduler", [](auto &o) {
+    LinearLR warmup(o, 0.2, 1, 6);
+    return ChainedScheduler({warmup, ExponentialLR(o, 0.95), StepLR(o, 8, 0.5)});
+  });
   run("ExponentialLR", [](auto &o) { return ExponentialLR(o, 0.9); });
   run("PolynomialLR", [](auto &o) { return PolynomialLR(o, 20, 2); });
   run("CosineAnnealingLR", [](auto &o) { return CosineAnnealingLR(o, 9, 0.01); });

@@ -124,6 +124,8 @@ def schedules():
         "ConstantLR": lambda o: lr.ConstantLR(o, 0.5, 8),
         "LinearLR": lambda o: lr.LinearLR(o, 0.25, 0.75, 11),
         "ExponentialLR": lambda o: lr.ExponentialLR(o, 0.9),
+        "ChainedScheduler": lambda o: lr.ChainedScheduler([lr.LinearLR(o, 0.2, 1, 6), lr.ExponentialLR(o, 0.95),
+                                                           lr.StepLR(o, 8, 0.5)]),
         "CyclicLR": lambda o: lr.CyclicLR(o, 0.1, 0.5, 4),
         "CyclicLR.halves": lambda o: lr.CyclicLR(o, 0.1, 0.5, 3, 5, mode="triangular2"),
         "CyclicLR.range": lambda o: lr.CyclicLR(o, 0.1, 0.5, 6, mode="exp_range", gamma=0.95, cycle_momentum=False),

@@ -104,6 +104,9 @@ TEST(LrScheduler, Errors) {
   EXPECT_ERROR(optim::SequentialLR(o, {}, {}), "schedulers and one milestone less");
   optim::SGD other = sgd();
   EXPECT_ERROR(optim::SequentialLR(o, {optim::StepLR(other, 1)}, {}), "schedulers of the optimiser");
+  EXPECT_ERROR(optim::ChainedScheduler({}), "at least one scheduler to be chained");
+  EXPECT_ERROR(optim::ChainedScheduler({optim::StepLR(o, 1), optim::StepLR(other, 1)}),
+               "schedulers of the optimiser");
   optim::OneCycleLR cycle(o, 1, 2);
   cycle.step();
   cycle.step();
