@@ -230,12 +230,14 @@ weft.func @main(%x: tensor<9x?xf32, #n>) -> tensor<9x?xf32, #n> attributes {weft
   weft.return %3 : tensor<9x?xf32, #n>
 })";
 
+// A sum in i64, for whose elements registers have no room.
 constexpr const char *heldRow = R"(
-weft.func @main(%x: tensor<8x16395xi32, #cpu> {weft.name = "index:0:1000"}) -> tensor<8x16395xi32, #cpu> {
-  %1 = weft.sum %x, dims = [1] : tensor<8x16395xi32, #cpu>
-  %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<8xi32, #cpu> -> tensor<8x16395xi32, #cpu>
-  %3 = weft.sub %x, %2 : tensor<8x16395xi32, #cpu>
-  weft.return %3 : tensor<8x16395xi32, #cpu>
+weft.func @main(%x: tensor<8x16395xi32, #cpu> {weft.name = "index:0:1000"}) -> tensor<8x16395xi64, #cpu> {
+  %0 = weft.convert %x to i64 : tensor<8x16395xi32, #cpu>
+  %1 = weft.sum %0, dims = [1] : tensor<8x16395xi64, #cpu>
+  %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<8xi64, #cpu> -> tensor<8x16395xi64, #cpu>
+  %3 = weft.sub %0, %2 : tensor<8x16395xi64, #cpu>
+  weft.return %3 : tensor<8x16395xi64, #cpu>
 })";
 
 constexpr const char *column = R"(
