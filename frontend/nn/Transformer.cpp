@@ -334,6 +334,41 @@ Tensor TransformerDecoder::operator()(const Tensor &tgt, const Tensor &memory, c
   return norm ? (*norm)(x, loc) : x;
 }
 
+Transformer::Transformer(TransformerOptions options, Loc loc)
+    : Module("Transformer"), options_(std::move(options)),
+      encoder(register_module(
+          "encoder",
+          TransformerEncoder(TransformerEncoderLayer(options_.d_model, options_.nhead, options_.layer, loc),
+                             options_.num_encoder_layers, normOf(options_.d_model, options_.layer, loc), loc),
+          loc)),
+      decoder(register_module(
+          "decoder",
+          TransformerDecoder(TransformerDecoderLayer(options_.d_model, options_.nhead, options_.layer, loc),
+                             options_.num_decoder_layers, normOf(options_.d_model, options_.layer, loc), loc),
+          loc)) {
+  for (Tensor parameter : parameters())
+    if (parameter.dim(loc) > 1)
+      init::xavier_uniform_(parameter, 1, loc);
+}
+
+Tensor Transformer::operator()(const Tensor &src, const Tensor &tgt, const TransformerCallOptions &call,
+                               Loc loc) const {
+  const bool batched = src.dim(loc) == 3;
+  const int64_t batch = options_.layer.batch_first ? 0 : 1;
+  if (src.size(-1, loc) != options_.d_model || tgt.size(-1, loc) != options_.d_model)
+    fail("nn::Transformer: the feature number of src and tgt must be equal to d_model, " +
+             std::to_string(options_.d_model) + ", found " + std::to_string(src.size(-1, loc)) + " and " +
+             std::to_string(tgt.size(-1, loc)),
+         loc);
+  if (tgt.dim(loc) != src.dim(loc) || (batched && src.sym_size(batch, loc) != tgt.sym_size(batch, loc)))
+    fail("nn::Transformer: the batch number of src and tgt must be equal, found the shapes " +
+             shapeText(src.sizes(loc)) + " and " + shapeText(tgt.sizes(loc)),
+         loc);
+  const Tensor memory = encoder(src, call.src_mask, call.src_key_padding_mask, call.src_is_causal, loc);
+  return decoder(tgt, memory, call.tgt_mask, call.memory_mask, call.tgt_key_padding_mask,
+                 call.memory_key_padding_mask, call.tgt_is_causal, call.memory_is_causal, loc);
+}
+
 Tensor generate_square_subsequent_mask(int64_t size, Loc loc) {
   return full({size, size}, -std::numeric_limits<double>::infinity(), {}, loc).triu(1, loc);
 }

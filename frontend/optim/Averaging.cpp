@@ -13,9 +13,16 @@ namespace weft::optim::detail {
 
 using namespace frontend;
 
-AveragedModule::AveragedModule(AveragingOptions options, Loc loc)
-    : n_averaged(register_buffer("n_averaged", Tensor::from(std::vector<int64_t>{0}, Shape{}, {}, loc), loc)),
-      options_(std::move(options)) {
+/// The count of a model is where its parameters are, so that a step that updates it leaves no work to the
+/// host.
+static Tensor countFor(const nn::Module &model, Loc loc) {
+  const std::vector<Tensor> parameters = model.parameters();
+  const Device device = parameters.empty() ? Device() : parameters[0].device(loc);
+  return Tensor::from(std::vector<int64_t>{0}, Shape{}, {.device = device}, loc);
+}
+
+AveragedModule::AveragedModule(const nn::Module &model, AveragingOptions options, Loc loc)
+    : n_averaged(register_buffer("n_averaged", countFor(model, loc), loc)), options_(std::move(options)) {
   if (options_.decay && options_.avg_fn)
     fail("Only one of decay and avg_fn should be provided: decay is the formula of an exponential average",
          loc);

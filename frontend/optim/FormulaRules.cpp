@@ -30,14 +30,15 @@ namespace {
 class StepValues {
 public:
   StepValues(const Member &member, const Tensor &gradient, const Group &group, bool maximize, Loc loc)
-      : p{member.parameter, loc}, g{gradient, loc}, member_(member), group_(group) {
+      : p(wide({member.parameter, loc})), g(wide({gradient, loc})), member_(member), group_(group) {
     if (maximize)
       g = -g;
   }
-  /// The parameter, and its gradient or, of what is maximised, its negative.
+  /// The parameter, and its gradient or, of what is maximised, its negative. Halves are computed in f32, in
+  /// which a square does not overflow.
   Term p, g;
 
-  Term piece(size_t number) const { return {member_.pieces[number].tensor, p.loc}; }
+  Term piece(size_t number) const { return wide({member_.pieces[number].tensor, p.loc}); }
   /// A number of the group, by its name in the options.
   Term operator[](std::string_view name) const {
     for (const detail::Hyperparameter &number : group_.numbers)
@@ -57,6 +58,11 @@ public:
   }
 
 private:
+  static Term wide(const Term &half) {
+    const DType dtype = half.tensor.dtype(half.loc);
+    return dtype == DType::f16 || dtype == DType::bf16 ? Term{half.tensor.to(DType::f32, half.loc), half.loc}
+                                                       : half;
+  }
   const Member &member_;
   const Group &group_;
 };
@@ -123,6 +129,8 @@ struct RmspropRule final : FormulaRule {
     return made;
   }
   void checkChange(std::string_view name, double value, Loc loc) const override {
+    if (name == "alpha" && value < 0)
+      fail("Invalid alpha value: " + std::to_string(value) + "; it must not be negative", loc);
     if (name == "momentum" && (value > 0) != (options.momentum > 0))
       fail("the momentum of an RMSprop group that was made with " + std::to_string(options.momentum) +
                " cannot become " + std::to_string(value) +
@@ -215,9 +223,8 @@ struct RAdamRule final : DecoupledRule {
 //===----------------------------------------------------------------------===//
 
 struct AsgdRule final : FormulaRule {
-  double initialRate = 0;
   std::vector<PieceKind> pieces() const override {
-    return {{"ax"}, {"eta", initialRate, /*isNumber=*/true}, {"mu", 1, /*isNumber=*/true}};
+    return {{"ax"}, {"eta", 0, /*isNumber=*/true, /*beginsWithRate=*/true}, {"mu", 1, /*isNumber=*/true}};
   }
   std::vector<Term> formula(const StepValues &v) const override {
     const Term g = v.decayed(), t = v.step(), lr = v["lr"], lambd = v["lambd"];
@@ -231,15 +238,16 @@ struct AsgdRule final : FormulaRule {
 };
 
 struct RpropRule final : FormulaRule {
-  double initialRate = 0;
-  std::vector<PieceKind> pieces() const override { return {{"prev"}, {"step_size", initialRate}}; }
+  std::vector<PieceKind> pieces() const override {
+    return {{"prev"}, {"step_size", 0, /*isNumber=*/false, /*beginsWithRate=*/true}};
+  }
   std::vector<Term> formula(const StepValues &v) const override {
     const Term agreement = v.g * v.piece(0);
     const Term grown = select(agreement > 0.0, v.piece(1) * v["eta_plus"],
                               select(agreement < 0.0, v.piece(1) * v["eta_minus"], v.piece(1)));
     const Term size{clamp(grown.tensor, Arg(v["step_size_min"]), Arg(v["step_size_max"])), v.p.loc};
     // After a change of sign the parameter rests for a step.
-    const Term g = select(agreement < 0.0, v.g * 0.0, v.g);
+    const Term g = select(agreement < 0.0, Arg(0.0, v.p.loc), v.g);
     return {v.p - sign(g) * size, g, size};
   }
 };
@@ -350,7 +358,6 @@ ASGD::ASGD(std::vector<Tensor> parameters, ASGDOptions options, Loc loc)
 void ASGD::add_param_group(std::vector<Tensor> parameters, ASGDOptions o, Loc loc) {
   auto rule = std::make_shared<AsgdRule>();
   rule->maximize = o.maximize;
-  rule->initialRate = o.lr;
   state_->addGroup(
       std::move(rule), std::move(parameters),
       {{"lr", o.lr}, {"lambd", o.lambd}, {"alpha", o.alpha}, {"t0", o.t0}, {"weight_decay", o.weight_decay}},
@@ -364,7 +371,6 @@ Rprop::Rprop(std::vector<Tensor> parameters, RpropOptions options, Loc loc)
 void Rprop::add_param_group(std::vector<Tensor> parameters, RpropOptions o, Loc loc) {
   auto rule = std::make_shared<RpropRule>();
   rule->maximize = o.maximize;
-  rule->initialRate = o.lr;
   state_->addGroup(std::move(rule), std::move(parameters),
                    {{"lr", o.lr},
                     {"eta_minus", o.eta_minus},

@@ -36,7 +36,7 @@ void detail::checkNumber(std::string_view name, double value, Loc loc) {
       {"beta2", "beta parameter at index 1", 0, 1, belowOne},
       {"eps", "epsilon value", 0, INFINITY, notNegative},
       {"weight_decay", "weight_decay value", 0, INFINITY, notNegative},
-      {"alpha", "alpha value", 0, INFINITY, notNegative},
+      {"alpha", "alpha value", -INFINITY, INFINITY, "finite"},
       {"lr_decay", "lr_decay value", 0, INFINITY, notNegative},
       {"initial_accumulator_value", "initial_accumulator_value value", 0, INFINITY, notNegative},
       {"rho", "rho value", 0, std::nextafter(1.0, 2.0), "from 0 to 1"},

@@ -161,18 +161,22 @@ static Tensor equalInMemory(const Spec &spec, double value, Loc loc) {
   if (!isThere(spec.device))
     return full(spec.shape, value, {.dtype = spec.dtype, .device = spec.device}, loc);
   auto buffer = allocateTensor(spec.device, spec.bytes(), loc);
-  std::vector<std::byte> bytes(spec.bytes());
-  if (value != 0) {
+  const auto fill = [&](std::byte *bytes) {
     const auto size = static_cast<size_t>(itemsize(spec.dtype));
-    std::byte element[8];
+    std::byte element[8] = {};
     convertElements(DType::f64, &value, spec.dtype, element, 1);
-    for (size_t at = 0; at + size <= bytes.size(); at += size)
-      std::memcpy(&bytes[at], element, size);
-  }
-  if (!buffer->device().is_host())
+    for (size_t at = 0; value != 0 && at + size <= spec.bytes(); at += size)
+      std::memcpy(bytes + at, element, size);
+  };
+  if (buffer->device().is_host()) {
+    if (spec.bytes() > 0)
+      std::memset(buffer->data(), 0, spec.bytes());
+    fill(static_cast<std::byte *>(static_cast<void *>(buffer->data())));
+  } else {
+    std::vector<std::byte> bytes(spec.bytes());
+    fill(bytes.data());
     fillBuffer(*buffer, bytes.data(), bytes.size(), loc);
-  else if (!bytes.empty())
-    std::memcpy(buffer->data(), bytes.data(), bytes.size());
+  }
   return wrap(leaf(spec, std::move(buffer), loc), loc);
 }
 
@@ -185,7 +189,7 @@ void OptimizerState::makePieces(Member &member) {
     Spec own = spec;
     own.shape = piece.shapeFor(spec.shape);
     own.dtype = piece.isNumber ? DType::f32 : spec.dtype;
-    Tensor tensor = equalInMemory(own, piece.initial, slot->loc);
+    Tensor tensor = equalInMemory(own, groups[member.group].initialOf(piece), slot->loc);
     Access::slot(tensor)->name = kind + "." + member.name + "." + piece.name;
     pieces.push_back({piece, tensor});
   }
@@ -412,8 +416,17 @@ std::vector<std::string> OptimizerState::check(const StateDict &state) const {
       const Tensor *found = index.find(name);
       expected.insert(name);
       complain(!found ? "missing: " + name : shapeComplaint(name, {}, found->sizes()));
-      if (found && found->numel() == 1 && !std::isfinite(found->item<double>()))
-        complain("invalid: " + name + " is " + std::to_string(found->item<double>()));
+      if (!found || found->numel() != 1)
+        continue;
+      // The range of the number, and what the group's formula permits.
+      try {
+        const double value = found->item<double>();
+        checkNumber(number.name, value, {});
+        groups[i].rule->checkChange(number.name, value, {});
+      } catch (const Error &error) {
+        const std::string text = error.what();
+        complain("invalid: " + name + ": " + text.substr(0, text.find('\n')));
+      }
     }
   for (const Member &member : members) {
     std::vector<std::pair<std::string, Shape>> own{{member.name + ".step", {}}};
@@ -463,7 +476,8 @@ void OptimizerState::load(const StateDict &state, Loc loc) {
       makePieces(member);
     for (Piece &piece : member.pieces) {
       const Tensor *value = index.find(member.name + "." + piece.kind.name);
-      overwrite(piece.tensor, value ? *value : full_like(piece.tensor, piece.kind.initial), loc);
+      overwrite(piece.tensor,
+                value ? *value : full_like(piece.tensor, groups[member.group].initialOf(piece.kind)), loc);
     }
   }
   for (Sharers &sharing : sharers) {

@@ -23,8 +23,9 @@ struct Hyperparameter {
 /// What a piece of state of one parameter is.
 struct PieceKind {
   const char *name;
-  double initial = 0;    ///< of all its elements
-  bool isNumber = false; ///< 0-dimensional and f32; else as the parameter is
+  double initial = 0;          ///< of all its elements
+  bool isNumber = false;       ///< 0-dimensional and f32; else as the parameter is
+  bool beginsWithRate = false; ///< all its elements are the group's learning rate at first
   Shape shapeFor(const Shape &parameter) const { return isNumber ? Shape() : parameter; }
 };
 
@@ -70,7 +71,11 @@ struct Counter {
 
 struct Group {
   std::shared_ptr<Rule> rule;
-  std::vector<Hyperparameter> numbers; ///< in the order of the op's operands
+  std::vector<Hyperparameter> numbers; ///< in the order of the op's operands; the first is the learning rate
+  /// What the elements of a piece of state are at first.
+  double initialOf(const PieceKind &piece) const {
+    return piece.beginsWithRate ? numbers.front().value : piece.initial;
+  }
 };
 
 struct Member {

@@ -42,7 +42,7 @@ public:
   nn::Parameter n_averaged;
 
 protected:
-  AveragedModule(AveragingOptions options, Loc loc);
+  AveragedModule(const nn::Module &model, AveragingOptions options, Loc loc);
   void update(const nn::Module &average, const nn::Module &model, Loc loc);
 
 private:
@@ -56,7 +56,7 @@ template <typename Model> class AveragedModel : public detail::AveragedModule {
 public:
   /// Throws Error if options are out of range, or both `decay` and `avg_fn` are given.
   explicit AveragedModel(const Model &model, AveragingOptions options = {}, Loc loc = Loc::current())
-      : AveragedModule(std::move(options), loc),
+      : AveragedModule(model, std::move(options), loc),
         module(register_module("module", nn::clone(model, loc), loc)) {}
   Model module;
   /// Takes the parameters of `model` into the averages; the first time, they are copied. Throws Error if the

@@ -143,10 +143,6 @@ struct WEFT_MISSING("Weft has no torch.nn.SyncBatchNorm: a program trains on one
   explicit SyncBatchNorm(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
-struct WEFT_MISSING("Weft has no torch.nn.Transformer: nn::TransformerEncoder and nn::TransformerDecoder are its parts.") Transformer {
-  explicit Transformer(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
 } // namespace weft::nn
 
 namespace weft::nn::functional {

@@ -137,6 +137,38 @@ public:
   std::optional<LayerNorm> norm;
 };
 
+struct TransformerOptions {
+  int64_t d_model = 512, nhead = 8, num_encoder_layers = 6, num_decoder_layers = 6;
+  /// Of each layer.
+  TransformerLayerOptions layer = {};
+};
+
+struct TransformerCallOptions {
+  /// Masks as of MultiheadAttention: of the source to itself, of the target to itself, and of the target to
+  /// what the encoder made.
+  Tensor src_mask = {}, tgt_mask = {}, memory_mask = {};
+  Tensor src_key_padding_mask = {}, tgt_key_padding_mask = {}, memory_key_padding_mask = {};
+  bool src_is_causal = false, tgt_is_causal = false, memory_is_causal = false;
+};
+
+/// torch.nn.Transformer (Vaswani et al., 2017): an encoder of the source and a decoder of the target, each
+/// with a norm at its end. Weights of matrices are drawn by `xavier_uniform_`.
+class WEFT_API Transformer : public Module {
+public:
+  explicit Transformer(TransformerOptions options = {}, Loc loc = Loc::current());
+  /// src [S, batch, d_model], tgt [T, batch, d_model] (`batch_first`: the batch comes first): of the shape of
+  /// tgt. Throws Error where they have other features or batches.
+  Tensor operator()(const Tensor &src, const Tensor &tgt, const TransformerCallOptions &call = {},
+                    Loc loc = Loc::current()) const;
+
+private:
+  TransformerOptions options_;
+
+public:
+  TransformerEncoder encoder;
+  TransformerDecoder decoder;
+};
+
 /// 0 where a row sees a column, and -inf behind the diagonal: [size, size] of f32, for `attn_mask`.
 WEFT_API Tensor generate_square_subsequent_mask(int64_t size, Loc loc = Loc::current());
 

@@ -264,6 +264,27 @@ void transformerLayers(const std::string &name) {
   run(name, [] { return classifier(Layers()); }, x, y);
 }
 
+/// A source and the part of it that is the target, on which each row sees those before it.
+struct Translator : nn::Module {
+  nn::Transformer transformer = register_module(
+      "transformer", nn::Transformer({.d_model = 16,
+                                      .nhead = 4,
+                                      .num_encoder_layers = 2,
+                                      .num_decoder_layers = 2,
+                                      .layer = {.dim_feedforward = 32, .dropout = 0, .batch_first = true}}));
+  nn::Linear head = register_module("head", nn::Linear(16, 5));
+  Tensor operator()(const Tensor &x) const {
+    return head(
+        transformer(x, x.narrow(1, 1, 5), {.tgt_mask = nn::generate_square_subsequent_mask(5)}).mean({1}));
+  }
+};
+
+void translator(const std::string &name) {
+  manual_seed(1);
+  const Tensor x = randn({3, 7, 16}), y = labels({3}, 5);
+  run(name, [] { return classifier(Translator()); }, x, y);
+}
+
 // Of networks that are deep for such small images, batch norm amplifies rounding: a smaller rate keeps f32
 // near f64.
 constexpr double deepRate = 1e-4;
@@ -300,6 +321,7 @@ const std::vector<std::pair<std::string, Run>> &all() {
       {"vae", autoEncoder},
       {"dcgan", adversaries},
       {"transformer", transformerLayers},
+      {"translator", translator},
   };
   return list;
 }

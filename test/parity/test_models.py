@@ -301,6 +301,17 @@ class TransformerLayers(nn.Module):
         return self.head(self.decoder(x, self.encoder(x, mask, is_causal=True)).mean(1))
 
 
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.transformer = nn.Transformer(16, 4, 2, 2, 32, 0.0, batch_first=True)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(5, dtype=x.dtype)
+        return self.head(self.transformer(x, x[:, 1:6], tgt_mask=mask).mean(1))
+
+
 # Training: each gives the module, its output in eval mode, and a step that returns the loss.
 
 
@@ -398,6 +409,7 @@ MODELS = {
     "vae": vae,
     "dcgan": adversaries,
     "transformer": lambda: classifier(TransformerLayers()),
+    "translator": lambda: classifier(Translator()),
 }
 
 

@@ -227,6 +227,29 @@ TEST(CudaPrograms, OptimisersAreNearTheHosts) {
                                optim::RAdam, optim::ASGD, optim::Rprop>();
 }
 
+TEST(CudaPrograms, AnAverageOfAModelIsOnItsDevice) {
+  nn::Linear model(3, 2);
+  model.to("cuda:0");
+  optim::AveragedModel average(model, {.decay = 0.5});
+  EXPECT_EQ(average.n_averaged.device(), Device("cuda:0"));
+  optim::SGD sgd(model.parameters(), {.lr = 0.1});
+  auto step = compile([&](Tensor x) {
+    model(x).sum().backward();
+    sgd.step();
+    sgd.zero_grad();
+    average.update_parameters(model);
+  });
+  const Tensor x = ones({1, 3}, {.device = "cuda:0"});
+  step(x);
+  const std::vector<float> first = model.weight.to_vector<float>();
+  step(x);
+  const std::vector<float> second = model.weight.to_vector<float>(),
+                           mean = average.module.weight.to_vector<float>();
+  for (size_t i = 0; i < mean.size(); ++i)
+    EXPECT_FLOAT_EQ(mean[i], (first[i] + second[i]) / 2);
+  EXPECT_EQ(average.n_averaged.item<int64_t>(), 2);
+}
+
 TEST(CudaPrograms, AFailedStepChangesNothing) {
   DeviceTraining run = seeded("cuda:0");
   auto step = compile([&](Tensor x, Tensor classes) { return run.body(x, classes); });

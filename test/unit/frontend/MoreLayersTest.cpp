@@ -276,3 +276,27 @@ TEST(MoreLayers, AffineGrid) {
   EXPECT_LT((grid_sample(volume(), solid) - volume()).abs().amax().item<float>(), 1e-5);
   EXPECT_ERROR(affine_grid(theta, {2, 4, 6, 6}), "affine_grid takes theta [n, 2, 3]");
 }
+
+TEST(Transformer, ChecksFeaturesAndBatchesAndDrawsItsWeights) {
+  manual_seed(0);
+  nn::Transformer model({.d_model = 8,
+                         .nhead = 2,
+                         .num_encoder_layers = 1,
+                         .num_decoder_layers = 1,
+                         .layer = {.dim_feedforward = 16, .dropout = 0}});
+  EXPECT_EQ(model(ones({5, 2, 8}), ones({3, 2, 8})).sizes(), Shape({3, 2, 8}));
+  EXPECT_EQ(model(ones({5, 8}), ones({3, 8})).sizes(), Shape({3, 8}));
+  EXPECT_ERROR(model(ones({5, 2, 7}), ones({3, 2, 8})),
+               "the feature number of src and tgt must be equal to d_model, 8");
+  EXPECT_ERROR(model(ones({5, 2, 8}), ones({3, 4, 8})), "the batch number of src and tgt must be equal");
+  EXPECT_ERROR(model(ones({5, 2, 8}), ones({3, 8})), "the batch number of src and tgt must be equal");
+  EXPECT_ERROR(nn::Transformer({.d_model = 9, .nhead = 2, .num_encoder_layers = 1}),
+               "divisible by num_heads");
+  EXPECT_ERROR(nn::Transformer({.d_model = 8, .nhead = 2, .num_encoder_layers = 1, .num_decoder_layers = -1}),
+               "not negative, found -1");
+  // Uniform between -1 and 1 times sqrt(6 / (rows + columns)), biases of attention 0.
+  const Tensor weight = model.get_parameter("encoder.layers.0.linear1.weight");
+  EXPECT_LE(weight.abs().max().item<float>(), std::sqrt(6.0 / 24));
+  EXPECT_GT(weight.abs().max().item<float>(), 0.8 * std::sqrt(6.0 / 24));
+  EXPECT_EQ(model.get_parameter("decoder.layers.0.self_attn.in_proj_bias").abs().max().item<float>(), 0);
+}

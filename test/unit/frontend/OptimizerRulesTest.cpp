@@ -185,3 +185,55 @@ TEST(OptimizerRules, NoDecayReadsNoParameter) {
   adadelta.step();
   EXPECT_EQ(p.to_vector<double>()[0], INFINITY);
 }
+
+// State is made at the first step, from the rate of that time: as PyTorch's.
+TEST(OptimizerRules, AScheduleMayComeBeforeTheFirstStep) {
+  const auto first = [](auto make) {
+    Tensor p = leafOf({0});
+    auto optimizer = make(p);
+    const optim::LinearLR warmup(optimizer, 0.1, 1, 5);
+    p.set_grad(Tensor::from(std::vector<double>{1}, {1}));
+    optimizer.step();
+    return p.to_vector<double>()[0];
+  };
+  EXPECT_NEAR(first([](const Tensor &p) { return optim::Rprop({p}, {.lr = 0.1}); }), -0.01, 1e-12);
+  EXPECT_NEAR(first([](const Tensor &p) { return optim::ASGD({p}, {.lr = 0.1}); }), -0.01, 1e-9);
+}
+
+// A square of 300 is no f16; PyTorch rounds once, after it was multiplied by 1 - alpha.
+TEST(OptimizerRules, SquaresOfHalvesDoNotOverflow) {
+  for (const DType dtype : {f16, bf16}) {
+    Tensor p = zeros({1}, {.dtype = dtype}).requires_grad_();
+    optim::RMSprop rmsprop({p}, {.lr = 0.1});
+    p.set_grad(full({1}, 300, {.dtype = dtype}));
+    rmsprop.step();
+    EXPECT_NEAR(p.detach().to(f32).item<float>(), -1, 0.01);
+    EXPECT_NEAR(rmsprop.state_dict()[1].second.to(f32).item<float>(), 900, 4);
+  }
+}
+
+TEST(OptimizerRules, RpropRestsAfterAnInfiniteGradient) {
+  Tensor p = leafOf({0});
+  optim::Rprop rprop({p}, {.lr = 0.1});
+  for (const double gradient : {1.0, -double(INFINITY)}) {
+    p.set_grad(Tensor::from(std::vector<double>{gradient}, {1}));
+    rprop.step();
+  }
+  EXPECT_EQ(p.to_vector<double>()[0], -0.1);
+  const StateDict state = rprop.state_dict();
+  EXPECT_EQ(state[1].second.item<double>(), 0); // the gradient that counts as the one before
+  EXPECT_EQ(state[2].second.item<double>(), 0.05);
+}
+
+TEST(OptimizerRules, LoadedNumbersAreChecked) {
+  const Tensor p = leafOf({1});
+  optim::Adadelta adadelta({p});
+  StateDict state = to_host(adadelta.state_dict());
+  for (auto &[name, tensor] : state)
+    if (name == "group0.rho")
+      tensor = full({}, 2.0, {.dtype = f64});
+  EXPECT_ERROR(adadelta.load_state_dict(state), "invalid: group0.rho: Invalid rho value: 2.0");
+  optim::RMSprop plain({p}), heavy({p}, {.momentum = 0.9});
+  EXPECT_ERROR(plain.load_state_dict(to_host(heavy.state_dict())),
+               "with and without momentum are two formulas");
+}
