@@ -23,7 +23,10 @@ def answer(command, environment, what):
 
 
 def merged(weft, peers):
-    """Both with their columns for each row."""
+    """Both with their columns for each row, which must be of one device."""
+    if peers and peers.get("device") != weft["device"]:
+        sys.exit(f"bench: Weft ran on {weft['device']} and the peers on {peers.get('device')}: choose one by CUDA_VISIBLE_DEVICES, and give "
+                 "--device cuda:0")
     rows = {name: dict(columns) for name, columns in weft["rows"].items()}
     for name, columns in peers.get("rows", {}).items():
         rows.setdefault(name, {}).update(columns)
@@ -42,6 +45,8 @@ def line(name, columns):
 
 def run(device, pattern, build, python, with_peers, environment):
     """Runs both and prints the table. Gives the exit code and what was measured."""
+    if with_peers and device != "cuda:0":
+        sys.exit(f"bench: peers run on the first device, and --device is {device}: choose it by CUDA_VISIBLE_DEVICES, or give --no-peers")
     program = os.path.join(build, "bin", "weft-bench")
     result = merged(answer([program, f"--device={device}", pattern], environment, program),
                     answer([python, os.path.join(HERE, "peer_device.py"), "--rows", pattern or "."], environment, "peer_device.py")

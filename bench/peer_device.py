@@ -212,17 +212,20 @@ def main():
         for row, (function, inputs, size) in torch_rows(torch).items():
             if not re.search(arguments.rows, row):
                 continue
-            values = inputs()
-            note(row, "torch", torch_timing(torch, lambda: function(*values)), size)
-            start = time.perf_counter()
-            compiled = torch.compile(function)
-            compiled(*values)
-            torch.cuda.synchronize()
-            first = time.perf_counter() - start
-            timing = torch_timing(torch, lambda: compiled(*values))
-            timing["first_call_seconds"] = round(first, 2)
-            note(row, "torch.compile", timing, size)
-            del values
+            try:
+                values = inputs()
+                note(row, "torch", torch_timing(torch, lambda: function(*values)), size)
+                start = time.perf_counter()
+                compiled = torch.compile(function)
+                compiled(*values)
+                torch.cuda.synchronize()
+                first = time.perf_counter() - start
+                timing = torch_timing(torch, lambda: compiled(*values))
+                timing["first_call_seconds"] = round(first, 2)
+                note(row, "torch.compile", timing, size)
+            except Exception as error:  # a peer that fails is a result, too
+                note(row, "torch.compile", {"failed": str(error)[:200]})
+            values = None
             torch.cuda.empty_cache()
     for row, make in torch_steps(torch).items():
         if not re.search(arguments.rows, row):
@@ -244,7 +247,13 @@ def main():
                 note(row, column, {"failed": str(error)[:200]})
             torch._dynamo.reset()
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    import jax
+    try:
+        import jax
+    except ImportError as error:
+        results["jax"] = f"missing: {error}"
+        json.dump(results, sys.stdout, indent=1)
+        print()
+        return
     results["jax"] = jax.__version__
     for row, (function, inputs, size) in jax_rows(jax).items():
         if not re.search(arguments.rows, row):
@@ -265,16 +274,19 @@ def main():
     for row in STEPS:
         if not re.search(arguments.rows, row):
             continue
-        for call, wait in peer_jax_steps.steps(row):
-            start = time.perf_counter()
-            call()
-            wait()
-            first = time.perf_counter() - start
-            timing = jax_step_timing(call, wait)
-            timing["first_call_seconds"] = round(first, 2)
-            known = results.get("rows", {}).get(row, {}).get("jax")
-            if not known or timing["device"] < known["device"]:
-                note(row, "jax", timing)
+        try:
+            for call, wait in peer_jax_steps.steps(row):
+                start = time.perf_counter()
+                call()
+                wait()
+                first = time.perf_counter() - start
+                timing = jax_step_timing(call, wait)
+                timing["first_call_seconds"] = round(first, 2)
+                known = results.get("rows", {}).get(row, {}).get("jax")
+                if not known or timing["device"] < known["device"]:
+                    note(row, "jax", timing)
+        except Exception as error:
+            note(row, "jax", {"failed": str(error)[:200]})
     json.dump(results, sys.stdout, indent=1)
     print()
 

@@ -506,6 +506,9 @@ LogicalResult Verifier::verifyScratch() {
     return wrong(Field::scratch, "at least " + Twine(needed), "that is what its kernel keeps there");
   if (!has(Field::threads))
     return success();
+  // The kernel's mapping follows from it (codegen/KernelTargets.cpp).
+  if (schedule.kind == FusionKind::update && isShared(schedule) && needed == 0 && found != 0)
+    return wrong(Field::scratch, "0", "only writes that are listed have shared memory");
   if (sharesTiles()) {
     // A launch asks for the memory of held rows; what its device has is known when the kernel is compiled.
     const int64_t most =

@@ -128,14 +128,14 @@ struct RmspropRule final : FormulaRule {
     made[0] = v.p - v["lr"] * change;
     return made;
   }
-  void checkChange(std::string_view name, double value, Loc loc) const override {
+  std::string refusal(std::string_view name, double value) const override {
     if (name == "alpha" && value < 0)
-      fail("Invalid alpha value: " + std::to_string(value) + "; it must not be negative", loc);
+      return "Invalid alpha value: " + std::to_string(value) + "; it must not be negative";
     if (name == "momentum" && (value > 0) != (options.momentum > 0))
-      fail("the momentum of an RMSprop group that was made with " + std::to_string(options.momentum) +
-               " cannot become " + std::to_string(value) +
-               ": with and without momentum are two formulas; make the group with the one that it needs",
-           loc);
+      return "the momentum of an RMSprop group that was made with " + std::to_string(options.momentum) +
+             " cannot become " + std::to_string(value) +
+             ": with and without momentum are two formulas; make the group with the one that it needs";
+    return "";
   }
 };
 

@@ -20,7 +20,7 @@ namespace weft::optim {
 using namespace frontend;
 using detail::OptimizerState;
 
-void detail::checkNumber(std::string_view name, double value, Loc loc) {
+std::string detail::rangeProblem(std::string_view name, double value) {
   struct Range {
     std::string_view name;
     const char *what;
@@ -49,8 +49,19 @@ void detail::checkNumber(std::string_view name, double value, Loc loc) {
       {"step_size_max", "step size at index 1", 0, INFINITY, notNegative}};
   for (const Range &range : ranges)
     if (range.name == name && !(value >= range.low && value < range.high && std::isfinite(value)))
-      fail(std::string("Invalid ") + range.what + ": " + std::to_string(value) + "; it must be " + range.text,
-           loc);
+      return std::string("Invalid ") + range.what + ": " + std::to_string(value) + "; it must be " +
+             range.text;
+  return "";
+}
+
+void detail::checkNumber(std::string_view name, double value, Loc loc) {
+  if (const std::string problem = rangeProblem(name, value); !problem.empty())
+    fail(problem, loc);
+}
+
+void detail::checkRule(const Rule &rule, std::string_view name, double value, Loc loc) {
+  if (const std::string problem = rule.refusal(name, value); !problem.empty())
+    fail(problem, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,7 +119,7 @@ static void setNumber(OptimizerState &state, const std::string &name, double val
   for (size_t i = begin; i < end; ++i) {
     numberOf(state, i, name, loc);
     detail::checkNumber(name, value, loc);
-    state.groups[i].rule->checkChange(name, value, loc);
+    detail::checkRule(*state.groups[i].rule, name, value, loc);
   }
   for (size_t i = begin; i < end; ++i) {
     detail::Hyperparameter &number = numberOf(state, i, name, loc);
@@ -215,14 +226,14 @@ struct SgdRule : detail::OpRule {
             // p, g, the buffer, step, lr, momentum, dampening, decay; no found_inf
             {"operandSegmentSizes", std::vector<int64_t>{1, 1, options.momentum != 0, 1, 1, 1, 1, 1, 0}}};
   }
-  void checkChange(std::string_view name, double value, Loc loc) const override {
+  std::string refusal(std::string_view name, double value) const override {
     if (name == "momentum" && (value != 0) != (options.momentum != 0))
-      fail("the momentum of an SGD group that was made with " + std::to_string(options.momentum) +
-               " cannot become " + std::to_string(value) +
-               ": with and without momentum are two formulas; make the group with the one that it needs",
-           loc);
+      return "the momentum of an SGD group that was made with " + std::to_string(options.momentum) +
+             " cannot become " + std::to_string(value) +
+             ": with and without momentum are two formulas; make the group with the one that it needs";
     if (options.nesterov && ((name == "momentum" && value <= 0) || (name == "dampening" && value != 0)))
-      fail("Nesterov momentum requires a momentum and zero dampening", loc);
+      return "Nesterov momentum requires a momentum and zero dampening";
+    return "";
   }
 };
 

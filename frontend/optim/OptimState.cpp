@@ -33,7 +33,7 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
   for (const auto &[name, value] : numbers)
     checkNumber(name, value, loc);
   for (const auto &[name, value] : numbers)
-    rule->checkChange(name, value, loc);
+    checkRule(*rule, name, value, loc);
   GraphLock lock(graphMutex());
   refuseInTrace("add_param_group", loc);
   if (parameters.empty())
@@ -419,14 +419,12 @@ std::vector<std::string> OptimizerState::check(const StateDict &state) const {
       if (!found || found->numel() != 1)
         continue;
       // The range of the number, and what the group's formula permits.
-      try {
-        const double value = found->item<double>();
-        checkNumber(number.name, value, {});
-        groups[i].rule->checkChange(number.name, value, {});
-      } catch (const Error &error) {
-        const std::string text = error.what();
-        complain("invalid: " + name + ": " + text.substr(0, text.find('\n')));
-      }
+      const double value = found->item<double>();
+      std::string problem = rangeProblem(number.name, value);
+      if (problem.empty())
+        problem = groups[i].rule->refusal(number.name, value);
+      if (!problem.empty())
+        complain("invalid: " + name + ": " + problem);
     }
   for (const Member &member : members) {
     std::vector<std::pair<std::string, Shape>> own{{member.name + ".step", {}}};

@@ -46,8 +46,8 @@ struct Rule {
   /// Records a step: the new value of the parameter, then those of its pieces, in their order.
   virtual std::vector<frontend::Ref> record(const Member &member, const Tensor &gradient, const Group &group,
                                             Loc loc) const = 0;
-  /// Throws Error if the rule does not permit a number to be `value`, or to change to it.
-  virtual void checkChange(std::string_view, double, Loc) const {}
+  /// Why the rule does not permit a number to be `value`, or to change to it; empty if it does.
+  virtual std::string refusal(std::string_view /*name*/, double /*value*/) const { return ""; }
 };
 
 /// A rule that is one op, whose operands are the parameter, its gradient, the pieces, the count of steps
@@ -59,8 +59,12 @@ struct OpRule : Rule {
                                     Loc loc) const final;
 };
 
-/// Throws Error if an option of a group is out of its range.
+/// Why an option of a group is out of its range; empty if it is not.
+std::string rangeProblem(std::string_view name, double value);
+/// Throws Error if it is.
 void checkNumber(std::string_view name, double value, Loc loc);
+/// Throws Error if the rule does not permit a number.
+void checkRule(const Rule &rule, std::string_view name, double value, Loc loc);
 
 /// Counts steps, as an i64. Parameters that were updated by the same steps share a count: nearly always a
 /// whole group. If later only some of them have a gradient, the count is split, so that each parameter has

@@ -491,13 +491,12 @@ Status IssuedCall::outcome(bool &blocked) {
 void IssuedCall::note_flag(Buffer &buffer, const std::shared_ptr<Failure> &failure) const noexcept {
   if (buffer.device().is_host())
     return;
-  try { // a call without a record has made no flags
-    if (!buffer.make_flag())
-      return;
-  } catch (...) { // there is no memory to tell them
-    return;
+  // A call without a record has made no flags. Where there is no memory for one, the host knows the failure.
+  try {
+    (void)buffer.make_flag();
+    buffer.note_flag(failure, sequence);
+  } catch (...) { // NOLINT(bugprone-empty-catch): there is no memory to tell anybody
   }
-  buffer.note_flag(failure, sequence);
 }
 
 void IssuedCall::finish() noexcept {

@@ -343,10 +343,11 @@ Expected<uint64_t *> Buffer::make_flag() {
 void Buffer::note_flag(std::shared_ptr<Failure> failure, uint64_t sequence) {
   Buffer &of = root();
   const std::lock_guard lock(of.mutex_);
-  of.elsewhere_->flag_failure = std::move(failure);
+  Elsewhere &own = of.elsewhere();
+  own.flag_failure = std::move(failure);
   // A call that was issued later may have cleared it already, and set it again. A call that fails may have
   // cleared the flag itself, before it set it.
-  of.elsewhere_->flag_set |= sequence >= of.elsewhere_->flag_cleared_at;
+  own.flag_set |= own.flag && sequence >= own.flag_cleared_at;
 }
 
 bool Buffer::is_flagged() const {

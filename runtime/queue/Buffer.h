@@ -118,7 +118,7 @@ public:
   uint64_t *flag() const;
   /// The same, but makes the flag if there is none.
   Expected<uint64_t *> make_flag();
-  /// A call has set the flag, which there is, because of `failure`.
+  /// A call has set the flag, if there is one, because of `failure`, which is noted in any case.
   void note_flag(std::shared_ptr<Failure> failure, uint64_t sequence);
   /// Whether the flag may be set by a call that is done.
   bool is_flagged() const;

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::testing {
@@ -48,9 +49,16 @@ double seconds_since(Clock::time_point begin) {
 CUgraphExec lastGraph = nullptr;
 decltype(&::cuGraphLaunch) driverGraphLaunch = nullptr;
 
+decltype(&::cuGraphExecDestroy) driverGraphDestroy = nullptr;
+
 CUresult launch_and_note(CUgraphExec graph, CUstream stream) {
   lastGraph = graph;
   return driverGraphLaunch(graph, stream);
+}
+CUresult destroy_and_forget(CUgraphExec graph) {
+  if (graph == lastGraph)
+    lastGraph = nullptr;
+  return driverGraphDestroy(graph);
 }
 
 } // namespace
@@ -68,9 +76,9 @@ Expected<std::unique_ptr<CallTimer>> CallTimer::make(int ordinal) {
 Status CallTimer::prepare() {
   if (!driverGraphLaunch) {
     // The table is the process's own object, which the runtime fills once and calls through.
-    auto &launch = const_cast<runtime::DriverTable &>(table()).cuGraphLaunch;
-    driverGraphLaunch = launch;
-    launch = launch_and_note;
+    auto &functions = const_cast<runtime::DriverTable &>(table());
+    driverGraphLaunch = std::exchange(functions.cuGraphLaunch, launch_and_note);
+    driverGraphDestroy = std::exchange(functions.cuGraphExecDestroy, destroy_and_forget);
   }
   const runtime::DriverTable &driver = table();
   Status status = checked(driver.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");

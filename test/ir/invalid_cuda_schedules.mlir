@@ -1036,6 +1036,20 @@ weft.func @a_task_for_each_thread(%x: tensor<100x24xf32, #gpu>, %rows: tensor<64
 // -----
 
 #gpu = #weft.device<cuda:0>
+weft.func @shared_memory_of_a_slice(%x: tensor<40x90xf32, #gpu>, %u: tensor<21x90xf32, #gpu>, %i: tensor<i64, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 64 in its schedule, expected 0: only writes that are listed have shared memory}}
+  %0 = weft.fusion update (%x, %u, %i) {schedule = #weft.schedule<update, threads = 128, vector = 2, chunk = 256, tasks = 8, grain = 1, scratch = 64>} : (tensor<40x90xf32, #gpu>, tensor<21x90xf32, #gpu>, tensor<i64, #gpu>) -> tensor<40x90xf32, #gpu> {
+  ^bb0(%a: tensor<40x90xf32, #gpu>, %b: tensor<21x90xf32, #gpu>, %c: tensor<i64, #gpu>):
+    %z = weft.constant dense<0> : tensor<i64, #gpu>
+    %1 = weft.dynamic_update_slice %a, %b, starts(%c, %z) : tensor<40x90xf32, #gpu>, tensor<21x90xf32, #gpu>, tensor<i64, #gpu>, tensor<i64, #gpu>
+    weft.yield %1 : tensor<40x90xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
 weft.func @resident(%x: tensor<65536xf32, #gpu>) {
   // expected-error@+1 {{'weft.fusion' op has resident = 9 in its schedule, expected at most 8: a multiprocessor holds 2048 threads, and a block has 256}}
   %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, threads = 256, resident = 9, vector = 4, chunk = 1024, tasks = 64, grain = 1, scratch = 0>} : (tensor<65536xf32, #gpu>) -> tensor<65536xf32, #gpu> {

@@ -28,8 +28,12 @@ public:
       return true;
     const CudaContext &context = device_.context();
     const ContextScope scope(context);
-    // Nothing runs any more for a context that is lost, or that is the parent's.
-    if (scope.status().ok()) {
+    // Nothing runs any more for a context that is lost, or that is the parent's. Other errors of a scope say
+    // nothing of the work.
+    if (!scope.status().ok()) {
+      if (context.usable().ok())
+        return false;
+    } else {
       const CUresult code = context.table().cuEventQuery(event_);
       // Work that has failed is over, too. Of other errors, which say nothing of the work, wait() tells.
       if (code == CUDA_ERROR_NOT_READY ||
