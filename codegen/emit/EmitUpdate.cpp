@@ -55,13 +55,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
     kernel.ifThen(kernel.create<arith::AndIOp>(above, below), body);
   };
   kernel.forTasks([&](Value task) {
-    auto cut = [&](int64_t parts) {
-      Value number =
-          parts == 1 ? kernel.index(0) : kernel.create<arith::RemUIOp>(task, kernel.index(parts)).getResult();
-      if (parts > 1)
-        task = kernel.create<arith::DivUIOp>(task, kernel.index(parts));
-      return number;
-    };
+    auto cut = [&](int64_t parts) { return takePart(kernel, task, parts); };
     // Neighbouring threads have neighbouring vectors, so that they write together.
     Value low;
     if (hasOwnWrites)

@@ -96,4 +96,12 @@ void UpdateBody::write(KernelBuilder &kernel, BodyEmitter &emitter, Value writte
   emitter.store(buffer, address, written);
 }
 
+Value takePart(KernelBuilder &kernel, Value &task, int64_t parts) {
+  if (parts == 1)
+    return kernel.index(0);
+  Value part = kernel.create<arith::RemUIOp>(task, kernel.index(parts));
+  task = kernel.create<arith::DivUIOp>(task, kernel.index(parts));
+  return part;
+}
+
 } // namespace weft::codegen

@@ -35,6 +35,10 @@ struct UpdateBody {
   Status status;
 };
 
+/// Takes the innermost of so many parts from a task's number: the number of that part. What is left in `task`
+/// counts the others.
+mlir::Value takePart(KernelBuilder &kernel, mlir::Value &task, int64_t parts);
+
 } // namespace weft::codegen
 
 #endif // WEFT_CODEGEN_EMIT_UPDATEBODY_H

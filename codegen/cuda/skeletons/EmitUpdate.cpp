@@ -111,13 +111,7 @@ Status ListedWriteEmitter::emit() {
 }
 
 void ListedWriteEmitter::emitTask(Value task) {
-  auto cut = [&](int64_t parts) {
-    Value part =
-        parts == 1 ? kernel.index(0) : kernel.create<arith::RemUIOp>(task, kernel.index(parts)).getResult();
-    if (parts > 1)
-      task = kernel.create<arith::DivUIOp>(task, kernel.index(parts));
-    return part;
-  };
+  auto cut = [&](int64_t parts) { return takePart(kernel, task, parts); };
   first = kernel.mul(cut(tiles.ranges), tiles.range);
   last = kernel.addIndex(first, tiles.range);
   low = kernel.mul(cut(tiles.blocks), tiles.block);
