@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Trace.h"
+#include "frontend/ops/Expr.h"
 #include "frontend/ops/Term.h"
 #include "frontend/optim/OptimState.h"
 
@@ -50,7 +51,6 @@ public:
   Term step() const {
     return {(Term{member_.counter->steps, p.loc} + int64_t(1)).tensor.to(DType::f64), p.loc};
   }
-  Term number(double value) const { return {(*this)["lr"].tensor * 0.0 + value, p.loc}; }
   /// `g` with weight decay. A decay of 0 leaves it as it is, whatever the parameter.
   Term decayed() const {
     const Term decay = (*this)["weight_decay"];
@@ -59,9 +59,7 @@ public:
 
 private:
   static Term wide(const Term &half) {
-    const DType dtype = half.tensor.dtype(half.loc);
-    return dtype == DType::f16 || dtype == DType::bf16 ? Term{half.tensor.to(DType::f32, half.loc), half.loc}
-                                                       : half;
+    return isHalf(half.tensor.dtype(half.loc)) ? Term{half.tensor.to(DType::f32, half.loc), half.loc} : half;
   }
   const Member &member_;
   const Group &group_;
@@ -71,7 +69,7 @@ Term power(const Term &base, const Term &exponent) { return {pow(Arg(base), Arg(
 Term power(double base, const Term &exponent) {
   return {pow(Arg(base, exponent.loc), Arg(exponent)), exponent.loc};
 }
-Term largest(const Term &a, const Term &b) { return {maximum(Arg(a), Arg(b)), a.loc}; }
+Term largest(const Term &a, const Arg &b) { return {maximum(Arg(a), b), a.loc}; }
 Term sign(const Term &a) { return {weft::sign(a.tensor, a.loc), a.loc}; }
 Term operator-(double a, const Term &b) { return {sub(Arg(a, b.loc), Arg(b)), b.loc}; }
 Term operator/(double a, const Term &b) { return {div(Arg(a, b.loc), Arg(b)), b.loc}; }
@@ -96,6 +94,13 @@ struct FormulaRule : detail::Rule {
     return values;
   }
 };
+
+/// The rule of a group with these options.
+template <typename Rule, typename Options> std::shared_ptr<Rule> ruleFor(const Options &options) {
+  auto rule = std::make_shared<Rule>();
+  rule->maximize = options.maximize;
+  return rule;
+}
 
 //===----------------------------------------------------------------------===//
 // Gradients over the root of their squares
@@ -131,11 +136,7 @@ struct RmspropRule final : FormulaRule {
   std::string refusal(std::string_view name, double value) const override {
     if (name == "alpha" && value < 0)
       return "Invalid alpha value: " + std::to_string(value) + "; it must not be negative";
-    if (name == "momentum" && (value > 0) != (options.momentum > 0))
-      return "the momentum of an RMSprop group that was made with " + std::to_string(options.momentum) +
-             " cannot become " + std::to_string(value) +
-             ": with and without momentum are two formulas; make the group with the one that it needs";
-    return "";
+    return name == "momentum" ? detail::momentumRefusal("RMSprop", options.momentum, value) : "";
   }
 };
 
@@ -232,7 +233,7 @@ struct AsgdRule final : FormulaRule {
     const Term p = v.p * (1.0 - lambd * eta) - eta * g;
     const Term average = select(mu == 1.0, p, v.piece(0) + (p - v.piece(0)) * mu);
     const Term nextEta = lr / power(lambd * lr * t + 1.0, v["alpha"]);
-    const Term nextMu = 1.0 / largest(t - v["t0"], v.number(1));
+    const Term nextMu = 1.0 / largest(t - v["t0"], Arg(1.0, v.p.loc));
     return {p, average, nextEta, nextMu};
   }
 };
@@ -263,8 +264,7 @@ RMSprop::RMSprop(std::vector<Tensor> parameters, RMSpropOptions options, Loc loc
   add_param_group(std::move(parameters), options, loc);
 }
 void RMSprop::add_param_group(std::vector<Tensor> parameters, RMSpropOptions o, Loc loc) {
-  auto rule = std::make_shared<RmspropRule>();
-  rule->maximize = o.maximize;
+  auto rule = ruleFor<RmspropRule>(o);
   rule->options = o;
   state_->addGroup(std::move(rule), std::move(parameters),
                    {{"lr", o.lr},
@@ -281,8 +281,7 @@ Adagrad::Adagrad(std::vector<Tensor> parameters, AdagradOptions options, Loc loc
 }
 void Adagrad::add_param_group(std::vector<Tensor> parameters, AdagradOptions o, Loc loc) {
   detail::checkNumber("initial_accumulator_value", o.initial_accumulator_value, loc);
-  auto rule = std::make_shared<AdagradRule>();
-  rule->maximize = o.maximize;
+  auto rule = ruleFor<AdagradRule>(o);
   rule->initial = o.initial_accumulator_value;
   state_->addGroup(std::move(rule), std::move(parameters),
                    {{"lr", o.lr}, {"lr_decay", o.lr_decay}, {"weight_decay", o.weight_decay}, {"eps", o.eps}},
@@ -294,9 +293,7 @@ Adadelta::Adadelta(std::vector<Tensor> parameters, AdadeltaOptions options, Loc 
   add_param_group(std::move(parameters), options, loc);
 }
 void Adadelta::add_param_group(std::vector<Tensor> parameters, AdadeltaOptions o, Loc loc) {
-  auto rule = std::make_shared<AdadeltaRule>();
-  rule->maximize = o.maximize;
-  state_->addGroup(std::move(rule), std::move(parameters),
+  state_->addGroup(ruleFor<AdadeltaRule>(o), std::move(parameters),
                    {{"lr", o.lr}, {"rho", o.rho}, {"eps", o.eps}, {"weight_decay", o.weight_decay}}, loc);
 }
 
@@ -305,9 +302,7 @@ Adamax::Adamax(std::vector<Tensor> parameters, AdamaxOptions options, Loc loc)
   add_param_group(std::move(parameters), options, loc);
 }
 void Adamax::add_param_group(std::vector<Tensor> parameters, AdamaxOptions o, Loc loc) {
-  auto rule = std::make_shared<AdamaxRule>();
-  rule->maximize = o.maximize;
-  state_->addGroup(std::move(rule), std::move(parameters),
+  state_->addGroup(ruleFor<AdamaxRule>(o), std::move(parameters),
                    {{"lr", o.lr},
                     {"beta1", o.beta1},
                     {"beta2", o.beta2},
@@ -321,8 +316,7 @@ NAdam::NAdam(std::vector<Tensor> parameters, NAdamOptions options, Loc loc)
   add_param_group(std::move(parameters), options, loc);
 }
 void NAdam::add_param_group(std::vector<Tensor> parameters, NAdamOptions o, Loc loc) {
-  auto rule = std::make_shared<NAdamRule>();
-  rule->maximize = o.maximize;
+  auto rule = ruleFor<NAdamRule>(o);
   rule->decoupled = o.decoupled_weight_decay;
   state_->addGroup(std::move(rule), std::move(parameters),
                    {{"lr", o.lr},
@@ -339,8 +333,7 @@ RAdam::RAdam(std::vector<Tensor> parameters, RAdamOptions options, Loc loc)
   add_param_group(std::move(parameters), options, loc);
 }
 void RAdam::add_param_group(std::vector<Tensor> parameters, RAdamOptions o, Loc loc) {
-  auto rule = std::make_shared<RAdamRule>();
-  rule->maximize = o.maximize;
+  auto rule = ruleFor<RAdamRule>(o);
   rule->decoupled = o.decoupled_weight_decay;
   state_->addGroup(std::move(rule), std::move(parameters),
                    {{"lr", o.lr},
@@ -356,8 +349,7 @@ ASGD::ASGD(std::vector<Tensor> parameters, ASGDOptions options, Loc loc)
   add_param_group(std::move(parameters), options, loc);
 }
 void ASGD::add_param_group(std::vector<Tensor> parameters, ASGDOptions o, Loc loc) {
-  auto rule = std::make_shared<AsgdRule>();
-  rule->maximize = o.maximize;
+  auto rule = ruleFor<AsgdRule>(o);
   state_->addGroup(
       std::move(rule), std::move(parameters),
       {{"lr", o.lr}, {"lambd", o.lambd}, {"alpha", o.alpha}, {"t0", o.t0}, {"weight_decay", o.weight_decay}},
@@ -369,9 +361,7 @@ Rprop::Rprop(std::vector<Tensor> parameters, RpropOptions options, Loc loc)
   add_param_group(std::move(parameters), options, loc);
 }
 void Rprop::add_param_group(std::vector<Tensor> parameters, RpropOptions o, Loc loc) {
-  auto rule = std::make_shared<RpropRule>();
-  rule->maximize = o.maximize;
-  state_->addGroup(std::move(rule), std::move(parameters),
+  state_->addGroup(ruleFor<RpropRule>(o), std::move(parameters),
                    {{"lr", o.lr},
                     {"eta_minus", o.eta_minus},
                     {"eta_plus", o.eta_plus},

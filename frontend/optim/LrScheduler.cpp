@@ -351,6 +351,14 @@ static std::string momentumOf(const Optimizer &optimizer, const char *schedule, 
        loc);
 }
 
+/// What changes the momentum beside a rate, from now on.
+static std::function<void(int64_t, Loc)> cycledMomentum(Optimizer optimizer, const char *schedule,
+                                                        std::function<double(int64_t)> at, Loc loc) {
+  const std::string number = momentumOf(optimizer, schedule, loc);
+  optimizer.set_option(number, at(0), loc);
+  return [=](int64_t epoch, Loc here) mutable { optimizer.set_option(number, at(epoch), here); };
+}
+
 OneCycleLR::OneCycleLR(Optimizer optimizer, double max_lr, int64_t total_steps, OneCycleOptions options,
                        Loc loc)
     : LRScheduler(nullptr) {
@@ -377,13 +385,10 @@ OneCycleLR::OneCycleLR(Optimizer optimizer, double max_lr, int64_t total_steps, 
     return cycle.at(epoch, &Phase::lrFrom, &Phase::lrTo);
   };
   std::function<void(int64_t, Loc)> also;
-  if (options.cycle_momentum) {
-    const std::string number = momentumOf(optimizer, "OneCycleLR", loc);
-    also = [=](int64_t epoch, Loc at) mutable {
-      optimizer.set_option(number, cycle.at(epoch, &Phase::momentumFrom, &Phase::momentumTo), at);
-    };
-    also(0, loc);
-  }
+  if (options.cycle_momentum)
+    also = cycledMomentum(
+        optimizer, "OneCycleLR",
+        [=](int64_t epoch) { return cycle.at(epoch, &Phase::momentumFrom, &Phase::momentumTo); }, loc);
   state_ = schedule(optimizer, rate, rate, rate, loc);
   state_->also = std::move(also);
 }
@@ -417,12 +422,9 @@ CyclicLR::CyclicLR(Optimizer optimizer, double base_lr, double max_lr, CyclicOpt
   Rate rate = [=](double, double, int64_t epoch) { return base_lr + (max_lr - base_lr) * height(epoch); };
   std::function<void(int64_t, Loc)> also;
   if (options.cycle_momentum) {
-    const std::string number = momentumOf(optimizer, "CyclicLR", loc);
     const double high = options.max_momentum, span = high - options.base_momentum;
-    also = [=](int64_t epoch, Loc at) mutable {
-      optimizer.set_option(number, high - span * height(epoch), at);
-    };
-    also(0, loc);
+    also = cycledMomentum(
+        optimizer, "CyclicLR", [=](int64_t epoch) { return high - span * height(epoch); }, loc);
   }
   state_ = schedule(optimizer, rate, rate, rate, loc);
   state_->also = std::move(also);

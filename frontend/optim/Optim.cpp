@@ -54,6 +54,14 @@ std::string detail::rangeProblem(std::string_view name, double value) {
   return "";
 }
 
+std::string detail::momentumRefusal(const char *optimizer, double present, double value) {
+  if ((value != 0) == (present != 0))
+    return "";
+  return "the momentum of an " + std::string(optimizer) + " group that was made with " +
+         std::to_string(present) + " cannot become " + std::to_string(value) +
+         ": with and without momentum are two formulas; make the group with the one that it needs";
+}
+
 void detail::checkNumber(std::string_view name, double value, Loc loc) {
   if (const std::string problem = rangeProblem(name, value); !problem.empty())
     fail(problem, loc);
@@ -227,10 +235,9 @@ struct SgdRule : detail::OpRule {
             {"operandSegmentSizes", std::vector<int64_t>{1, 1, options.momentum != 0, 1, 1, 1, 1, 1, 0}}};
   }
   std::string refusal(std::string_view name, double value) const override {
-    if (name == "momentum" && (value != 0) != (options.momentum != 0))
-      return "the momentum of an SGD group that was made with " + std::to_string(options.momentum) +
-             " cannot become " + std::to_string(value) +
-             ": with and without momentum are two formulas; make the group with the one that it needs";
+    std::string problem = name == "momentum" ? detail::momentumRefusal("SGD", options.momentum, value) : "";
+    if (!problem.empty())
+      return problem;
     if (options.nesterov && ((name == "momentum" && value <= 0) || (name == "dampening" && value != 0)))
       return "Nesterov momentum requires a momentum and zero dampening";
     return "";

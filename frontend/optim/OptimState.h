@@ -59,6 +59,9 @@ struct OpRule : Rule {
                                     Loc loc) const final;
 };
 
+/// Why the momentum of a group that was made with `present` cannot become `value`; empty if it can. A
+/// momentum takes a piece of state, so that with and without it are two formulas.
+std::string momentumRefusal(const char *optimizer, double present, double value);
 /// Why an option of a group is out of its range; empty if it is not.
 std::string rangeProblem(std::string_view name, double value);
 /// Throws Error if it is.
