@@ -19,53 +19,50 @@ import time
 from peer_timing import STEPS
 
 
-def torch_timing(torch, call, budget=0.25):
+def timing_of(call, wait, seconds_of, budget):
+    """`seconds_of` runs so many calls that follow each other, and says how long they took."""
     for _ in range(3):
         call()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    call()
-    torch.cuda.synchronize()
-    once = max(time.perf_counter() - start, 1e-5)
+    wait()
+
+    def single():
+        start = time.perf_counter()
+        call()
+        wait()
+        return time.perf_counter() - start
+
+    once = max(single(), 1e-5)
     inner = max(1, min(200, int(0.01 / once)))
     times, waits = [], []
     for _ in range(max(5, min(40, int(budget / (once * inner))))):
+        times.append(seconds_of(inner) * 1e6 / inner)
+        waits.append(single() * 1e6)
+    return {"device": round(statistics.median(times), 2), "wait": round(statistics.median(waits), 2)}
+
+
+def torch_timing(torch, call, budget=0.25):
+    def seconds_of(calls):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
-        for _ in range(inner):
+        for _ in range(calls):
             call()
         end.record()
         torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3 / inner)
-        start = time.perf_counter()
-        call()
-        torch.cuda.synchronize()
-        waits.append((time.perf_counter() - start) * 1e6)
-    return {"device": round(statistics.median(times), 2), "wait": round(statistics.median(waits), 2)}
+        return begin.elapsed_time(end) * 1e-3
+
+    return timing_of(call, torch.cuda.synchronize, seconds_of, budget)
 
 
 def jax_step_timing(call, wait, budget=1.0):
     """JAX has no events: `device` is the clock's, of calls that follow each other."""
-    for _ in range(3):
-        call()
-    wait()
-    start = time.perf_counter()
-    call()
-    wait()
-    once = max(time.perf_counter() - start, 1e-5)
-    inner = max(1, min(200, int(0.01 / once)))
-    times, waits = [], []
-    for _ in range(max(5, min(40, int(budget / (once * inner))))):
+    def seconds_of(calls):
         start = time.perf_counter()
-        for _ in range(inner):
+        for _ in range(calls):
             call()
         wait()
-        times.append((time.perf_counter() - start) * 1e6 / inner)
-        start = time.perf_counter()
-        call()
-        wait()
-        waits.append((time.perf_counter() - start) * 1e6)
-    return {"device": round(statistics.median(times), 2), "wait": round(statistics.median(waits), 2)}
+        return time.perf_counter() - start
+
+    return timing_of(call, wait, seconds_of, budget)
 
 
 def jax_timing(call, budget=0.25):
