@@ -240,11 +240,10 @@ Status IssuedCall::prepare() {
     part.stream = *stream;
     part.stream_id = part.stream->id();
     ++streams_;
-    if (recorded)
-      if (Status status = make_record(part, *own.device); !status)
-        return status;
     if (!recorded)
       runs_[i].failure = nullptr;
+    else if (Status status = make_record(part, *own.device); !status)
+      return status;
     if (!own.reads_scalars)
       continue;
     std::vector<std::byte> &block = pointers_.scalars;
