@@ -215,6 +215,8 @@ void PlanTables::addResults() {
     };
     result->alias_argument = aliasOf(attr::aliasArgument);
     result->alias_result = aliasOf(attr::aliasResult);
+    if (const int64_t alignment = alignmentOfResult(function, i); alignment < ir::widestAccess)
+      result->alignment = static_cast<uint32_t>(alignment);
     plan.results.push_back(std::move(result));
   }
 }

@@ -20,10 +20,12 @@
 #include "ir/RecordedLocation.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
+#include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/FailureKey.h"
 #include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/LoopPlan.h"
 #include "runtime/plan/PlanSegments.h"
 #include "runtime/plan/plan_generated.h"
 
@@ -493,7 +495,24 @@ private:
     return {};
   }
 
+  /// How many launches a GPU has for an op.
+  static uint64_t launchesOf(Operation &op) {
+    auto scan = dyn_cast<ScanOp>(op);
+    if (!scan)
+      return passes::isLaunch(&op) ? 1 : 0;
+    uint64_t ofTrip = 0;
+    for (Operation &inner : scan.findBody().getBody().front())
+      ofTrip = llvm::SaturatingAdd(ofTrip, launchesOf(inner));
+    return llvm::SaturatingMultiply(ofTrip, scan.getLength());
+  }
+
   Status addLoop(ScanOp op) {
+    if (const uint64_t launches = launchesOf(*op);
+        launches > runtime::mostLaunches && !deviceOf(carrierOf(op)).isCpu())
+      return problem(op, "is " + std::to_string(launches) + " launches on " + deviceOf(carrierOf(op)).str() +
+                             ", more than the " + std::to_string(runtime::mostLaunches) +
+                             " that a function may have there (WEFT-T005); have fewer trips, or call a "
+                             "compiled body for each");
     auto made = launch(op, "loop of " + std::to_string(op.getLength()) + " trips");
     rt::LoopLaunchT loop;
     loop.body = op.getBody().str();

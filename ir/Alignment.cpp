@@ -21,23 +21,35 @@ static Attribute givenAlignment(FuncOp function, unsigned argument) {
   return all ? cast<DictionaryAttr>((*all)[argument]).get(attr::alignment) : Attribute();
 }
 
+/// The attribute of a result; null if it has none.
+static Attribute givenAlignmentOfResult(FuncOp function, unsigned result) {
+  const std::optional<ArrayAttr> all = function.getResAttrs();
+  return all ? cast<DictionaryAttr>((*all)[result]).get(attr::alignment) : Attribute();
+}
+
+int64_t alignmentOfResult(FuncOp function, unsigned result) {
+  const auto given = dyn_cast_or_null<IntegerAttr>(givenAlignmentOfResult(function, result));
+  return given ? given.getInt() : widestAccess;
+}
+
 Alignments::Alignments(FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto given = dyn_cast_or_null<IntegerAttr>(givenAlignment(function, i)))
       if (given.getInt() < widestAccess)
         least[function.getArgument(i)] = given.getInt();
-  if (least.empty())
+  if (least.empty() && !function.getResAttrs())
     return;
-  // What is returned in place of an argument lies in that.
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [i, returned] : llvm::enumerate(terminator->getOperands())) {
+    int64_t number = alignmentOfResult(function, static_cast<unsigned>(i));
+    // What is returned in place of an argument lies in that.
     const int64_t tied = function.getTiedArgument(static_cast<unsigned>(i));
-    if (tied < 0)
+    if (tied >= 0)
+      if (const auto bytes = least.find(function.getArgument(static_cast<unsigned>(tied)));
+          bytes != least.end())
+        number = std::min(number, bytes->second);
+    if (number == widestAccess)
       continue;
-    const auto bytes = least.find(function.getArgument(static_cast<unsigned>(tied)));
-    if (bytes == least.end())
-      continue;
-    const int64_t number = bytes->second;
     int64_t &known = least.try_emplace(heads.of(returned), number).first->second;
     known = std::min(known, number);
   }
@@ -63,19 +75,31 @@ int64_t leastAlignment(FuncOp function, unsigned argument) {
   return static_cast<int64_t>(bytes);
 }
 
+static bool isAlignment(Attribute given, int64_t least) {
+  const auto number = dyn_cast<IntegerAttr>(given);
+  return number && number.getType().isSignlessInteger(64) && number.getInt() >= least &&
+         number.getInt() <= widestAccess && llvm::isPowerOf2_64(static_cast<uint64_t>(number.getInt()));
+}
+
 LogicalResult verifyAlignments(FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     const Attribute given = givenAlignment(function, i);
     if (!given)
       continue;
     const int64_t bytes = leastAlignment(function, i);
-    auto number = dyn_cast<IntegerAttr>(given);
-    if (!number || !number.getType().isSignlessInteger(64) || number.getInt() < bytes ||
-        number.getInt() > widestAccess || !llvm::isPowerOf2_64(static_cast<uint64_t>(number.getInt())))
+    if (!isAlignment(given, bytes))
       return function.emitOpError() << "gives argument " << i << " the attribute " << attr::alignment << " = "
                                     << given << ", expected a power of two from " << bytes
                                     << ", the bytes of the widest elements that it is read as, to "
                                     << widestAccess;
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    const Attribute given = givenAlignmentOfResult(function, i);
+    const auto bytes = static_cast<int64_t>(itemsize(dtypeOf(function.getResultTypes()[i])));
+    if (given && !isAlignment(given, bytes))
+      return function.emitOpError() << "gives result " << i << " the attribute " << attr::alignment << " = "
+                                    << given << ", expected a power of two from " << bytes
+                                    << ", the bytes of its elements, to " << widestAccess;
   }
   return success();
 }

@@ -9,8 +9,9 @@
 // are compiled for what is known of the addresses of their operands: a value that the plan places, and a
 // result, begin at a multiple of the widest access. So does an argument, unless `weft.alignment` says
 // otherwise: a function whose calls pass memory at other addresses, as `x[1:]`, is compiled with the
-// attribute. Products and attention copy such an argument in narrower accesses, other kernels look at each of
-// its addresses, and all access the rest as before.
+// attribute. Results have it, too, where the function is the body of a loop, which writes rows. Products and
+// attention copy such an argument in narrower accesses, other kernels look at each of its addresses, and all
+// access the rest as before.
 //
 // Kernels of a CPU do not depend on alignment.
 //
@@ -39,11 +40,14 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> least; ///< of heads that are no multiple of the widest access
 };
 
+/// The alignment of a result that the function is compiled for.
+int64_t alignmentOfResult(FuncOp function, unsigned result);
+
 /// The bytes of an element of an argument, or of the widest elements that its memory is viewed as: the least
 /// alignment that it may have.
 int64_t leastAlignment(FuncOp function, unsigned argument);
 
-/// Verifies the attributes `weft.alignment` of a function's arguments.
+/// Verifies the attributes `weft.alignment` of a function's arguments and results.
 mlir::LogicalResult verifyAlignments(FuncOp function);
 
 } // namespace weft::ir

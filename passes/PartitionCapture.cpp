@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
+#include "ir/Loops.h"
 #include "passes/Passes.h"
 #include "passes/launch/LaunchList.h"
 
@@ -22,6 +23,12 @@ namespace weft::passes {
 #include "passes/Passes.h.inc"
 
 namespace {
+
+/// How many launches a graph has for an op at least. A loop on a device has one for each trip, or more.
+int64_t launchesAtLeast(Operation *op) {
+  auto scan = dyn_cast<ScanOp>(op);
+  return scan && !deviceOfLaunch(op).isCpu() ? static_cast<int64_t>(scan.getLength()) : 1;
+}
 
 struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
   using PartitionCaptureBase::PartitionCaptureBase;
@@ -57,7 +64,10 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
     for (ArrayRef<Operation *> run : runs) {
       if (run.empty())
         continue;
-      if (static_cast<int64_t>(run.size()) < minimum) {
+      int64_t launches = 0;
+      for (Operation *op : run)
+        launches = std::min<int64_t>(launches, INT32_MAX) + launchesAtLeast(op);
+      if (launches < minimum) {
         decisions.push_back({"WEFT-C020", locationText(run.front()->getLoc()),
                              run.front()->getName().getStringRef().str(), "", 0,
                              amountText(run.size(), "launch") +

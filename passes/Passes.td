@@ -24,6 +24,15 @@ class Weft_ModulePass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::ir::WeftDialect"];
 }
 
+def AlignLoopBodies : Weft_ModulePass<"weft-align-loop-bodies"> {
+  let summary = "says how the rows of loops on GPUs are aligned";
+  let description = [{
+    A trip reads and writes rows of stacks, which begin at multiples of the bytes of a row and not of the widest access.
+    On devices beside the host, the pass gives the arguments and results of bodies `weft.alignment`: that of the memory
+    that trips pass, as far as it is known. It runs when memory is planned, and replaces what is there.
+  }];
+}
+
 def AssignQueues : Weft_FuncPass<"weft-assign-queues"> {
   let summary = "orders launches and assigns each a queue";
   let description = [{
@@ -408,12 +417,11 @@ def UnrollScans : Weft_ModulePass<"weft-unroll-scans"> {
   let summary = "replaces loops by their trips";
   let description = [{
     The ops of the body, once for each trip, with slices for the rows that a trip reads, and a concatenation of those that
-    the trips return. With `may-fail`, only loops whose body may fail; otherwise all that the target has no loops for, and
-    those of fewer than `least-trips` trips. With `report`, a refusal (WEFT-T004) says why a loop is none in the plan. More
-    than `max-ops` operations in all are an error.
+    the trips return. With `may-fail`, only loops whose body may fail; otherwise also those whose body is not on one
+    device, and those of fewer than `least-trips` trips. With `report`, a refusal (WEFT-T004) says why a loop is none in
+    the plan. More than `max-ops` operations in all are an error.
   }];
   let options = [Option<"mayFail", "may-fail", "bool", "false", "only loops whose body may fail">,
-                 Option<"target", "target", "std::string", "\"cpu\"", "what the program is compiled for">,
                  Option<"leastTrips", "least-trips", "int64_t", "4", "trips from which a loop is kept">,
                  Option<"report", "report", "bool", "false", "record the decisions">,
                  Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of the module after it">];

@@ -72,7 +72,6 @@ static void addDifferentiation(Adder &add, const ir::CompilerOptions &options, b
   // A check is recorded at each trip. Record the checks before anything is folded, so that no fold removes
   // a check.
   UnrollScansOptions unrolling;
-  unrolling.target = options.target;
   unrolling.report = report;
   unrolling.mayFail = true;
   add.module(createUnrollScans(unrolling));
@@ -151,6 +150,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createVerifyMemoryPlan());
     add.function(createChooseSchedules(ChooseSchedulesOptions{options.target, report}));
     add.function(createPartitionCapture(PartitionCaptureOptions{leastCaptured, report}));
+    add.module(createAlignLoopBodies());
     if (!options.strict.empty())
       add.function(createEnforceStrict(EnforceStrictOptions{options.strict}));
   }

@@ -13,6 +13,7 @@
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
 #include "ir/FunctionAttributes.h"
+#include "ir/Loops.h"
 #include "ir/RawKernel.h"
 #include "ir/Target.h"
 #include "passes/Passes.h"
@@ -259,7 +260,9 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
     return "the launch, or a later one, may fail, and a call that fails changes nothing";
   code = "WEFT-D015";
   if (!canBePredicated(writer))
-    return std::string(isa<RawKernelOp>(writer) ? "a kernel of the user" : "the library") +
+    return std::string(isa<RawKernelOp>(writer) ? "a kernel of the user"
+                       : isa<ScanOp>(writer)    ? "a launch of a loop"
+                                                : "the library") +
            " does not see on a device that a call has failed, and would write the argument";
   return {};
 }

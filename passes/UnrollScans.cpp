@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "ir/Loops.h"
-#include "ir/Target.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -76,16 +75,12 @@ struct UnrollScans : impl::UnrollScansBase<UnrollScans> {
   using UnrollScansBase::UnrollScansBase;
 
   void runOnOperation() override {
-    const std::optional<ir::Target> machine = ir::parseTarget(getOperation(), target);
-    if (!machine)
-      return signalPassFailure();
-    hostOnly = machine->isHostOnly();
     SymbolTable symbols(getOperation());
     SmallVector<ir::ScanOp> scans;
     uint64_t total = 0;
     getOperation().walk([&](Operation *op) {
       ++total;
-      if (auto scan = dyn_cast<ir::ScanOp>(op); scan && isUnrolled(scan))
+      if (auto scan = dyn_cast<ir::ScanOp>(op); scan && isUnrolled(scan, symbols))
         scans.push_back(scan);
     });
     if (scans.empty())
@@ -108,37 +103,46 @@ struct UnrollScans : impl::UnrollScansBase<UnrollScans> {
       unroll(scan, body);
       for (Operation *op = before ? before->getNextNode() : &block->front(); op != after;
            op = op->getNextNode())
-        if (auto inner = dyn_cast<ir::ScanOp>(op); inner && isUnrolled(inner))
+        if (auto inner = dyn_cast<ir::ScanOp>(op); inner && isUnrolled(inner, symbols))
           scans.push_back(inner);
     }
   }
 
 private:
+  /// Whether all values of a body are on the device of the loop. A plan gives a loop to one device.
+  static bool isOnOneDevice(ir::ScanOp scan, ir::FuncOp body) {
+    const ir::DeviceAttr device = ir::deviceOf(scan->getResultTypes().front());
+    const auto isElsewhere = [&](Type type) {
+      return isa<RankedTensorType>(type) && ir::deviceOf(type) != device;
+    };
+    return llvm::none_of(body.getBody().front(), [&](Operation &op) {
+      return llvm::any_of(op.getOperandTypes(), isElsewhere) ||
+             llvm::any_of(op.getResultTypes(), isElsewhere);
+    });
+  }
+
   /// Why a loop is none in the plan; empty if it is one.
-  std::string whyUnrolled(ir::ScanOp scan) const {
+  std::string whyUnrolled(ir::ScanOp scan, ir::FuncOp body) const {
     if (scan.getMayFail())
       return "an op of its body may fail";
-    if (!hostOnly ||
-        llvm::any_of(scan->getResultTypes(), [](Type type) { return !ir::deviceOf(type).isCpu(); }))
-      return "only the host has loops";
+    if (scan->getNumResults() == 0 || !isOnOneDevice(scan, body))
+      return "its body is not on one device";
     if (scan.getLength() < static_cast<uint64_t>(leastTrips.getValue()))
       return "fewer than " + std::to_string(leastTrips) + " are faster one after the other";
     return {};
   }
 
   /// Whether the pass unrolls the loop. Records the reason.
-  bool isUnrolled(ir::ScanOp scan) {
+  bool isUnrolled(ir::ScanOp scan, const SymbolTable &symbols) {
     if (mayFail && !scan.getMayFail())
       return false;
-    const std::string why = whyUnrolled(scan);
+    const std::string why = whyUnrolled(scan, symbols.lookup<ir::FuncOp>(scan.getBody()));
     if (!why.empty() && report)
       ir::recordDecisions(scan->getParentOfType<ir::FuncOp>(),
                           {{"WEFT-T004", ir::locationText(scan.getLoc()), "weft.scan", "", 0,
                             "a loop of " + std::to_string(scan.getLength()) + " trips is unrolled: " + why}});
     return !why.empty();
   }
-
-  bool hostOnly = false;
 };
 
 } // namespace

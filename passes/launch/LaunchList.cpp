@@ -27,7 +27,8 @@ DeviceAttr deviceOfLaunch(Operation *op) {
 }
 
 bool canBePredicated(Operation *op) {
-  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, RawKernelOp>(op) || deviceOfLaunch(op).isCpu();
+  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, RawKernelOp, ScanOp>(op) ||
+         deviceOfLaunch(op).isCpu();
 }
 
 bool isHostProgram(FuncOp func) {

@@ -205,7 +205,7 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
     return diag;
   }
   if (!canBePredicated(op))
-    return fail() << ", but a library call on a device does not see whether the call has failed";
+    return fail() << ", but no library call or loop on a device sees whether the call has failed";
   return success();
 }
 

@@ -56,6 +56,8 @@ Signature signature_of(const fb::Plan &plan) {
     const fb::Result *result = plan.results()->Get(i);
     signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to(),
                                  result->alias_argument(), result->alias_result()});
+    if (has_device_code(plan))
+      signature.results.back().type.alignment = result->alignment() ? result->alignment() : widestAccess;
   }
   for (uint32_t i = 0; i < length(plan.symbols()); ++i) {
     const fb::Symbol *symbol = plan.symbols()->Get(i);
@@ -279,7 +281,10 @@ Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(co
     return status;
   body->constants = sections->constants.data();
   body->constant_bytes = sections->constants.size();
-  if (Status status = body->place(plan, {}); !status)
+  DeviceMap map;
+  for (const FunctionDevice &device : devices)
+    map.emplace(device.name, device.device);
+  if (Status status = body->place(plan, map); !status)
     return status;
   Status built;
   if (length(plan.symbols())) {

@@ -7,7 +7,7 @@
 
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
-#include "runtime/execution/Loop.h"
+#include "runtime/execution/LoopTrips.h"
 #include "runtime/execution/ProductCandidates.h"
 #include "runtime/execution/ProductWorkspaces.h"
 #include "runtime/execution/Segments.h"
@@ -106,11 +106,16 @@ public:
       : function_(function), plan_(plan), made_by_(function.signature.results.size()) {}
 
   Status build() {
-    for (uint32_t i = 0; i < length(plan_.launches()); ++i)
+    for (uint32_t i = 0; i < length(plan_.launches()); ++i) {
+      first_of_.push_back(function_.launches.size());
       if (Status status = add(i); !status)
         return status;
+    }
+    first_of_.push_back(function_.launches.size());
     return {};
   }
+  /// Launch `i` of the plan is the launches from number `first_of()[i]` to number `first_of()[i + 1]`.
+  std::span<const size_t> first_of() const { return first_of_; }
   /// The launch that writes a result last, or null.
   const fb::Launch *maker(size_t result) const { return made_by_[result]; }
 
@@ -126,13 +131,16 @@ private:
     next_check_ += source.check_count();
     launch.may_fail = source.may_fail();
     if (launch.may_fail) {
-      function_.fallible.push_back(number);
+      function_.fallible.push_back(static_cast<uint32_t>(function_.launches.size()));
       launch.failure_number = static_cast<uint32_t>(function_.fallible.size());
       function_.any_fallible = function_.devices[launch.device].any_fallible = true;
     }
     launch.name = text(source.name());
     launch.origin = origin_of(source);
     launch.flops = source.flops();
+    if (const fb::LoopLaunch *loop = source.op_as_LoopLaunch();
+        loop && !function_.devices[launch.device].device->is_host())
+      return add_trips(launch, *loop, source);
     if (Status status = take_work(launch, source); !status)
       return status;
     const uint64_t touched = add_operands(source);
@@ -298,20 +306,46 @@ private:
     return {};
   }
 
-  Status take_loop(Launch &launch, const fb::LoopLaunch &loop) {
-    launch.kind = LaunchKind::loop;
-    if (launch.name.empty())
-      launch.name = "loop";
+  Expected<std::shared_ptr<const Loop>> make_loop(const Launch &launch, const fb::LoopLaunch &loop) {
     Expected<std::shared_ptr<const Executable::Impl>> body =
         function_.load_body(plan_, loop.body()->string_view());
     if (!body)
       return body.status();
-    Expected<std::shared_ptr<const Loop>> made = Loop::make(*std::move(body), loop, plan_);
+    if (!function_.image)
+      function_.image = (*body)->image;
+    function_.bodies.push_back(*body);
+    Expected<std::shared_ptr<const Loop>> made =
+        Loop::make(*std::move(body), loop, plan_, function_.devices[launch.device].device);
+    if (made)
+      function_.cost_ns += static_cast<double>((*made)->trips()) * (*made)->body().cost_ns;
+    return made;
+  }
+
+  Status take_loop(Launch &launch, const fb::LoopLaunch &loop) {
+    launch.kind = LaunchKind::loop;
+    if (launch.name.empty())
+      launch.name = "loop";
+    Expected<std::shared_ptr<const Loop>> made = make_loop(launch, loop);
     if (!made)
       return made.status();
     launch.loop = *std::move(made);
-    function_.cost_ns += static_cast<double>(launch.loop->trips()) * launch.loop->body().cost_ns;
     return {};
+  }
+
+  /// A device beside the host has the launches of all trips.
+  Status add_trips(const Launch &around, const fb::LoopLaunch &loop, const fb::Launch &source) {
+    const Expected<std::shared_ptr<const Loop>> made = make_loop(around, loop);
+    if (!made)
+      return made.status();
+    // Only the trips have operands.
+    std::vector<Operand> operands = std::move(function_.operands);
+    std::vector<OperandUse> uses = std::move(function_.uses);
+    function_.operands.clear();
+    function_.uses.clear();
+    add_operands(source);
+    std::swap(operands, function_.operands);
+    std::swap(uses, function_.uses);
+    return runtime::add_trips(function_, **made, around, operands);
   }
 
   void take_host_action(Launch &launch, const fb::HostLaunch &host) const {
@@ -375,6 +409,7 @@ private:
   Executable::Impl &function_;
   const fb::Plan &plan_;
   std::vector<const fb::Launch *> made_by_;
+  std::vector<size_t> first_of_;
   uint32_t next_check_ = 0;
 };
 
@@ -447,8 +482,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   LaunchBuilder builder(*this, plan);
   if (Status status = builder.build(); !status)
     return status;
-  place_workspaces(*this, plan);
-  segments = segments_of(plan, launches, devices);
+  place_workspaces(*this, plan, builder.first_of());
+  segments = segments_of(plan, launches, builder.first_of(), devices);
   overlaps = calls_overlap(*this);
   label_results(*this, builder);
   return {};

@@ -44,7 +44,7 @@ inline size_t align_line(size_t bytes) {
 }
 
 // The address of an operand is the base with this number plus the offset. The bases are the arguments, the
-// results, and then the arena, the constants and the scalars of each device.
+// results, then the arena, the constants and the scalars of each device, and then the constants of loops.
 struct Operand {
   uint32_t base;
   uint64_t offset;
@@ -114,7 +114,7 @@ struct Launch {
   std::optional<Sort> sort;
   // Matrices: the operands are the parts of the routine
   std::optional<MatrixRoutine> matrices;
-  // Loop: the operands are its parts, in order
+  // Loop of the host: the operands are its parts, in order
   std::shared_ptr<const Loop> loop;
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
@@ -201,6 +201,9 @@ struct Executable::Impl {
   std::vector<Check> checks;
   std::vector<uint32_t> fallible; // numbers of the launches that may fail, in order
   FailureKey failure_key;
+  /// Of bodies of loops whose trips are launches of the function; null where there are none.
+  std::vector<std::shared_ptr<Buffer>> loop_constants;
+  std::vector<std::shared_ptr<const Impl>> bodies; ///< of these loops, whose kernels the launches are
   std::vector<ScalarPlace> scalars;
   uint64_t scalar_bytes = 0;
   std::vector<uint32_t> result_labels;

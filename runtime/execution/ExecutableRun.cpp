@@ -81,7 +81,8 @@ Status Executable::Impl::bind_call(const std::shared_ptr<Buffer> *arguments,
   const int width = serial ? 1 : executor().width();
   std::vector<void *> &storage = kept.pointers;
   const size_t argument_count = signature.arguments.size(), result_count = signature.results.size();
-  const size_t base_count = argument_count + result_count + basesOfDevice * devices.size();
+  const size_t of_devices = argument_count + result_count + basesOfDevice * devices.size();
+  const size_t base_count = of_devices + loop_constants.size();
   if (storage.size() < base_count + operands.size())
     storage.resize(base_count + operands.size());
   void **const bases = storage.data();
@@ -124,6 +125,8 @@ Status Executable::Impl::bind_call(const std::shared_ptr<Buffer> *arguments,
     if (run.scalars && device.device->is_host())
       write_scalars(arguments, run.scalars);
   }
+  for (size_t i = 0; i < loop_constants.size(); ++i)
+    bases[of_devices + i] = loop_constants[i] ? loop_constants[i]->data() : nullptr;
   for (size_t i = 0; i < operands.size(); ++i)
     pointers[i] =
         reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(bases[operands[i].base]) + operands[i].offset);

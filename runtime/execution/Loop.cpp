@@ -13,7 +13,8 @@
 namespace weft::runtime {
 
 Expected<std::shared_ptr<const Loop>> Loop::make(std::shared_ptr<const Executable::Impl> body,
-                                                 const fb::LoopLaunch &launch, const fb::Plan &plan) {
+                                                 const fb::LoopLaunch &launch, const fb::Plan &plan,
+                                                 const Device *device) {
   std::shared_ptr<Loop> loop(new Loop);
   loop->body_ = std::move(body);
   loop->parts_ = loop_parts(launch, plan);
@@ -23,20 +24,21 @@ Expected<std::shared_ptr<const Loop>> Loop::make(std::shared_ptr<const Executabl
   loop->reverse_ = launch.reverse();
   for (size_t i = 0; i < loop->carries_; ++i)
     loop->carry_bytes_ += align_line(loop->parts_[i].bytes);
-  if (Status status = loop->check_body(); !status)
+  if (Status status = loop->check_body(device); !status)
     return status;
   return std::shared_ptr<const Loop>(std::move(loop));
 }
 
-Status Loop::check_body() const {
+Status Loop::check_body(const Device *device) const {
   const Signature &signature = body_->signature;
   const auto wrong = [&](const std::string &what) {
     return Status::error("the body '" + signature.function + "' of a loop " + what +
                              ": compile the program again",
                          "WEFT-L008");
   };
-  if (!signature.symbols.empty() || !body_->segments.empty() || body_->devices.size() != 1 ||
-      body_->any_fallible || body_->scalar_bytes)
+  // Beside the host a plan has segments, of which a body has one: it copies nothing between devices.
+  if (!signature.symbols.empty() || body_->segments.size() > 1 || body_->devices.size() != 1 ||
+      body_->devices[0].device != device || body_->any_fallible || body_->scalar_bytes)
     return wrong("has other devices, scalars, or may fail");
   if (signature.arguments.size() != operands_ || signature.results.size() != parts_.size() - operands_)
     return wrong("takes " + number(signature.arguments.size()) + " arguments and returns " +

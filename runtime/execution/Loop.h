@@ -12,15 +12,16 @@
 
 namespace weft::runtime {
 
-/// A loop of a plan: a function of the package, which is carried out once for each trip. A trip binds
-/// addresses and runs launches. It allocates nothing: the temporaries of the body, places for carries between
-/// trips and the table of addresses are in the scratch of the call.
+/// A loop of a plan: a function of the package, which is carried out once for each trip. On the host a trip
+/// binds addresses and runs launches. It allocates nothing: the temporaries of the body, places for carries
+/// between trips and the table of addresses are in the scratch of the call.
 class Loop {
 public:
-  /// An error (WEFT-L008) if the body takes or returns other bytes than the launch gives it, or is no
-  /// function of values alone.
+  /// An error (WEFT-L008) if the body takes or returns other bytes than the launch gives it, is no function
+  /// of values alone, or is for another device.
   static Expected<std::shared_ptr<const Loop>> make(std::shared_ptr<const Executable::Impl> body,
-                                                    const fb::LoopLaunch &launch, const fb::Plan &plan);
+                                                    const fb::LoopLaunch &launch, const fb::Plan &plan,
+                                                    const Device *device);
 
   size_t scratch_bytes(int width) const;
   /// `operands` are the addresses of the launch's buffers.
@@ -28,10 +29,15 @@ public:
 
   const Executable::Impl &body() const { return *body_; }
   int64_t trips() const { return trips_; }
+  bool is_reverse() const { return reverse_; }
+  /// What its operands are, and then its results.
+  const std::vector<LoopPart> &parts() const { return parts_; }
+  size_t operand_count() const { return operands_; }
+  size_t carry_count() const { return carries_; }
 
 private:
   Loop() = default;
-  Status check_body() const;
+  Status check_body(const Device *device) const;
 
   std::shared_ptr<const Executable::Impl> body_;
   std::vector<LoopPart> parts_;

@@ -40,7 +40,9 @@ static uint32_t alignment_of(const fb::Plan &plan, uint32_t number) {
     const fb::Argument &argument = *plan.arguments()->Get(index);
     base = std::max<uint64_t>(argument.alignment(), itemsize(static_cast<DType>(argument.type()->dtype())));
   } else if (storage == fb::Storage::result) {
-    base = widestAccess; // the caller may give its memory
+    // The caller may give its memory. Of a loop's body it is a row.
+    const uint32_t own = plan.results()->Get(index)->alignment();
+    base = own ? own : widestAccess;
   }
   // The memory of a device begins with its part of the arena.
   const uint64_t before = storage == fb::Storage::arena ? plan_devices(plan)[buffer.device()].arena_begin : 0;

@@ -24,20 +24,22 @@ constexpr size_t mostPlaces = 4, alignment = 256;
 /// The products of one device with a workspace, in the order of their launches.
 class Places {
 public:
-  Places(Executable::Impl &function, const fb::Plan &plan, uint8_t device)
-      : function_(function), plan_(plan), device_(device) {}
+  Places(Executable::Impl &function, const fb::Plan &plan, std::span<const size_t> first_of, uint8_t device)
+      : function_(function), plan_(plan), first_of_(first_of), device_(device) {}
 
   void run() {
-    for (size_t i = 0; i < function_.launches.size(); ++i)
-      if (function_.launches[i].device == device_)
-        add(function_.launches[i], *plan_.launches()->Get(static_cast<uint32_t>(i)));
+    for (uint32_t i = 0; i < length(plan_.launches()); ++i)
+      if (const fb::Launch &planned = *plan_.launches()->Get(i); planned.device() == device_)
+        // Products of loops have their places from the plan of the body.
+        add(planned.op_as_LoopLaunch() ? nullptr : &function_.launches[first_of_[i]], planned);
     size_t offset = 0;
     for (Place &place : places_) {
       place.offset = std::exchange(offset, offset + align_to(alignment, place.bytes));
       for (const size_t product : place.products)
         products_[product]->workspace_offset = place.offset;
     }
-    function_.devices[device_].workspace_bytes = offset;
+    size_t &bytes = function_.devices[device_].workspace_bytes;
+    bytes = std::max(bytes, offset);
   }
 
 private:
@@ -58,7 +60,7 @@ private:
     return ranges;
   }
 
-  void add(Launch &launch, const fb::Launch &planned) {
+  void add(Launch *launch, const fb::Launch &planned) {
     std::vector<bool> &before = before_.emplace_back(products_.size());
     const std::vector<RangeAccess> ranges = ranges_of(planned);
     for (const uint32_t earlier : graph_.add(ranges)) {
@@ -69,11 +71,11 @@ private:
       if (const auto own = numbers_.find(earlier); own != numbers_.end())
         before[own->second] = true;
     }
-    const size_t bytes = launch.contraction ? launch.contraction->workspace_bytes() : 0;
+    const size_t bytes = launch && launch->contraction ? launch->contraction->workspace_bytes() : 0;
     if (bytes == 0)
       return;
     const size_t number = products_.size();
-    products_.push_back(&launch);
+    products_.push_back(launch);
     numbers_.emplace(static_cast<uint32_t>(before_.size() - 1), number);
     Place &place = place_for(before);
     place.products.push_back(number);
@@ -92,6 +94,7 @@ private:
 
   Executable::Impl &function_;
   const fb::Plan &plan_;
+  const std::span<const size_t> first_of_;
   const uint8_t device_;
   Dependencies graph_;
   std::map<std::pair<fb::Storage, uint32_t>, uint32_t> spaces_;
@@ -103,14 +106,14 @@ private:
 
 } // namespace
 
-void place_workspaces(Executable::Impl &function, const fb::Plan &plan) {
+void place_workspaces(Executable::Impl &function, const fb::Plan &plan, std::span<const size_t> first_of) {
   for (size_t i = 0; i < function.devices.size(); ++i) {
     const auto device = static_cast<uint8_t>(i);
     const auto needs_one = [&](const Launch &launch) {
       return launch.device == device && launch.contraction && launch.contraction->workspace_bytes() > 0;
     };
     if (!function.devices[i].device->is_host() && std::ranges::count_if(function.launches, needs_one) > 0)
-      Places(function, plan, device).run();
+      Places(function, plan, first_of, device).run();
   }
 }
 

@@ -18,7 +18,7 @@
 namespace weft::runtime {
 
 /// Gives the products of each GPU of a function their places, and the GPU the bytes of all of them.
-void place_workspaces(Executable::Impl &function, const fb::Plan &plan);
+void place_workspaces(Executable::Impl &function, const fb::Plan &plan, std::span<const size_t> first_of);
 
 } // namespace weft::runtime
 

@@ -299,7 +299,7 @@ private:
 } // namespace
 
 std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> launches,
-                                 std::span<const FunctionDevice> devices) {
+                                 std::span<const size_t> first_of, std::span<const FunctionDevice> devices) {
   std::vector<Segment> segments;
   if (std::ranges::all_of(devices, [](const FunctionDevice &device) { return device.device->is_host(); }))
     return segments;
@@ -307,12 +307,12 @@ std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> l
   for (uint32_t i = 0; i < length(plan.segments()); ++i) {
     const fb::Segment &source = *plan.segments()->Get(i);
     Segment segment;
-    segment.first = next;
-    segment.last = next += source.launches();
+    segment.first = first_of[next];
+    segment.last = first_of[next += source.launches()];
     segment.device = static_cast<uint8_t>(source.device());
-    const Launch &first = launches[segment.first];
-    segment.is_copy = first.kind == LaunchKind::copy && first.source_device != first.destination_device;
-    for (const Launch &launch : launches.subspan(segment.first, source.launches())) {
+    const auto own = launches.subspan(segment.first, segment.last - segment.first);
+    segment.is_copy = own[0].kind == LaunchKind::copy && own[0].source_device != own[0].destination_device;
+    for (const Launch &launch : own) {
       segment.may_fail |= launch.may_fail;
       segment.predicated |= launch.predicated;
     }

@@ -16,8 +16,9 @@
 namespace weft::runtime {
 
 /// The segments of a plan whose launches and devices these are. None where the host carries out all of them.
+/// Launch `i` of the plan is the launches from number `first_of[i]` to number `first_of[i + 1]`.
 std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> launches,
-                                 std::span<const FunctionDevice> devices);
+                                 std::span<const size_t> first_of, std::span<const FunctionDevice> devices);
 
 /// Carries a call out, on the thread of `queue`. Segments of devices are issued to their streams without
 /// waiting, whether or not they may fail: those after them that write an argument find a failure in the

@@ -15,6 +15,9 @@
 
 namespace weft::runtime {
 
+/// The most launches that a function with loops has on a device, where each trip has its own.
+inline constexpr uint64_t mostLaunches = 1 << 16;
+
 /// Describes what is wrong with a launch, in words that follow the launch's name. Empty if its buffers are
 /// carries, stacks of as many rows as it has trips, and constants, and nothing that is written shares a byte
 /// with another buffer of the launch. What the body takes and returns is compared when that is loaded.

@@ -161,6 +161,9 @@ private:
         return problem.empty() ? too_large(value_name("result", i, text(result->name())))
                                : fail(what + problem);
       result_bytes_.push_back(*bytes);
+      if (result->alignment() & (result->alignment() - 1) || result->alignment() > widestAccess)
+        return fail(what + "has the alignment " + number(result->alignment()) +
+                    ", expected a power of two up to " + number(widestAccess));
       if (Status status = check_alias(what, *result, i); !status)
         return status;
       if (result->tied_to() == -1)
@@ -328,7 +331,8 @@ private:
 
   // The host looks at the failures of a call before each of its launches; on another device a launch has to.
   bool is_library_call_on_device(const fb::Launch &launch) const {
-    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() || launch.op_as_RawLaunch()) &&
+    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() || launch.op_as_RawLaunch() ||
+            launch.op_as_LoopLaunch()) &&
            is_off_host(plan_, launch);
   }
 
@@ -347,7 +351,10 @@ private:
       if (!writes_argument_ && !prints)
         return fail(what + " has a predicate, and does nothing that a failed call must not do");
       if (is_library_call_on_device(launch))
-        return fail(what + (launch.op_as_RawLaunch() ? " is a kernel of the user" : " is a library call") +
+        return fail(what +
+                    (launch.op_as_RawLaunch()    ? " is a kernel of the user"
+                     : launch.op_as_LoopLaunch() ? " is a loop"
+                                                 : " is a library call") +
                     " on a device, where it does not see whether the call has failed, and writes a donated "
                     "argument: compile the program again");
       return {};
@@ -697,11 +704,13 @@ private:
 
   Status check_loop(const std::string &what, const fb::LoopLaunch &launch, const fb::Launch &of,
                     uint32_t index) {
-    if (is_off_host(plan_, of) || of.may_fail() || length(plan_.segments()))
-      return fail(what + (of.may_fail() ? " is a loop, and is marked as one that may fail"
-                                        : " is a loop, which only plans of the host have"));
+    if (of.may_fail())
+      return fail(what + " is a loop, and is marked as one that may fail");
     if (const std::string problem = loop_problem(launch, plan_); !problem.empty())
       return fail(what + " " + problem);
+    for (uint32_t i = 0; i < length(launch.buffers()); ++i)
+      if (buffer(launch.buffers()->Get(i))->device() != of.device())
+        return fail(what + " has operand " + number(i) + " on another device than its own");
     for (uint32_t i = launch.first_result(); i < length(launch.buffers()); ++i)
       if (Status status = check_write(what, *buffer(launch.buffers()->Get(i)), index); !status)
         return status;

@@ -289,3 +289,11 @@ weft.func @viewed_as_wider_elements(%a: tensor<16xui8, #cpu> {weft.alignment = 1
   %0 = weft.bitcast %a to f32 : tensor<16xui8, #cpu>
   weft.return %0 : tensor<4xf32, #cpu>
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+// expected-error@+1 {{'weft.func' op gives result 1 the attribute weft.alignment = 2 : i64, expected a power of two from 4, the bytes of its elements, to 32}}
+weft.func private @half_an_element(%a: tensor<8xf32, #gpu>) -> (tensor<8xf32, #gpu> {weft.alignment = 4 : i64}, tensor<8xf32, #gpu> {weft.alignment = 2 : i64}) {
+  weft.return %a, %a : tensor<8xf32, #gpu>, tensor<8xf32, #gpu>
+}

@@ -42,3 +42,24 @@ weft.func @host(%x: tensor<8x8xf32, #cpu>, %s: tensor<8x8xf32, #cpu> {weft.donat
   %0 = weft.dot_general %x, %x, contract = [1] x [0] : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #cpu>
   weft.return %0 : tensor<8x8xf32, #cpu>
 }
+
+// -----
+#gpu = #weft.device<cuda:0>
+
+// A loop is many launches, of which each would have to see whether the call has failed.
+// CHECK-LABEL: weft.func @loop
+// CHECK-SAME:    a launch of a loop does not see on a device that a call has failed, and would write the argument; 32 bytes are copied
+// CHECK:         weft.scan @body{{.*}}slices = [#weft.slice<arena, 0, 32>]
+// CHECK:         weft.fusion loop {{.*}}slices = [#weft.slice<argument, 1, 32>]
+weft.func @loop(%x: tensor<8xf32, #gpu>, %s: tensor<8xf32, #gpu> {weft.donated}) -> (tensor<8xf32, #gpu> {weft.tied = 1 : i64}) {
+  %0 = weft.scan @body(%x) over() with(), length = 9 : (tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu>
+  weft.return %0 : tensor<8xf32, #gpu>
+}
+weft.func private @body(%h: tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu> {
+  %0 = weft.fusion loop (%h) : (tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu> {
+  ^bb0(%a: tensor<8xf32, #gpu>):
+    %1 = weft.neg %a : tensor<8xf32, #gpu>
+    weft.yield %1 : tensor<8xf32, #gpu>
+  }
+  weft.return %0 : tensor<8xf32, #gpu>
+}

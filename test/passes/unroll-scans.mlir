@@ -81,10 +81,24 @@ weft.func private @on_gpu(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   %n = weft.neg %h : tensor<4xf32, #gpu>
   weft.return %n : tensor<4xf32, #gpu>
 }
+// A device has loops, too.
 // CHECK-LABEL: weft.func @device
-// CHECK-COUNT-10: weft.neg
-// REPORT:      weft.func @device{{.*}}only the host has loops
+// CHECK:         weft.scan @on_gpu
 weft.func @device(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   %r = weft.scan @on_gpu(%h) over() with(), length = 10 : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
+  weft.return %r : tensor<4xf32, #gpu>
+}
+
+weft.func private @on_both(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+  %a = weft.transfer %h to <cpu> : tensor<4xf32, #gpu>
+  %b = weft.neg %a : tensor<4xf32, #cpu>
+  %n = weft.transfer %b to <cuda:0> : tensor<4xf32, #cpu>
+  weft.return %n : tensor<4xf32, #gpu>
+}
+// CHECK-LABEL: weft.func @two_devices
+// CHECK-COUNT-10: weft.neg
+// REPORT:      weft.func @two_devices{{.*}}"WEFT-T004"{{.*}}its body is not on one device
+weft.func @two_devices(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+  %r = weft.scan @on_both(%h) over() with(), length = 10 : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
   weft.return %r : tensor<4xf32, #gpu>
 }

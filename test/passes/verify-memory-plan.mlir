@@ -175,7 +175,7 @@ weft.func @alias_of_other(%a: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tens
 // On a device a library writes whether or not the call has failed; on the host, above, it may write an argument.
 weft.func @library_on_a_device(%x: tensor<8x8xf32, #gpu>, %s: tensor<8x8xf32, #gpu> {weft.donated}) -> (tensor<8x8xf32, #gpu> {weft.tied = 1 : i64})
     attributes {weft.arena_bytes = 0 : i64} {
-  // expected-error @below {{is written to argument 1, but a library call on a device does not see whether the call has failed}}
+  // expected-error @below {{is written to argument 1, but no library call or loop on a device sees whether the call has failed}}
   %0 = weft.dot_general %x, %x, contract = [1] x [0] {slices = [#weft.slice<argument, 1, 256>]} : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
   weft.return %0 : tensor<8x8xf32, #gpu>
 }

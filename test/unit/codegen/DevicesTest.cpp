@@ -249,6 +249,63 @@ TEST(Devices, AProgramOnTheHostAndADeviceComputesWhatTheInterpreterDoes) {
       }
 }
 
+// The trips of a loop are launches of the device: with constants of the body, a loop in it, products, and a
+// loop of the host beside it.
+TEST(Devices, LoopsRunWhereTheirValuesAre) {
+  DeviceProgram program(R"(
+    weft.func @main(%h: tensor<3x4xf32, #gpu>, %x: tensor<6x3x4xf32, #gpu>, %w: tensor<4x4xf32, #gpu>, %c: tensor<4xf32, #cpu>)
+        -> (tensor<3x4xf32, #gpu>, tensor<6x3x4xf32, #gpu>, tensor<4xf32, #cpu>) {
+      %r:2 = weft.scan @outer(%h) over(%x) with(%w), length = 6 reverse : (tensor<3x4xf32, #gpu>, tensor<6x3x4xf32, #gpu>, tensor<4x4xf32, #gpu>) -> (tensor<3x4xf32, #gpu>, tensor<6x3x4xf32, #gpu>)
+      %s = weft.scan @host(%c) over() with(), length = 5 : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu>
+      weft.return %r#0, %r#1, %s : tensor<3x4xf32, #gpu>, tensor<6x3x4xf32, #gpu>, tensor<4xf32, #cpu>
+    }
+    weft.func private @outer(%h: tensor<3x4xf32, #gpu>, %x: tensor<3x4xf32, #gpu>, %w: tensor<4x4xf32, #gpu>) -> (tensor<3x4xf32, #gpu>, tensor<3x4xf32, #gpu>) {
+      %table = weft.constant dense<[[1.0, 0.5, 0.25, 2.0], [0.5, 1.5, 0.75, 1.0], [0.125, 1.0, 0.5, 0.25]]> : tensor<3x4xf32, #gpu>
+      %m = weft.mul %x, %table : tensor<3x4xf32, #gpu>
+      %p = weft.dot_general %h, %w, contract = [1] x [0] : tensor<3x4xf32, #gpu>, tensor<4x4xf32, #gpu>
+      %a = weft.add %p, %m : tensor<3x4xf32, #gpu>
+      %t = weft.tanh %a : tensor<3x4xf32, #gpu>
+      %n = weft.scan @inner(%t) over() with(), length = 4 : (tensor<3x4xf32, #gpu>) -> tensor<3x4xf32, #gpu>
+      weft.return %n, %t : tensor<3x4xf32, #gpu>, tensor<3x4xf32, #gpu>
+    }
+    weft.func private @inner(%h: tensor<3x4xf32, #gpu>) -> tensor<3x4xf32, #gpu> {
+      %table = weft.constant dense<[[0.5, 0.75, 0.25, 0.5], [0.25, 0.5, 0.5, 0.75], [0.5, 0.25, 0.75, 0.5]]> : tensor<3x4xf32, #gpu>
+      %n = weft.mul %h, %table : tensor<3x4xf32, #gpu>
+      weft.return %n : tensor<3x4xf32, #gpu>
+    }
+    weft.func private @host(%h: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+      %n = weft.cos %h : tensor<4xf32, #cpu>
+      weft.return %n : tensor<4xf32, #cpu>
+    })");
+  for (const runtime::QueueMode mode : modes)
+    program.expectAsOnTheHost(program.randomArguments(11), mode);
+  // Two fusions and a product in each of six trips, with four trips of one kernel, and the loop of the host.
+  const auto loaded = program.load();
+  EXPECT_EQ(loaded->launch_count(), 6 * (2 + 4) + 1U);
+}
+
+TEST(Devices, LoopsHaveRowsOfAnySize) {
+  DeviceProgram program(R"(
+#row = #weft.device<cuda:0, [n]>
+weft.func @main(%h: tensor<?xf32, #row>, %x: tensor<5x?xf32, #row>) -> (tensor<?xf32, #row>, tensor<5x?xf32, #row>) attributes {weft.symbols = [#weft.symbol<"n", 1, 100>]} {
+  %r:2 = weft.scan @body(%h) over(%x) with(), length = 5 : (tensor<?xf32, #row>, tensor<5x?xf32, #row>) -> (tensor<?xf32, #row>, tensor<5x?xf32, #row>)
+  weft.return %r#0, %r#1 : tensor<?xf32, #row>, tensor<5x?xf32, #row>
+}
+weft.func private @body(%h: tensor<?xf32, #row>, %x: tensor<?xf32, #row>) -> (tensor<?xf32, #row>, tensor<?xf32, #row>) attributes {weft.symbols = [#weft.symbol<"n", 1, 100>]} {
+  %m = weft.mul %h, %x : tensor<?xf32, #row>
+  %n = weft.add %m, %x : tensor<?xf32, #row>
+  weft.return %n, %m : tensor<?xf32, #row>, tensor<?xf32, #row>
+})");
+  auto whole = program.load();
+  ASSERT_TRUE(whole);
+  for (const int64_t n : {1, 7, 64}) {
+    const std::vector<std::vector<int64_t>> shapes = {{n}, {5, n}};
+    auto sizes = whole->bind(shapes);
+    ASSERT_TRUE(sizes);
+    program.expectAsOnTheHost(program.randomArguments(12, shapes), runtime::QueueMode::inlined, *sizes);
+  }
+}
+
 TEST(Devices, CopiesAreThoseOfTheProgram) {
   DeviceProgram program(mixed);
   auto executable = program.load();

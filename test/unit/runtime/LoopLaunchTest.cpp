@@ -8,6 +8,7 @@
 #include "PlanFixture.h"
 
 #include "runtime/queue/Profiler.h"
+#include "test/unit/codegen/SeparateDevice.h"
 
 #include <functional>
 #include <numeric>
@@ -15,6 +16,7 @@
 using namespace weft;
 using namespace weft::runtime;
 using namespace weft::runtime::test;
+using weft::testing::SeparateDevice;
 
 namespace {
 
@@ -80,13 +82,46 @@ PlanBuilder loop(int64_t trips, bool reverse = false) {
   return b;
 }
 
-Expected<std::shared_ptr<Executable>> load(const PlanBuilder &function, const PlanBuilder &trip) {
+Expected<std::shared_ptr<Executable>> load(const PlanBuilder &function, const PlanBuilder &trip,
+                                           const DeviceMap &devices = {}) {
   PackageWriter writer;
   function.add_to(writer, function.plan.function);
   trip.add_to(writer, "trip", "body");
   return Executable::load(Package::from_memory(writer.finish().value_or_throw()).value_or_throw(),
                           function.plan.function,
-                          Image::from_functions({{"scale_row", scale_row}, {"add_row", add_row}}));
+                          Image::from_functions({{"scale_row", scale_row}, {"add_row", add_row}}), devices);
+}
+
+/// The plan on "cuda:0", which is the separate device.
+PlanBuilder on_device(PlanBuilder b) {
+  for (auto &argument : b.plan.arguments)
+    argument->type->device = "cuda:0";
+  for (auto &result : b.plan.results)
+    result->type->device = "cuda:0";
+  auto part = std::make_unique<fb::DevicePartT>();
+  part->name = "cuda:0";
+  part->arena_bytes = b.plan.arena_bytes;
+  b.plan.devices.push_back(std::move(part));
+  auto segment = std::make_unique<fb::SegmentT>();
+  segment->launches = static_cast<uint32_t>(b.plan.launches.size());
+  b.plan.segments.push_back(std::move(segment));
+  return b;
+}
+
+DeviceMap device_map() { return {{"cuda:0", &SeparateDevice::get(0)}}; }
+
+std::shared_ptr<Buffer> moved(const std::shared_ptr<Buffer> &from) {
+  auto buffer = Buffer::allocate(from->bytes(), 0, SeparateDevice::get(0)).value_or_throw();
+  EXPECT_TRUE(
+      buffer->write(0, std::as_bytes(std::span(static_cast<const std::byte *>(from->data()), from->bytes())))
+          .ok());
+  return buffer;
+}
+
+std::vector<float> read(const Buffer &buffer) {
+  std::vector<float> values(buffer.bytes() / sizeof(float));
+  EXPECT_TRUE(buffer.read(0, std::as_writable_bytes(std::span(values))).ok());
+  return values;
 }
 
 std::vector<float> counted(int64_t count) {
@@ -180,6 +215,74 @@ TEST(LoopLaunch, FitsItsBody) {
   PlanBuilder endless = loop(1);
   endless.plan.function = "trip";
   EXPECT_FAILS(load(loop(1), endless).status(), "is the body of a loop in itself");
+}
+
+// On a device each trip has launches of its own, which are made when the function is loaded.
+TEST(LoopLaunch, HasLaunchesForEachTripOnADevice) {
+  for (const int64_t trips : {1, 2, 7})
+    for (const bool reverse : {false, true}) {
+      const auto executable =
+          load(on_device(loop(trips, reverse)), on_device(body()), device_map()).value_or_throw();
+      EXPECT_EQ(executable->launch_count(), static_cast<size_t>(2 * trips));
+      const std::vector<float> xs = counted(trips * width), begin = {10, 20, 30};
+      const std::vector<std::shared_ptr<Buffer>> arguments = {moved(buffer_of(begin)), moved(buffer_of(xs)),
+                                                              moved(buffer_of<float>({2}))};
+      std::vector<std::shared_ptr<Buffer>> results(2);
+      executable->run(arguments, results).throw_if_failed();
+      for (const auto &result : results)
+        result->wait().throw_if_failed();
+      std::vector<float> carry = begin, ys(xs.size());
+      for (int64_t trip = 0; trip < trips; ++trip)
+        for (int64_t i = 0; i < width; ++i) {
+          const auto at = static_cast<size_t>((reverse ? trips - 1 - trip : trip) * width + i);
+          ys[at] = carry[static_cast<size_t>(i)];
+          carry[static_cast<size_t>(i)] += 2 * xs[at];
+        }
+      EXPECT_EQ(read(*results[0]), carry) << trips;
+      EXPECT_EQ(read(*results[1]), ys) << trips;
+    }
+}
+
+TEST(LoopLaunch, IsVerifiedOnADevice) {
+  const auto refused = [](const PlanBuilder &function, const PlanBuilder &trip, const char *part) {
+    const Status status = load(function, trip, device_map()).status();
+    EXPECT_FAILS(status, part);
+    EXPECT_EQ(status.code(), "WEFT-L008");
+  };
+  PlanBuilder many = on_device(loop(1));
+  many.plan.arguments[1]->type->shape = {int64_t(1) << 40, 0};
+  many.plan.results[1]->type->shape = {int64_t(1) << 40, 0};
+  many.plan.buffers[1]->bytes = many.plan.buffers[4]->bytes = 0;
+  many.plan.launches[0]->op.AsLoopLaunch()->trips = int64_t(1) << 40;
+  PlanBuilder none = on_device(body());
+  none.plan.arguments[1]->type->shape = none.plan.results[1]->type->shape = {0};
+  none.plan.buffers[1]->bytes = none.plan.buffers[5]->bytes = 0;
+  refused(many, none, "has 1099511627776 trips of 2 launches, which are more than the 65536");
+  PlanBuilder empty = on_device(body());
+  empty.plan.launches.clear();
+  empty.plan.segments.clear();
+  refused(on_device(loop(4)), empty, "computes nothing");
+  // On another device than its operands, and in place of an argument, which a failed call must not write.
+  PlanBuilder apart = on_device(loop(4));
+  apart.plan.buffers[2]->device = 1;
+  apart.plan.arguments[2]->type->device = "cpu";
+  apart.plan.devices.push_back(std::make_unique<fb::DevicePartT>());
+  apart.plan.devices.back()->name = "cpu";
+  EXPECT_FAILS(apart.verdict(nullptr), "has operand 2 on another device than its own");
+  PlanBuilder donated = on_device(loop(4));
+  donated.plan.arguments.push_back(std::make_unique<fb::ArgumentT>());
+  donated.plan.arguments.back()->type = tensor_type(DType::f32, {width});
+  donated.plan.arguments.back()->type->device = "cuda:0";
+  donated.plan.arguments.back()->donated = true;
+  donated.plan.results[0]->tied_to = 3;
+  donated.plan.buffers[3]->storage = fb::Storage::argument;
+  donated.plan.buffers[3]->index = 3;
+  PlanBuilder::predicated(*donated.plan.launches[0]);
+  EXPECT_FAILS(donated.verdict(nullptr), "is a loop on a device, where it does not see");
+  PlanBuilder aligned = on_device(body());
+  aligned.plan.results[1]->alignment = 12;
+  EXPECT_FAILS(aligned.verdict(nullptr),
+               "result 1 'y' has the alignment 12, expected a power of two up to 32");
 }
 
 TEST(LoopLaunch, ItsTripsAreInProfiles) {

@@ -1,0 +1,109 @@
+//===- AlignLoopBodies.cpp - Addresses that trips pass to bodies ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Alignment.h"
+#include "ir/FunctionAttributes.h"
+#include "ir/Loops.h"
+#include "passes/Passes.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_ALIGNLOOPBODIES
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// A power of two, at most the widest access, that divides the bytes of a value: `least` if they are dynamic.
+int64_t dividesBytes(Type type, int64_t least) {
+  const ir::Size bytes = ir::bytesOf(type);
+  if (!bytes.isNumber())
+    return least;
+  return bytes.asNumber() ? std::min(bytes.asNumber() & -bytes.asNumber(), ir::widestAccess)
+                          : ir::widestAccess;
+}
+
+/// What trips pass to a body: of each argument and each result, the alignment that all have.
+struct Passed {
+  SmallVector<int64_t> arguments, results;
+};
+
+struct AlignLoopBodies : impl::AlignLoopBodiesBase<AlignLoopBodies> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    // A body may have loops of its own, so that each function comes after those around it.
+    SmallVector<ir::FuncOp> functions(getOperation().getOps<ir::FuncOp>());
+    llvm::DenseMap<Operation *, unsigned> waiting; // bodies, by how many loops outside have not been seen
+    for (ir::FuncOp function : functions)
+      for (auto scan : function.getOps<ir::ScanOp>())
+        ++waiting[symbols.lookup<ir::FuncOp>(scan.getBody())];
+    SmallVector<ir::FuncOp> ready;
+    for (ir::FuncOp function : functions)
+      if (!waiting.contains(function))
+        ready.push_back(function);
+    llvm::DenseMap<Operation *, Passed> passed;
+    while (!ready.empty()) {
+      ir::FuncOp function = ready.pop_back_val();
+      if (const auto known = passed.find(function); known != passed.end())
+        align(function, known->second);
+      const ir::Alignments alignments(function);
+      for (auto scan : function.getOps<ir::ScanOp>()) {
+        auto body = symbols.lookup<ir::FuncOp>(scan.getBody());
+        if (!ir::deviceOf(scan->getResultTypes().front()).isCpu())
+          pass(scan, body, alignments, passed[body]);
+        if (--waiting[body] == 0)
+          ready.push_back(body);
+      }
+    }
+  }
+
+private:
+  static void pass(ir::ScanOp scan, ir::FuncOp body, const ir::Alignments &alignments, Passed &all) {
+    all.arguments.resize(body.getNumArguments(), ir::widestAccess);
+    all.results.resize(body.getNumResults(), ir::widestAccess);
+    const size_t carries = scan.getCarries().size(), rows = carries + scan.getXs().size();
+    for (auto [i, operand] : llvm::enumerate(scan->getOperands())) {
+      int64_t known = alignments.of(operand);
+      // A number may lie in the block of scalars.
+      if ((i >= carries && i < rows) || ir::elementsOf(operand.getType()) == ir::Size(1))
+        known = std::min(known, dividesBytes(body.getArgumentTypes()[i],
+                                             ir::leastAlignment(body, static_cast<unsigned>(i))));
+      all.arguments[i] = std::min(all.arguments[i], known);
+    }
+    for (auto [i, result] : llvm::enumerate(scan->getResults())) {
+      int64_t known = alignments.of(result);
+      if (i >= carries)
+        known = std::min(known,
+                         dividesBytes(body.getResultTypes()[i],
+                                      static_cast<int64_t>(itemsize(ir::dtypeOf(body.getResultTypes()[i])))));
+      all.results[i] = std::min(all.results[i], known);
+    }
+    // A trip reads a carry where the trip before it has written it.
+    for (size_t i = 0; i < carries; ++i)
+      all.arguments[i] = std::min(all.arguments[i], all.results[i]);
+  }
+
+  static void align(ir::FuncOp body, const Passed &passed) {
+    Builder b(body.getContext());
+    const StringAttr name = b.getStringAttr(ir::attr::alignment);
+    for (auto [i, known] : llvm::enumerate(passed.arguments))
+      if (const auto argument = static_cast<unsigned>(i); known < ir::widestAccess)
+        body.setArgAttr(argument, name, b.getI64IntegerAttr(known));
+      else
+        body.removeArgAttr(argument, name);
+    for (auto [i, known] : llvm::enumerate(passed.results))
+      if (const auto result = static_cast<unsigned>(i); known < ir::widestAccess)
+        body.setResultAttr(result, name, b.getI64IntegerAttr(known));
+      else
+        body.removeResultAttr(result, name);
+  }
+};
+
+} // namespace
+} // namespace weft::passes

@@ -1,0 +1,202 @@
+//===- CudaLoopsTest.cpp - Loops on a GPU ----------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A body is compiled once, and a call has its launches once for each trip. Beside each loop are the same
+// trips on the host.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/frontend/Helpers.h"
+
+#include <cmath>
+
+using namespace weft;
+
+namespace {
+
+/// Numbers between -1 and 1, the same for each seed.
+Tensor someNumbers(Shape shape, int seed, const char *device, DType dtype = f32) {
+  Tensor made = generated(std::move(shape), [seed](size_t i) {
+    return static_cast<double>((i * 37 + static_cast<size_t>(seed) * 101) % 61) / 30.5 - 1;
+  });
+  return made.to(dtype).to(device);
+}
+
+void expectNear(const Tensor &found, const Tensor &expected, double bound = 1e-5) {
+  EXPECT_EQ(found.device(), Device("cuda:0"));
+  ASSERT_EQ(found.sizes(), expected.sizes());
+  EXPECT_LE((found.cpu() - expected).abs().max().item<double>(),
+            bound * (1 + expected.abs().max().item<double>()));
+}
+
+/// A recurrent layer, with its loss and gradients.
+struct Layer {
+  int64_t length = 12, width = 4, inputs = 5;
+  const char *device = "cuda:0";
+  bool reverse = false;
+  Tensor h0 = someNumbers({3, width}, 1, device), xs = someNumbers({length, 3, inputs}, 2, device),
+         w = someNumbers({width, width}, 3, device), u = someNumbers({inputs, width}, 4, device);
+
+  std::vector<Tensor> weights() const { return {w, u, h0, xs}; }
+  std::pair<Tensor, Tensor> loop() const {
+    return scan(
+        [this](const Tensor &h, const Tensor &x) {
+          Tensor next = tanh(matmul(x, u) + matmul(h, w));
+          return std::pair(next, next * 2);
+        },
+        h0, xs, {.reverse = reverse});
+  }
+  void require() const {
+    for (Tensor tensor : weights())
+      tensor.requires_grad_();
+  }
+  /// The loss, and the gradients of all inputs.
+  std::vector<Tensor> step() const {
+    for (Tensor tensor : weights())
+      tensor.set_grad({});
+    const auto [last, ys] = loop();
+    Tensor loss = (last * last).sum() + (ys * ys).sum();
+    loss.backward();
+    std::vector<Tensor> all = {loss.detach()};
+    for (const Tensor &tensor : weights())
+      all.push_back(tensor.grad());
+    return all;
+  }
+};
+
+int64_t occurrences(const std::string &text, const std::string &what) {
+  int64_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++count;
+  return count;
+}
+
+} // namespace
+
+// Rows of 5, 20 and 28 bytes begin at addresses for which wide accesses are no rule.
+TEST(CudaLoops, ElementwiseTripsHaveTheBitsOfTheHost) {
+  for (const DType dtype : {f32, f16, f64})
+    for (const int64_t width : {1, 5, 7, 8, 64})
+      for (const int64_t length : {4, 5, 21})
+        for (const bool reverse : {false, true}) {
+          const auto run = [&](const char *device) {
+            const auto [last, ys] = scan(
+                [](const Tensor &h, const Tensor &x) {
+                  Tensor next = h * 0.5 + x;
+                  return std::pair(next, std::tuple(next, h - x));
+                },
+                someNumbers({width}, 1, device, dtype), someNumbers({length, width}, 2, device, dtype),
+                {.reverse = reverse});
+            return bitsOf({last, std::get<0>(ys), std::get<1>(ys)});
+          };
+          EXPECT_EQ(run("cuda:0"), run("cpu")) << width << " " << length << " " << reverse;
+        }
+}
+
+TEST(CudaLoops, ProductsAndGradientsAreNearTheHosts) {
+  for (const auto &[length, width] : {std::pair(4, 4), {12, 4}, {13, 16}, {9, 5}})
+    for (const bool reverse : {false, true}) {
+      const Layer gpu{.length = length, .width = width, .reverse = reverse};
+      const Layer host{.length = length, .width = width, .device = "cpu", .reverse = reverse};
+      gpu.require();
+      host.require();
+      const std::vector<Tensor> expected = host.step();
+      auto compiled = compile([&] { return gpu.step(); });
+      // Launches at first, and a graph from the third call on.
+      for (int call = 0; call < 4; ++call) {
+        const std::vector<Tensor> found = compiled();
+        for (size_t i = 0; i < found.size(); ++i) {
+          SCOPED_TRACE(std::to_string(length) + " trips, value " + std::to_string(i));
+          expectNear(found[i], expected[i], 3e-5);
+        }
+      }
+    }
+}
+
+TEST(CudaLoops, TextAndKernelsDoNotGrowWithTheTrips) {
+  std::vector<std::string> plans;
+  for (const int64_t length : {10, 300}) {
+    const Layer layer{.length = length};
+    layer.require();
+    auto step = compile([&] { return layer.step(); });
+    step();
+    plans.push_back(step.mlir("plan"));
+    EXPECT_EQ(occurrences(plans.back(), "weft.scan @"), 2) << plans.back();
+  }
+  for (const char *what : {"\n", "weft.fusion", "weft.dot_general"})
+    EXPECT_EQ(occurrences(plans[0], what), occurrences(plans[1], what)) << what;
+}
+
+TEST(CudaLoops, MayBeInEachOther) {
+  const auto run = [](const char *device) {
+    const Tensor w = someNumbers({3}, 6, device);
+    const auto outer = scan(
+        [&](const Tensor &h, const Tensor &rows) {
+          const auto inner =
+              scan([&](const Tensor &g, const Tensor &x) { return std::pair(g * w + x, std::tuple<>{}); }, h,
+                   rows);
+          return std::pair(inner.first * 0.5, inner.first);
+        },
+        zeros({3}).to(device), someNumbers({6, 5, 3}, 5, device));
+    return bitsOf({outer.first, outer.second});
+  };
+  EXPECT_EQ(run("cuda:0"), run("cpu"));
+}
+
+TEST(CudaLoops, RowsMayHaveAnySize) {
+  const Layer layer{.width = 4};
+  Dim batch("batch", 1, 64);
+  const auto run = [&](const Tensor &h0, const Tensor &xs) {
+    Layer inner = layer;
+    inner.h0 = h0;
+    inner.xs = xs;
+    return inner.loop().second;
+  };
+  auto dynamic = compile(run, {spec({batch, 4}, f32, "cuda:0"), spec({12, batch, 5}, f32, "cuda:0")});
+  for (const int64_t rows : {3, 1, 17, 3}) {
+    const Layer host{.device = "cpu",
+                     .h0 = someNumbers({rows, 4}, 30, "cpu"),
+                     .xs = someNumbers({12, rows, 5}, 31, "cpu")};
+    expectNear(dynamic(host.h0.to("cuda:0"), host.xs.to("cuda:0")), host.loop().second);
+  }
+  EXPECT_TRUE(mentions(dynamic.explain({.full = true}), "loop of 12 trips")) << dynamic.explain();
+}
+
+// The loop's result replaces an argument, which a call that fails has to leave as it was.
+TEST(CudaLoops, AFailedCallChangesNothing) {
+  Tensor state = someNumbers({8}, 1, "cuda:0");
+  const Floats before = floats(state);
+  auto step = compile([&](const Tensor &indices) {
+    Tensor picked = arange(8).to("cuda:0").index_select(0, indices);
+    const Tensor next =
+        scan([](const Tensor &h) { return std::pair(h * 0.5 + 1, std::tuple<>{}); }, state, 5).first;
+    state.copy_(next);
+    return picked;
+  });
+  const Tensor wrong = tensor({1, 9}, {2}).to(i64).to("cuda:0"),
+               right = tensor({1, 7}, {2}).to(i64).to("cuda:0");
+  for (int call = 0; call < 4; ++call) {
+    EXPECT_ERROR((step(wrong), synchronize("cuda:0")), "9");
+    EXPECT_EQ(floats(state), before);
+  }
+  step(right);
+  Floats expected = before;
+  for (float &value : expected)
+    for (int trip = 0; trip < 5; ++trip)
+      value = value * 0.5F + 1;
+  EXPECT_EQ(floats(state), expected);
+}
+
+TEST(CudaLoops, TooManyLaunchesAreRefused) {
+  const Tensor h = zeros({4}).to("cuda:0");
+  const auto loop = [&](int64_t length) {
+    return compile([&, length] {
+      return scan([](const Tensor &h) { return std::pair(h + 1, std::tuple<>{}); }, h, length).first;
+    });
+  };
+  EXPECT_EQ(floats(loop(1000)()), Floats(4, 1000));
+  EXPECT_ERROR(loop(1 << 20)(), "WEFT-T005");
+}
