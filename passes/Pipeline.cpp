@@ -134,6 +134,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createAttachEpilogues(AttachEpiloguesOptions{options.target, report}));
     add.function(createFuseOptimizerSteps());
     add.function(createFuse(FuseOptions{options.target, report}));
+    add.function(createFuseResultCopies());
     add.function(createMergeSumsOfContractions(MergeSumsOfContractionsOptions{report}));
     add.function(createParametrizeSlices());
   } else if (phase == "memory") {

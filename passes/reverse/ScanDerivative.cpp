@@ -332,9 +332,18 @@ void ScanDerivative::makeLoop(OpBuilder &builder) {
       cotangents[i] = {};
 }
 
+/// The number, among the wanted rows, of the one whose gradient this value of the trip is.
+std::optional<unsigned> ScanDerivative::rowWithGradient(Value value) const {
+  for (unsigned row = 0; row < wantedRows.size(); ++row)
+    if (gradients[activeCarries.size() + row] == value)
+      return row;
+  return std::nullopt;
+}
+
 /// Whether the new loop has a stack with a row of this value for each trip.
 bool ScanDerivative::isStacked(Value value) const {
-  if (residuals.contains(value) || factorsToStack.contains(value) || llvm::is_contained(yCotangents, value))
+  if (rowWithGradient(value) || residuals.contains(value) || factorsToStack.contains(value) ||
+      llvm::is_contained(yCotangents, value))
     return true;
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && argument.getArgNumber() >= carries && argument.getArgNumber() < rows;
@@ -388,11 +397,14 @@ Value ScanDerivative::stackOf(Value value) {
     return forward->getResult(stackedAs.lookup(value));
   if (const auto *given = llvm::find(yCotangents, value); given != yCotangents.end())
     return incoming[givenYs[given - yCotangents.begin()]];
+  // The last results are the gradients of rows, and then the factors.
+  const auto factors = static_cast<size_t>(backward->getNumResults()) - factorsToStack.size();
+  if (const std::optional<unsigned> row = rowWithGradient(value))
+    return backward->getResult(static_cast<unsigned>(factors - wantedRows.size()) + *row);
   const auto factor = llvm::find(factorsToStack, value);
   if (factor == factorsToStack.end())
     return scan->getOperand(cast<BlockArgument>(value).getArgNumber());
-  const auto first = static_cast<size_t>(backward->getNumResults()) - factorsToStack.size();
-  return backward->getResult(static_cast<unsigned>(first + (factor - factorsToStack.begin())));
+  return backward->getResult(static_cast<unsigned>(factors + (factor - factorsToStack.begin())));
 }
 
 /// The sum of a gradient over all trips.

@@ -48,6 +48,7 @@ private:
   void declareSymbols(ir::FuncOp made);
   mlir::Value inBody(mlir::Value value, mlir::OpBuilder &builder);
   void makeLoop(mlir::OpBuilder &builder);
+  std::optional<unsigned> rowWithGradient(mlir::Value value) const;
   bool isStacked(mlir::Value value) const;
   bool findFactors(mlir::Value gradient, llvm::SmallSetVector<mlir::Value, 4> &factors) const;
   void chooseProducts();

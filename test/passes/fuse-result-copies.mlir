@@ -1,0 +1,53 @@
+// What is returned beside its own place is one more result of a fusion, not a launch of its own.
+// RUN: weft-opt %s --weft-fuse-result-copies | FileCheck %s
+
+#cpu = #weft.device<cpu>
+#gpu = #weft.device<cuda:0>
+
+// The carry %n is also a row, and the derivative needs %h and %c from before the trip.
+// CHECK-LABEL: weft.func @body
+// CHECK:         %[[F:.*]]:4 = weft.fusion loop (%arg0, %arg1, %arg2)
+// CHECK:         ^bb0(%[[H:.*]]: tensor<8xf32, #cpu>, %[[X:.*]]: tensor<8xf32, #cpu>, %[[C:.*]]: tensor<8xf32, #cpu>):
+// CHECK:           %[[N:.*]] = weft.add
+// CHECK:           weft.yield %[[N]], %[[N]], %[[H]], %[[C]]
+// CHECK:         weft.return %[[F]]#0, %[[F]]#1, %[[F]]#2, %[[F]]#3
+weft.func @body(%h: tensor<8xf32, #cpu>, %x: tensor<8xf32, #cpu>, %c: tensor<8xf32, #cpu>) -> (tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>) {
+  %n = weft.fusion loop (%h, %x) : (tensor<8xf32, #cpu>, tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
+  ^bb0(%a: tensor<8xf32, #cpu>, %b: tensor<8xf32, #cpu>):
+    %s = weft.add %a, %b : tensor<8xf32, #cpu>
+    weft.yield %s : tensor<8xf32, #cpu>
+  }
+  weft.return %n, %n, %h, %c : tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>
+}
+
+// A value that replaces an argument is copied for its other result, which is the first here.
+// CHECK-LABEL: weft.func @tied
+// CHECK:         %[[F:.*]]:2 = weft.fusion loop
+// CHECK:         weft.return %[[F]]#1, %[[F]]#0
+weft.func @tied(%h: tensor<8xf32, #cpu> {weft.donated}) -> (tensor<8xf32, #cpu>, tensor<8xf32, #cpu> {weft.tied = 0 : i64}) {
+  %n = weft.fusion loop (%h) : (tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
+  ^bb0(%a: tensor<8xf32, #cpu>):
+    %s = weft.neg %a : tensor<8xf32, #cpu>
+    weft.yield %s : tensor<8xf32, #cpu>
+  }
+  weft.return %n, %n : tensor<8xf32, #cpu>, tensor<8xf32, #cpu>
+}
+
+// Of another shape or device, of a reduction, and of an argument that the call may write, the memory plan makes copies.
+// CHECK-LABEL: weft.func @others
+// CHECK:         %[[F:.*]] = weft.fusion loop
+// CHECK:         %[[R:.*]] = weft.fusion row
+// CHECK:         weft.return %[[F]], %arg1, %arg2, %arg3, %[[R]], %[[R]]
+weft.func @others(%h: tensor<8xf32, #cpu>, %short: tensor<4xf32, #cpu>, %far: tensor<8xf32, #gpu>, %given: tensor<8xf32, #cpu> {weft.donated}) -> (tensor<8xf32, #cpu>, tensor<4xf32, #cpu>, tensor<8xf32, #gpu>, tensor<8xf32, #cpu>, tensor<f32, #cpu>, tensor<f32, #cpu>) {
+  %n = weft.fusion loop (%h) : (tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
+  ^bb0(%a: tensor<8xf32, #cpu>):
+    %s = weft.neg %a : tensor<8xf32, #cpu>
+    weft.yield %s : tensor<8xf32, #cpu>
+  }
+  %r = weft.fusion row (%h) : (tensor<8xf32, #cpu>) -> tensor<f32, #cpu> {
+  ^bb0(%a: tensor<8xf32, #cpu>):
+    %s = weft.sum %a, dims = [0] : tensor<8xf32, #cpu>
+    weft.yield %s : tensor<f32, #cpu>
+  }
+  weft.return %n, %short, %far, %given, %r, %r : tensor<8xf32, #cpu>, tensor<4xf32, #cpu>, tensor<8xf32, #gpu>, tensor<8xf32, #cpu>, tensor<f32, #cpu>, tensor<f32, #cpu>
+}
