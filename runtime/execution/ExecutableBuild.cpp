@@ -123,6 +123,7 @@ private:
   Status add(uint32_t number) {
     const fb::Launch &source = *plan_.launches()->Get(number);
     Launch launch;
+    launch.planned = &source;
     launch.first_operand = static_cast<uint32_t>(function_.operands.size());
     launch.device = static_cast<uint8_t>(source.device());
     launch.predicated = source.predicate() == fb::Predicate::failure;

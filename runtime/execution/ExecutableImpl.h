@@ -31,6 +31,7 @@
 #include <optional>
 
 namespace weft::fb {
+struct Launch;
 struct Plan;
 } // namespace weft::fb
 
@@ -83,6 +84,7 @@ class Loop; // runtime/execution/Loop.h
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
+  const fb::Launch *planned = nullptr; // what it is in the plan of the function, or of the body of a loop
   bool may_fail = false;
   bool predicated = false;     // does nothing once a check of the call has failed
   uint32_t failure_number = 0; // if it may fail: its number in Impl::fallible, from 1 on

@@ -142,10 +142,6 @@ Status writePackage(CudaProgram &program, ModuleOp module, const ir::CompilerOpt
     return package.status();
   program.package = *package;
   program.target = target;
-  auto plan = program.package->section("plan." + randomtest::kEntry.str() + "." + target);
-  if (!plan)
-    return plan.status();
-  program.plan.assign(plan->begin(), plan->end());
   return {};
 }
 

@@ -21,7 +21,6 @@ namespace weft::cudasim {
 struct CudaProgram {
   std::shared_ptr<const runtime::Package> package;
   std::string target;                          ///< of the package's plans, "cuda:sm_90"
-  std::vector<std::byte> plan;                 ///< of the function `main`
   std::map<std::string, DeviceKernel> kernels; ///< of the package's device, by symbol
   /// By result of `main`: whether it has to have the bits that the CPU gives. It has not if it depends on
   /// a sum of floats, whose order is the target's own, on a product, or on a function of f64, which the

@@ -103,11 +103,6 @@ Status EngineDevice::copy_now(void *to, const void *from, size_t bytes, CopyDire
   return {};
 }
 
-/// The plan of a function whose sizes are numbers.
-static const fb::Plan *planOf(const Executable::Impl &function, const CudaProgram &program) {
-  return function.own_plan.empty() ? fb::GetPlan(program.plan.data()) : fb::GetPlan(function.own_plan.data());
-}
-
 Status EngineDevice::countLibrary(const DeviceKernel &kernel, const KernelCall &call) {
   constexpr uint64_t mostProductBlocks = 4;
   KernelTraffic &into = (*traffic_)[kernel.symbol];
@@ -123,7 +118,8 @@ Status EngineDevice::countLibrary(const DeviceKernel &kernel, const KernelCall &
 
 /// Carries out a launch as the host does it, which has memory that the device's is. A plan for a GPU has
 /// nothing for the host to carry out products and attention with.
-static Status runOnHost(LaunchRun run, const Launch &launch, const fb::Launch &planned) {
+static Status runOnHost(LaunchRun run, const Launch &launch) {
+  const fb::Launch &planned = *launch.planned;
   Launch own = launch;
   size_t scratch = 0;
   if (const fb::ContractionLaunch *product = planned.op_as_ContractionLaunch()) {
@@ -156,14 +152,13 @@ Status EngineDevice::runOnEngine(const DeviceKernel &kernel, const KernelCall &c
   return runKernel(kernel, call, style, notes_);
 }
 
-Status EngineDevice::runFusion(const LaunchRun &run, const Launch &launch, const fb::Launch &planned,
-                               const fb::Plan &plan) {
+Status EngineDevice::runFusion(const LaunchRun &run, const Launch &launch) {
   const Executable::Impl &function = *run.function;
-  const fb::KernelLaunch &fusion = *planned.op_as_KernelLaunch();
+  const fb::KernelLaunch &fusion = *launch.planned->op_as_KernelLaunch();
   KernelCall call;
   for (uint32_t i = 0; i < fusion.buffers()->size(); ++i) {
-    const fb::Buffer &buffer = *plan.buffers()->Get(fusion.buffers()->Get(i));
-    call.operands.push_back({static_cast<std::byte *>(run.pointers[launch.first_operand + i]), buffer.bytes(),
+    const size_t operand = launch.first_operand + i;
+    call.operands.push_back({static_cast<std::byte *>(run.pointers[operand]), function.uses[operand].bytes,
                              i >= fusion.first_result()});
   }
   call.sizes = launch.table;
@@ -195,26 +190,25 @@ static uint64_t multiplyAddsOf(const DeviceLaunch &launch, const fb::Launch &pla
 }
 
 /// Runs a launch of a library by kernels of our own; by the host if they would take too long.
-Status EngineDevice::runLibrary(const LaunchRun &run, const Launch &launch, const fb::Launch &planned,
-                                const fb::Plan &plan) {
+Status EngineDevice::runLibrary(const LaunchRun &run, const Launch &launch) {
   LibraryCounts &counts = launch.kind == LaunchKind::contraction ? counts_.products : counts_.attentions;
   uint64_t multiplyAdds = 0;
   for (const DeviceLaunch &each : launch.on_device)
-    multiplyAdds += multiplyAddsOf(each, planned);
+    multiplyAdds += multiplyAddsOf(each, *launch.planned);
   if (multiplyAdds > mostMultiplyAdds_) {
     ++counts.host;
-    return runOnHost(run, launch, planned);
+    return runOnHost(run, launch);
   }
   ++counts.engine;
-  const std::vector<BufferAccess> accesses = accesses_of(planned);
   for (const DeviceLaunch &each : launch.on_device) {
     KernelCall call;
     for (auto pointer = each.pointers.begin(); pointer != each.pointers.end(); ++pointer) {
-      const BufferAccess &access = accesses[*pointer];
+      const size_t operand = launch.first_operand + *pointer;
+      const OperandUse &use = run.function->uses[operand];
       // A product that is added to a result reads it as its residual and writes it, in this order.
       const bool isLast = std::find(pointer + 1, each.pointers.end(), *pointer) == each.pointers.end();
-      call.operands.push_back({static_cast<std::byte *>(run.pointers[launch.first_operand + *pointer]),
-                               plan.buffers()->Get(access.buffer)->bytes(), access.written && isLast});
+      call.operands.push_back(
+          {static_cast<std::byte *>(run.pointers[operand]), use.bytes, use.written && isLast});
     }
     call.sizes = each.sizes;
     call.tasks = each.blocks;
@@ -237,21 +231,18 @@ Status EngineDevice::issue(const LaunchRun &given) {
     return status;
   run.begins = false;
   run.foreign_keys = 0;
-  const fb::Plan &plan = *planOf(*given.function, *program_);
   for (const Launch &launch : given.launches) {
     if (run.failure && launch.predicated && run.failure->failed())
       continue;
-    const auto number = static_cast<uint32_t>(&launch - given.function->launches.data());
-    const fb::Launch &planned = *plan.launches()->Get(number);
     Status status;
     switch (launch.kind) {
     case LaunchKind::kernel:
       if (launch.tasks)
-        status = runFusion(run, launch, planned, plan);
+        status = runFusion(run, launch);
       break;
     case LaunchKind::contraction:
     case LaunchKind::attention:
-      status = runLibrary(run, launch, planned, plan);
+      status = runLibrary(run, launch);
       break;
     case LaunchKind::convolution: // the plan's verifier lets no such launch run on a device
     case LaunchKind::sort:
@@ -264,7 +255,7 @@ Status EngineDevice::issue(const LaunchRun &given) {
     case LaunchKind::print:
     case LaunchKind::require:
       ++(launch.kind == LaunchKind::copy ? counts_.copies : counts_.others);
-      status = runOnHost(run, launch, planned);
+      status = runOnHost(run, launch);
       break;
     }
     if (!status)

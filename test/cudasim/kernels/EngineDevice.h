@@ -76,10 +76,8 @@ public:
 
 private:
   EngineDevice() : Device("cudasim:0") {}
-  Status runFusion(const runtime::LaunchRun &run, const runtime::Launch &launch, const fb::Launch &planned,
-                   const fb::Plan &plan);
-  Status runLibrary(const runtime::LaunchRun &run, const runtime::Launch &launch, const fb::Launch &planned,
-                    const fb::Plan &plan);
+  Status runFusion(const runtime::LaunchRun &run, const runtime::Launch &launch);
+  Status runLibrary(const runtime::LaunchRun &run, const runtime::Launch &launch);
   Status countLibrary(const DeviceKernel &kernel, const KernelCall &call);
   Status runOnEngine(const DeviceKernel &kernel, const KernelCall &call);
 

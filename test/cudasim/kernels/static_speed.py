@@ -3,8 +3,9 @@
 
 usage: static_speed.py --build DIR [--part quick|ci] [--rewrite] [ROW...]
 
-Each row of the benchmark has a program, ROW.mlir, or is a step that weft-bench records. Its numbers are in ROW.txt, with
-a table for each target. `--part quick` takes the programs, for sm_90 alone. `--rewrite` writes the numbers anew.
+Each row of the benchmark, and each further way in which kernels are made, has a program, ROW.mlir, or is a step that weft-bench
+records. Its numbers are in ROW.txt, with a table for each target. `--part quick` takes the programs, for sm_90 alone.
+`--rewrite` writes the numbers anew.
 
 The last line is "N passed, N failed"; the exit code is 77 without NVRTC.
 """
