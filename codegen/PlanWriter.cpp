@@ -91,6 +91,10 @@ public:
         status = addMatrices(&op);
       else if (auto scan = dyn_cast<ScanOp>(op))
         status = addLoop(scan);
+      else if (auto cond = dyn_cast<CondOp>(op))
+        status = addBranch(cond);
+      else if (auto loop = dyn_cast<WhileOp>(op))
+        status = addWhile(loop);
       else if (auto raw = dyn_cast<RawKernelOp>(op))
         status = addRaw(raw);
       else if (isa<ToHostScalarOp, TransferOp>(op))
@@ -462,6 +466,18 @@ private:
     return factorize ? static_cast<uint8_t>(factorize.getKind()) : solve;
   }
 
+  /// Appends the buffers of the operands, and then those of the results.
+  Status addBuffers(Operation *op, std::vector<uint32_t> &buffers) {
+    for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value value : values) {
+        auto index = bufferOf(value);
+        if (!index)
+          return index.status();
+        buffers.push_back(*index);
+      }
+    return {};
+  }
+
   Status addMatrices(Operation *op) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
     if (!deviceOf(type).isCpu())
@@ -482,13 +498,8 @@ private:
     matrices.unit = solve && solve.getUnit();
     if (solve)
       matrices.sides = sizesOf(solve.getB().getType()).back().asNumber();
-    for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
-      for (Value value : values) {
-        auto index = bufferOf(value);
-        if (!index)
-          return index.status();
-        matrices.buffers.push_back(*index);
-      }
+    if (Status status = addBuffers(op, matrices.buffers); !status)
+      return status;
     made->flops = amount(elementsOf(type) * Size(2 * std::min(matrices.rows, matrices.columns)));
     made->op.Set(std::move(matrices));
     addLaunch(op, std::move(made));
@@ -518,16 +529,37 @@ private:
     loop.body = op.getBody().str();
     loop.trips = static_cast<int64_t>(op.getLength());
     loop.reverse = op.getReverse();
-    for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
-      for (Value value : values) {
-        auto index = bufferOf(value);
-        if (!index)
-          return index.status();
-        loop.buffers.push_back(*index);
-      }
+    if (Status status = addBuffers(op, loop.buffers); !status)
+      return status;
     loop.first_result = op->getNumOperands();
     loop.carries = static_cast<uint32_t>(op.getCarries().size());
     loop.xs = static_cast<uint32_t>(op.getXs().size());
+    made->op.Set(std::move(loop));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  Status addBranch(CondOp op) {
+    auto made = launch(op, "branch");
+    rt::BranchLaunchT branch;
+    branch.then_body = op.getThenBody().str();
+    branch.else_body = op.getElseBody().str();
+    if (Status status = addBuffers(op, branch.buffers); !status)
+      return status;
+    branch.first_result = op->getNumOperands();
+    made->op.Set(std::move(branch));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  Status addWhile(WhileOp op) {
+    auto made = launch(op, "while loop");
+    rt::WhileLaunchT loop;
+    loop.condition = op.getCondition().str();
+    loop.body = op.getBody().str();
+    if (Status status = addBuffers(op, loop.buffers); !status)
+      return status;
+    loop.first_result = op->getNumOperands();
     made->op.Set(std::move(loop));
     addLaunch(op, std::move(made));
     return {};

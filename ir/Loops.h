@@ -19,6 +19,10 @@ mlir::RankedTensorType rowType(mlir::RankedTensorType stacked);
 /// The type of `length` values of a type, one above the other.
 mlir::RankedTensorType stackedType(mlir::RankedTensorType row, int64_t length);
 
+/// The functions of the module that an op carries out as a part of it, as a loop its body. None for a call,
+/// which is inlined.
+llvm::SmallVector<mlir::FlatSymbolRefAttr> bodiesOf(mlir::Operation *op);
+
 } // namespace weft::ir
 
 #endif // WEFT_IR_LOOPS_H

@@ -45,7 +45,7 @@ struct CheckCalls : impl::CheckCallsBase<CheckCalls> {
 private:
   struct Frame {
     ir::FuncOp function;
-    SmallVector<Operation *> calls; ///< and loops
+    SmallVector<std::pair<Operation *, FlatSymbolRefAttr>> calls; ///< and the bodies of loops and conditions
     size_t next = 0;
     uint64_t ops = 0;
   };
@@ -55,9 +55,12 @@ private:
   static Frame enter(ir::FuncOp function) {
     Frame frame{function, {}};
     function.getBody().walk([&](Operation *op) {
-      if (isa<ir::CallOp, ir::ScanOp>(op))
-        frame.calls.push_back(op);
-      else if (!isa<ir::ReturnOp>(op))
+      const SmallVector<FlatSymbolRefAttr> bodies = ir::bodiesOf(op);
+      for (FlatSymbolRefAttr body : bodies)
+        frame.calls.emplace_back(op, body);
+      if (auto call = dyn_cast<ir::CallOp>(op))
+        frame.calls.emplace_back(op, call.getCalleeAttr());
+      else if (bodies.empty() && !isa<ir::ReturnOp>(op))
         ++frame.ops;
     });
     return frame;
@@ -80,9 +83,7 @@ private:
         stack.pop_back();
         continue;
       }
-      Operation *call = frame.calls[frame.next];
-      auto scan = dyn_cast<ir::ScanOp>(call);
-      FlatSymbolRefAttr name = scan ? scan.getBodyAttr() : cast<ir::CallOp>(call).getCalleeAttr();
+      const auto [call, name] = frame.calls[frame.next];
       auto callee = symbols.lookupNearestSymbolFrom<ir::FuncOp>(call, name);
       if (!callee)
         return call->emitOpError() << "calls '" << name.getValue()

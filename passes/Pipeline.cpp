@@ -67,7 +67,7 @@ private:
 /// The fewest launches of a captured graph. Launching a graph costs about as much as two launches.
 static constexpr int64_t leastCaptured = 3;
 
-/// Derivatives, and loops that are none in the plan.
+/// Derivatives, and loops and conditions that are none in the plan.
 static void addDifferentiation(Adder &add, const ir::CompilerOptions &options, bool report) {
   // A check is recorded at each trip. Record the checks before anything is folded, so that no fold removes
   // a check.
@@ -79,6 +79,10 @@ static void addDifferentiation(Adder &add, const ir::CompilerOptions &options, b
   // Differentiate the program as it was written, while composites, which have derivatives, are whole.
   add.function(createMaterializeRngState());
   add.module(createDifferentiate());
+  SelectBranchesOptions selecting;
+  selecting.target = options.target;
+  selecting.report = report;
+  add.module(createSelectBranches(selecting));
   unrolling.mayFail = false;
   add.module(createUnrollScans(unrolling));
   add.module(createSymbolDCEPass());

@@ -205,6 +205,12 @@ static Attribute toAttr(const KernelParameter &parameter) {
   return IntegerAttr::get(type, bits);
 }
 
+/// Whether an attribute of a node is the text of a function, whose name it is in a module.
+static bool isBodyAttr(StringRef op, StringRef name) {
+  return (op == "scan" && name == "body") || (op == "cond" && (name == "then_body" || name == "else_body")) ||
+         (op == "while" && (name == "condition" || name == "body"));
+}
+
 static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   Builder b(&context());
   if (const auto *integer = std::get_if<int64_t>(&value))
@@ -229,7 +235,7 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   if (const auto *device = std::get_if<Device>(&value))
     return toAttr(*device);
   const auto &keyword = std::get<std::string>(value);
-  if (op == "scan" && name == "body")
+  if (isBodyAttr(op, name))
     return FlatSymbolRefAttr::get(&context(), keyword);
   if (auto registered = RegisteredOperationName::lookup(("weft." + op).str(), &context()))
     if (auto *keywords = registered->getInterface<ir::KeywordOp>())
@@ -384,11 +390,11 @@ static std::string addBody(ModuleOp module, const std::string &text, const Regio
   return name;
 }
 
-/// The attributes of a node in the module. That of a loop names its body, which is added.
+/// The attributes of a node in the module. Those that name bodies add them.
 static std::vector<Attr> attrsOf(const Node &node, ModuleOp module, const Region &region) {
   std::vector<Attr> attrs = node.attrs;
   for (Attr &attr : attrs)
-    if (std::string_view(node.name) == "scan" && std::string_view(attr.name) == "body")
+    if (isBodyAttr(node.name, attr.name))
       attr.value = addBody(module, std::get<std::string>(attr.value), region);
   return attrs;
 }

@@ -106,10 +106,10 @@ static std::shared_ptr<Node> recordKnown(const char *name, std::vector<Ref> oper
   return node;
 }
 
-std::shared_ptr<Node> recordLoop(std::vector<Ref> operands, std::vector<Attr> attrs,
-                                 const std::vector<Spec> &results, Loc loc) {
+std::shared_ptr<Node> recordBodies(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs,
+                                   const std::vector<Spec> &results, Loc loc) {
   GraphLock lock(graphMutex());
-  return recordKnown("scan", std::move(operands), std::move(attrs), results, /*isStated=*/true, loc);
+  return recordKnown(name, std::move(operands), std::move(attrs), results, /*isStated=*/true, loc);
 }
 
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {

@@ -17,9 +17,10 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
 /// The same for an op whose result types are stated and do not follow (`raw_kernel`).
 std::shared_ptr<Node> recordStated(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs,
                                    std::vector<Spec> results, Loc loc);
-/// Records a `scan`, whose attribute `body` is the text of a function, with these result types.
-std::shared_ptr<Node> recordLoop(std::vector<Ref> operands, std::vector<Attr> attrs,
-                                 const std::vector<Spec> &results, Loc loc);
+/// Records a `scan`, `cond` or `while`, some of whose attributes are texts of functions, with these result
+/// types.
+std::shared_ptr<Node> recordBodies(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs,
+                                   const std::vector<Spec> &results, Loc loc);
 /// The same for an op whose result type does not follow from its operands (`iota`).
 Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc);
 Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);

@@ -67,7 +67,7 @@ public:
 /// end, the trace is outdated.
 class Trace final : public TraceScope {
 public:
-  /// `body`: of a loop, in which what is older stands for itself (`capture`).
+  /// `body`: of a loop, or a branch, in which what is older stands for itself (`capture`).
   enum class Kind : uint8_t { function, body };
   explicit Trace(Kind kind = Kind::function);
   ~Trace() override;

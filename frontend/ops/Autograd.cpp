@@ -272,7 +272,8 @@ static void accumulate(const std::shared_ptr<GradAccumulator> &accumulator, cons
 
 static void runBackward(Ref root, bool create_graph, Loc loc) {
   if (const Trace *trace = Trace::current(); trace && trace->isBody())
-    fail("the body of a loop sets gradients with backward() (WEFT-T001): a trip computes values only; use "
+    fail("the body of a loop or a branch sets gradients with backward() (WEFT-T001): it computes values "
+         "only; use "
          "grad(), which returns them",
          loc, {}, "WEFT-T001");
   const GradMode recording(create_graph);

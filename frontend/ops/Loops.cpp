@@ -7,20 +7,37 @@
 #include "weft/loops.hpp"
 
 #include "frontend/graph/Message.h"
-#include "frontend/graph/OpDefinitions.h"
 #include "frontend/graph/Record.h"
-#include "frontend/graph/Region.h"
 #include "frontend/graph/Shapes.h"
 #include "frontend/graph/Symbols.h"
-#include "frontend/graph/Trace.h"
+#include "frontend/ops/BodyRecord.h"
 #include "frontend/ops/Handle.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace weft::frontend {
 
 namespace {
+
+constexpr BodyWords tripWords = {"the body of a loop", "the loop",
+                                 "it is called once for all trips, and a trip computes values only; do that "
+                                 "before or after the loop, with "
+                                 "values that are its xs or its results"};
+
+/// Throws Error unless a body returns the carries in the structure and the types in which it got them.
+void checkCarry(const BodyRecord &body, const Flat &carry, const std::vector<Ref> &operands, Loc loc) {
+  if (body.structures()[0] != carry.structure || body.counts()[0] != carry.tensors.size())
+    fail("the body of a loop returns a carry with another structure than it got (WEFT-T002): other numbers, "
+         "or other sizes of containers",
+         loc, {}, "WEFT-T002");
+  const std::vector<Ref> &after = body.results();
+  for (size_t i = 0; i < carry.tensors.size(); ++i)
+    if (after[i].spec() != operands[i].spec())
+      fail("carry " + std::to_string(i) + " of a loop begins as " + operands[i].spec().str() + ", and is " +
+               after[i].spec().str() +
+               " after a trip (WEFT-T002): return it in the shape, dtype and device in which it begins",
+           loc, {operands[i], after[i]}, "WEFT-T002");
+}
 
 /// Records one trip of a loop, and then the loop.
 class Scan {
@@ -28,39 +45,17 @@ public:
   Scan(const Flat &carry, const Flat &xs, int64_t length, const ScanOptions &options, Loc loc)
       : carry_(carry), xs_(xs), length_(length), options_(options), loc_(loc) {}
 
-  FlatScan record(const FlatScanBody &body) {
-    readOperands();
-    std::optional<FlatScan> made;
-    while (!made) // again, if another thread changed what the body reads
-      made = recordBody(body);
-    return *std::move(made);
-  }
+  FlatScan record(const FlatScanBody &body);
 
 private:
   void readOperands();
-  std::optional<FlatScan> recordBody(const FlatScanBody &body);
-  void checkCarry(const std::vector<Ref> &after) const;
-  void checkEffects(const Trace &trace, const std::vector<Trace::Change> &changes) const;
-  void makeRegion(const std::vector<Ref> &results, const Trace &trace);
-  FlatScan recordLoop() const;
-  [[noreturn]] void refuseEffect(const std::string &what, Loc where) const {
-    fail("the body of a loop " + what + " at " + str(where) +
-             " (WEFT-T001): it is called once for all trips, and a trip computes values only; do that before "
-             "or after the loop, with values that are its xs or its results",
-         loc_, {}, "WEFT-T001");
-  }
+  FlatScan recordLoop(const BodyRecord &body) const;
 
   const Flat &carry_, &xs_;
   int64_t length_;
   ScanOptions options_;
   Loc loc_;
   std::vector<Ref> operands_; ///< carries, xs
-  std::vector<Ref> inputs_;   ///< what stands for them in the body
-  Structure ysStructure_;
-  std::string body_; ///< its text
-  bool mayFail_ = false;
-  std::vector<Spec> results_;
-  std::vector<std::shared_ptr<Slot>> captured_;
 };
 
 void Scan::readOperands() {
@@ -90,140 +85,140 @@ void Scan::readOperands() {
          loc_, {}, "WEFT-T003");
 }
 
-/// Records a trip, and then the loop. Returns nothing if another thread changed what the trip depends on.
-std::optional<FlatScan> Scan::recordBody(const FlatScanBody &body) {
-  Trace *outer = Trace::current();
-  Trace trace(Trace::Kind::body);
-  if (outer) {
-    trace.symbols = outer->symbols;
-    trace.function = outer->function;
-    trace.numerics = outer->numerics;
+FlatScan Scan::record(const FlatScanBody &body) {
+  readOperands();
+  std::vector<BodyRecord::Input> inputs;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    inputs.push_back({operands_[i].spec(), operands_[i].node->loc});
+    if (i >= carry_.tensors.size()) // a row
+      inputs.back().spec.shape.erase(inputs.back().spec.shape.begin());
   }
-  Flat carry{.tensors = {}, .structure = carry_.structure}, rows{.tensors = {}, .structure = xs_.structure};
-  inputs_.clear();
-  {
+  for (;;) { // again, if another thread changed what the body reads
+    BodyRecord trip(tripWords, loc_);
+    const bool isDone = trip.record(inputs, [&](const std::vector<Tensor> &given) -> std::vector<Flat> {
+      const auto rows = given.begin() + static_cast<std::ptrdiff_t>(carry_.tensors.size());
+      FlatScan made = body({{given.begin(), rows}, carry_.structure}, {{rows, given.end()}, xs_.structure});
+      return {std::move(made.carry), std::move(made.ys)};
+    });
+    if (!isDone)
+      continue;
+    checkCarry(trip, carry_, operands_, loc_);
     GraphLock lock(graphMutex());
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      Spec spec = operands_[i].spec();
-      const bool isRow = i >= carry_.tensors.size();
-      if (isRow)
-        spec.shape.erase(spec.shape.begin());
-      (isRow ? rows : carry).tensors.push_back(trace.addInput(spec, operands_[i].node->loc));
-      inputs_.push_back(use((isRow ? rows : carry).tensors.back(), loc_));
-    }
+    if (!trip.isOutdated())
+      return recordLoop(trip);
   }
-  const FlatScan made = body(carry, rows);
-  GraphLock lock(graphMutex());
-  if (trace.isOutdated())
-    return std::nullopt;
-  if (made.carry.structure != carry_.structure || made.carry.tensors.size() != carry_.tensors.size())
-    fail("the body of a loop returns a carry with another structure than it got (WEFT-T002): other numbers, "
-         "or other sizes of containers",
-         loc_, {}, "WEFT-T002");
-  std::vector<Ref> results;
-  for (const Flat *part : {&made.carry, &made.ys})
-    for (const Tensor &tensor : part->tensors)
-      results.push_back(use(tensor, loc_));
-  checkCarry(results);
-  ysStructure_ = made.ys.structure;
-  // The function around the loop depends on the modes that the body reads.
-  for (const ModeChange &mode : trace.modes())
-    if (outer && mode.read)
-      outer->readMode(mode.flag);
-  if (trace.changedFlag())
-    refuseEffect("sets requires_grad of a tensor that is older than the loop", loc_);
-  const std::vector<Trace::Change> changes = trace.finish();
-  checkEffects(trace, changes);
-  if (trace.isCaptureOutdated())
-    return std::nullopt;
-  makeRegion(results, trace);
-  return recordLoop();
 }
 
-void Scan::checkCarry(const std::vector<Ref> &after) const {
-  for (size_t i = 0; i < carry_.tensors.size(); ++i)
-    if (after[i].spec() != operands_[i].spec())
-      fail("carry " + std::to_string(i) + " of a loop begins as " + operands_[i].spec().str() + ", and is " +
-               after[i].spec().str() +
-               " after a trip (WEFT-T002): return it in the shape, dtype and device in which it begins",
-           loc_, {operands_[i], after[i]}, "WEFT-T002");
-}
-
-void Scan::checkEffects(const Trace &trace, const std::vector<Trace::Change> &changes) const {
-  if (!trace.effects().empty())
-    refuseEffect(std::string("has the effect '") + trace.effects()[0].node->name + "'",
-                 trace.effects()[0].node->loc);
-  for (const Trace::Change &change : changes) {
-    const TouchedSlot &touched = change.touched;
-    if (touched.input && change.after != touched.input)
-      refuseEffect(touched.slot->name.starts_with("rng.")
-                       ? "draws random numbers"
-                       : "writes " + nameOf(*touched.slot) + ", which is older than the loop,",
-                   change.after.node->loc);
-    if (change.gradAfter != touched.gradBefore || touched.gradDropped)
-      refuseEffect("sets the gradient of " + nameOf(*touched.slot), touched.slot->loc);
-  }
-  for (const ModeChange &mode : trace.modes())
-    if (mode.after)
-      refuseEffect("sets the mode of a module", loc_);
-  if (trace.madeState())
-    refuseEffect("makes state of an optimiser", loc_);
-}
-
-/// Makes the function that the body is: its arguments are the carries, the rows, and the values from outside
-/// that it reads.
-void Scan::makeRegion(const std::vector<Ref> &results, const Trace &trace) {
-  Region region;
-  region.name = "body";
-  region.isBody = true;
-  if (const Trace *outer = Trace::current())
-    region.symbols = outer->symbols;
-  std::vector<Ref> leaves;
-  collect(results, /*numbersAreConstants=*/true, region.nodes, leaves);
-  for (const Ref &input : inputs_)
-    region.arguments.push_back({input, ""});
-  captured_.clear();
-  for (const Trace::Capture &captured : trace.captures())
-    if (std::find(leaves.begin(), leaves.end(), captured.input) != leaves.end()) {
-      region.arguments.push_back({captured.input, ""});
-      captured_.push_back(captured.slot);
-    }
-  results_.clear();
-  for (size_t i = 0; i < results.size(); ++i) {
-    region.results.push_back({results[i], ""});
-    Spec spec = results[i].spec();
-    if (i >= carry_.tensors.size())
-      spec.shape.insert(spec.shape.begin(), length_);
-    results_.push_back(std::move(spec));
-  }
-  mayFail_ =
-      std::any_of(region.nodes.begin(), region.nodes.end(), [](const Node *node) { return mayFail(*node); });
-  Expected<std::string> text = textOfBody(region);
-  if (!text)
-    fail(text.status(), loc_);
-  body_ = std::move(*text);
-}
-
-FlatScan Scan::recordLoop() const {
+FlatScan Scan::recordLoop(const BodyRecord &body) const {
   std::vector<Ref> operands = operands_;
-  for (const std::shared_ptr<Slot> &slot : captured_)
+  for (const std::shared_ptr<Slot> &slot : body.captured())
     operands.push_back(useSlot(slot, loc_));
+  std::vector<Spec> results;
+  for (const Ref &result : body.results()) {
+    Spec spec = result.spec();
+    if (results.size() >= carry_.tensors.size())
+      spec.shape.insert(spec.shape.begin(), length_);
+    results.push_back(std::move(spec));
+  }
   const auto count = [](size_t n) { return static_cast<int64_t>(n); };
-  const std::shared_ptr<Node> node = frontend::recordLoop(
-      std::move(operands),
-      {{"body", body_},
+  const std::shared_ptr<Node> node = recordBodies(
+      "scan", std::move(operands),
+      {{"body", body.text(body.captured())},
        {"length", length_},
        {"reverse", options_.reverse},
-       {"may_fail", mayFail_},
+       {"may_fail", body.fallible() != nullptr},
        {"operandSegmentSizes", std::vector<int64_t>{count(carry_.tensors.size()), count(xs_.tensors.size()),
-                                                    count(captured_.size())}}},
-      results_, loc_);
+                                                    count(body.captured().size())}}},
+      results, loc_);
   FlatScan made;
   made.carry.structure = carry_.structure;
-  made.ys.structure = ysStructure_;
-  for (uint32_t i = 0; i < results_.size(); ++i)
+  made.ys.structure = body.structures()[1];
+  for (uint32_t i = 0; i < results.size(); ++i)
     (i < carry_.tensors.size() ? made.carry : made.ys).tensors.push_back(wrap({node, i}, loc_));
   return made;
+}
+
+//===----------------------------------------------------------------------===//
+// cond, while
+//===----------------------------------------------------------------------===//
+
+/// Throws Error if a body, or a branch, has an operation that may fail.
+void checkCannotFail(const BodyRecord &body, const char *name, const char *whole, Loc loc) {
+  if (const Node *fallible = body.fallible())
+    fail(std::string(name) + " has '" + fallible->name + "' at " + str(fallible->loc) +
+             ", which may fail (WEFT-T008): read by index before " + whole + ", and pass the values",
+         loc, {}, "WEFT-T008");
+}
+
+/// Throws Error unless a tensor is one truth value.
+void checkPredicate(const Ref &value, const char *name, Loc loc) {
+  const Spec &spec = value.spec();
+  if (spec.dtype != DType::i1 ||
+      std::any_of(spec.shape.begin(), spec.shape.end(), [](int64_t size) { return size != 1; }))
+    fail(std::string(name) + " is " + spec.str() +
+             ", expected a bool, or a tensor of one bool (WEFT-T006): compare, or reduce with any() or all()",
+         loc, {value}, "WEFT-T006");
+}
+
+std::vector<BodyRecord::Input> inputsOf(const std::vector<Ref> &operands) {
+  std::vector<BodyRecord::Input> inputs;
+  for (const Ref &operand : operands)
+    inputs.push_back({operand.spec(), operand.node->loc});
+  return inputs;
+}
+
+std::vector<Ref> operandsOf(const Flat &flat, Loc loc) {
+  GraphLock lock(graphMutex());
+  std::vector<Ref> operands;
+  for (const Tensor &tensor : flat.tensors)
+    operands.push_back(use(tensor, loc));
+  return operands;
+}
+
+/// Appends the values of tensors from outside.
+void addCaptured(std::vector<Ref> &operands, const std::vector<std::shared_ptr<Slot>> &captured, Loc loc) {
+  for (const std::shared_ptr<Slot> &slot : captured)
+    operands.push_back(useSlot(slot, loc));
+}
+
+std::vector<Spec> specsOf(const std::vector<Ref> &values) {
+  std::vector<Spec> specs;
+  for (const Ref &value : values)
+    specs.push_back(value.spec());
+  return specs;
+}
+
+/// The tensors of a node's results, in this structure.
+Flat resultsOf(const std::shared_ptr<Node> &node, const Structure &structure, Loc loc) {
+  Flat made{.tensors = {}, .structure = structure};
+  for (uint32_t i = 0; i < node->results.size(); ++i)
+    made.tensors.push_back(wrap({node, i}, loc));
+  return made;
+}
+
+constexpr BodyWords conditionWords = {
+    "the condition of a while loop", "the loop",
+    "it is called once for all trips, and computes a value only; do that before or after the loop"};
+
+constexpr BodyWords branchWords = {"a branch of cond", "cond",
+                                   "both branches are called once, when cond is recorded, and compute values "
+                                   "only; do that before or after cond, "
+                                   "with values that are its operands or its results"};
+
+/// Throws Error unless both branches return the same structure of the same types.
+void checkBranches(const BodyRecord &then, const BodyRecord &otherwise, Loc loc) {
+  const std::vector<Ref> &a = then.results(), &b = otherwise.results();
+  if (a.size() != b.size() || then.structures() != otherwise.structures())
+    fail("the branches of cond return other structures, of " + std::to_string(a.size()) + " and of " +
+             std::to_string(b.size()) +
+             " tensors (WEFT-T007): return the same from both, and the same numbers beside the tensors",
+         loc, {}, "WEFT-T007");
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].spec() != b[i].spec())
+      fail("result " + std::to_string(i) + " of cond is " + a[i].spec().str() + " in the first branch, and " +
+               b[i].spec().str() +
+               " in the second (WEFT-T007): return it in one shape, dtype and device from both",
+           loc, {a[i], b[i]}, "WEFT-T007");
 }
 
 } // namespace
@@ -231,6 +226,83 @@ FlatScan Scan::recordLoop() const {
 FlatScan scanFlat(const FlatScanBody &body, const Flat &carry, const Flat &xs, int64_t length,
                   const ScanOptions &options, Loc loc) {
   return Scan(carry, xs, length, options, loc).record(body);
+}
+
+Flat whileFlat(const FlatBody &condition, const FlatBody &body, const Flat &carries, Loc loc) {
+  const std::vector<Ref> operands = operandsOf(carries, loc);
+  const std::vector<BodyRecord::Input> inputs = inputsOf(operands);
+  const auto predicateOf = [&](const std::vector<Tensor> &given) -> std::vector<Flat> {
+    Flat made = condition({given, carries.structure});
+    checkPredicate(use(made.tensors[0], loc), "the condition of a while loop", loc);
+    made.tensors[0] = made.tensors[0].reshape({}, loc);
+    return {std::move(made)};
+  };
+  const auto nextOf = [&](const std::vector<Tensor> &given) -> std::vector<Flat> {
+    return {body({given, carries.structure})};
+  };
+  for (;;) { // again, if another thread changed what the loop reads
+    BodyRecord goesOn(conditionWords, loc), trip(tripWords, loc);
+    if (!goesOn.record(inputs, predicateOf) || !trip.record(inputs, nextOf))
+      continue;
+    checkCarry(trip, carries, operands, loc);
+    checkCannotFail(goesOn, "the condition of a while loop", "the loop", loc);
+    checkCannotFail(trip, "the body of a while loop", "the loop", loc);
+    GraphLock lock(graphMutex());
+    if (goesOn.isOutdated() || trip.isOutdated())
+      continue;
+    const std::vector<std::shared_ptr<Slot>> captured = allCaptured({&goesOn, &trip});
+    std::vector<Ref> all = operands;
+    addCaptured(all, captured, loc);
+    const std::vector<int64_t> groups = {static_cast<int64_t>(operands.size()),
+                                         static_cast<int64_t>(captured.size())};
+    return resultsOf(recordBodies("while", std::move(all),
+                                  {{"condition", goesOn.text(captured)},
+                                   {"body", trip.text(captured)},
+                                   {"operandSegmentSizes", groups}},
+                                  specsOf(operands), loc),
+                     carries.structure, loc);
+  }
+}
+
+Flat condFlat(const Tensor &pred, const FlatBody &thenBody, const FlatBody &elseBody, const Flat &operands,
+              Loc loc) {
+  Ref predicate;
+  {
+    GraphLock lock(graphMutex());
+    predicate = use(pred, loc);
+  }
+  checkPredicate(predicate, "the predicate of cond", loc);
+  predicate = reshapeTo(predicate, {}, loc);
+  const std::vector<Ref> inputs = operandsOf(operands, loc);
+  const auto calling = [&](const FlatBody &function) -> BodyRecord::Function {
+    return [&](const std::vector<Tensor> &given) -> std::vector<Flat> {
+      return {function({given, operands.structure})};
+    };
+  };
+  for (;;) { // again, if another thread changed what a branch reads
+    BodyRecord then(branchWords, loc), otherwise(branchWords, loc);
+    if (!then.record(inputsOf(inputs), calling(thenBody)) ||
+        !otherwise.record(inputsOf(inputs), calling(elseBody)))
+      continue;
+    checkBranches(then, otherwise, loc);
+    checkCannotFail(then, "a branch of cond", "cond", loc);
+    checkCannotFail(otherwise, "a branch of cond", "cond", loc);
+    GraphLock lock(graphMutex());
+    if (then.isOutdated() || otherwise.isOutdated())
+      continue;
+    if (then.results().empty())
+      return {.tensors = {}, .structure = then.structures()[0]};
+    const std::vector<std::shared_ptr<Slot>> captured = allCaptured({&then, &otherwise});
+    // A predicate that was computed elsewhere is moved to where the branches compute.
+    std::vector<Ref> all = {transferTo(predicate, then.results()[0].spec().device, loc)};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    addCaptured(all, captured, loc);
+    return resultsOf(
+        recordBodies("cond", std::move(all),
+                     {{"then_body", then.text(captured)}, {"else_body", otherwise.text(captured)}},
+                     specsOf(then.results()), loc),
+        then.structures()[0], loc);
+  }
 }
 
 } // namespace weft::frontend

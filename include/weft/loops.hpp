@@ -1,4 +1,4 @@
-//===- loops.hpp - Loops that are compiled as loops -----------------------===//
+//===- loops.hpp - Loops and conditions by data ----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,13 +15,21 @@
 //       },
 //       h0, xs); // xs of [time, batch, features], all of the same
 //
+// A C++ `if` or `while` needs the value of a tensor, and so waits for it, and a compiled function has none.
+// `cond` and `while_loop` decide when the program runs.
+//
+//   Tensor y = cond(
+//       x.sum() > 0, [](const Tensor &x) { return x * 2; }, [](const Tensor &x) { return x.neg(); }, x);
+//
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_LOOPS_HPP
 #define WEFT_LOOPS_HPP
 
 #include "weft/tree.hpp"
 
+#include <concepts>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 namespace weft {
@@ -70,6 +78,97 @@ auto scanTree(Body &&body, const Carry &carry, const Xs &xs, int64_t length, con
   return std::pair<Carry, Y>(treeOf<Carry>(made.carry), treeOf<Y>(made.ys));
 }
 } // namespace frontend
+
+namespace frontend {
+/// A function with flattened values.
+using FlatBody = std::function<Flat(const Flat &values)>;
+WEFT_API Flat condFlat(const Tensor &pred, const FlatBody &thenBody, const FlatBody &elseBody,
+                       const Flat &operands, Loc loc);
+WEFT_API Flat whileFlat(const FlatBody &condition, const FlatBody &body, const Flat &carries, Loc loc);
+
+template <typename T> inline constexpr bool isTuple = false;
+template <typename... Ts> inline constexpr bool isTuple<std::tuple<Ts...>> = true;
+
+/// Calls a function with each part of a tuple, or with any other value.
+template <typename Function, typename Values>
+decltype(auto) applyTo(Function &function, const Values &values) {
+  if constexpr (isTuple<Values>)
+    return std::apply(function, values);
+  else
+    return function(values);
+}
+template <typename Function, typename Values>
+using Applied = std::decay_t<decltype(applyTo(std::declval<Function &>(), std::declval<const Values &>()))>;
+} // namespace frontend
+
+/// `thenBody(operands)` if the predicate is true, otherwise `elseBody(operands)`, as the predicate is when
+/// the program runs: only the branch that is taken is computed. On a GPU both are, and their results
+/// selected. `pred` is a tensor of one bool, of any shape with one element. Operands are a tensor, or a
+/// struct or container of tensors as compiled functions take; the parts of a `std::tuple` are passed one by
+/// one.
+///
+/// Both branches are called once, when the condition is recorded, and return the same type, in which each
+/// tensor has one shape, dtype and device. They may read tensors from outside, such as parameters. Gradients
+/// flow through the branch that is taken, to the operands and to those tensors, also for derivatives of
+/// derivatives; they compute the branch again.
+///
+/// Errors: another predicate (WEFT-T006); branches that return different types (WEFT-T007); a branch that may
+/// fail, as one that reads by index (WEFT-T008); one that writes a tensor from outside, draws random numbers,
+/// prints, asserts, sets gradients or modes, or makes state (WEFT-T001).
+template <typename Then, typename Else, typename Operands = std::tuple<>>
+auto cond(const Tensor &pred, Then &&thenBody, Else &&elseBody, const Operands &operands = {},
+          Loc loc = Loc::current()) {
+  using Result = frontend::Applied<Then, Operands>;
+  static_assert(std::is_same_v<Result, frontend::Applied<Else, Operands>>,
+                "both branches return values of one type");
+  static_assert(frontend::isTree<Operands> && frontend::isTree<Result>,
+                "operands and results consist of tensors, as parameters of compiled functions do");
+  const auto flatten = [&](auto &branch) -> frontend::FlatBody {
+    return [&](const frontend::Flat &values) {
+      return frontend::flatOf<Result>(frontend::applyTo(branch, frontend::treeOf<Operands>(values)));
+    };
+  };
+  return frontend::treeOf<Result>(
+      frontend::condFlat(pred, flatten(thenBody), flatten(elseBody), frontend::flatOf(operands), loc));
+}
+
+/// The same for a predicate that is known now: the branch is taken at once, and the other one not called.
+template <std::same_as<bool> Bool, typename Then, typename Else, typename Operands = std::tuple<>>
+auto cond(Bool pred, Then &&thenBody, Else &&elseBody, const Operands &operands = {}, Loc = Loc::current())
+    -> frontend::Applied<Then, Operands> {
+  if (pred)
+    return frontend::applyTo(thenBody, operands);
+  return frontend::applyTo(elseBody, operands);
+}
+
+/// A loop of as many trips as its data say: `carries = body(carries)` while `condition(carries)` is true. The
+/// condition returns a tensor of one bool; the body returns the carries in the type, and their tensors in the
+/// shapes, dtypes and devices, in which it gets them. Carries are a tensor, or a struct or container of
+/// tensors; the parts of a `std::tuple` are passed one by one. Returns the last carries.
+///
+/// Both functions are called once, when the loop is recorded, and may read tensors from outside. On a CPU the
+/// loop is one launch. There is no gradient through it, because what its trips computed would have to be kept
+/// for a number of trips that nobody knows: backward() is an error (WEFT-G001). `scan` has one.
+///
+/// Errors: a condition that is no bool (WEFT-T006); carries that change their types (WEFT-T002); functions
+/// that may fail (WEFT-T008) or have effects (WEFT-T001), as for `cond`; carries on a GPU (WEFT-T010).
+template <typename Condition, typename Body, typename Carries>
+Carries while_loop(Condition &&condition, Body &&body, const Carries &carries, Loc loc = Loc::current()) {
+  static_assert(std::is_same_v<frontend::Applied<Condition, Carries>, Tensor>,
+                "the condition returns a tensor of one bool");
+  static_assert(std::is_same_v<frontend::Applied<Body, Carries>, Carries>,
+                "the body returns the carries in the type in which it gets them");
+  static_assert(frontend::isTree<Carries>,
+                "carries consist of tensors, as parameters of compiled functions do");
+  return frontend::treeOf<Carries>(frontend::whileFlat(
+      [&](const frontend::Flat &values) {
+        return frontend::flatOf<Tensor>(frontend::applyTo(condition, frontend::treeOf<Carries>(values)));
+      },
+      [&](const frontend::Flat &values) {
+        return frontend::flatOf<Carries>(frontend::applyTo(body, frontend::treeOf<Carries>(values)));
+      },
+      frontend::flatOf(carries), loc));
+}
 
 /// A loop over the rows of `xs`: `body(carry, x)` is called with the carry, which begins as the one that is
 /// given, and the first row of each tensor of `xs` (without the first dimension), and returns

@@ -33,9 +33,6 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.binomial: it is not drawn yet; bernoulli, rand, randn, randint and multinomial are.")
 weft::detail::Nothing binomial(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.cond: conditions are not data yet; write where(), or C++ control flow outside of compiled functions.")
-weft::detail::Nothing cond(WEFT_ANYTHING);
-template <int = 0>
 WEFT_MISSING("Weft has no torch.finfo: std::numeric_limits and weft::itemsize have it.")
 weft::detail::Nothing finfo(WEFT_ANYTHING);
 template <int = 0>
@@ -113,9 +110,6 @@ weft::detail::Nothing view_as_real(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.vmap: functions take batches: broadcasting, bmm and einsum do what vmap would.")
 weft::detail::Nothing vmap(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.while_loop: conditions are not data yet; write where(), or C++ control flow outside of compiled functions.")
-weft::detail::Nothing while_loop(WEFT_ANYTHING);
 } // namespace weft
 
 namespace weft::nn {

@@ -283,9 +283,60 @@ private:
     return success();
   }
 
+  /// Runs a function of the module on values.
+  FailureOr<SmallVector<Literal>> runBody(Operation *op, FlatSymbolRefAttr name, ArrayRef<Literal> values) {
+    auto body = SymbolTable::lookupNearestSymbolFrom<FuncOp>(op, name);
+    if (!body)
+      return op->emitOpError() << "'" << name.getValue() << "' is no function of this module";
+    Interpreter inner(maxElements);
+    return inner.run(body, values);
+  }
+
+  LogicalResult runCond(CondOp cond, Scope &scope) {
+    auto operands = scope.operandsOf(cond);
+    if (failed(operands))
+      return failure();
+    SmallVector<Literal> inputs;
+    for (const Literal *operand : ArrayRef(*operands).drop_front())
+      inputs.push_back(*operand);
+    const bool taken = operands->front()->whole[0] != 0;
+    auto returned = runBody(cond, taken ? cond.getThenBodyAttr() : cond.getElseBodyAttr(), inputs);
+    if (failed(returned))
+      return failure();
+    finishCall(cond, scope, *returned);
+    return success();
+  }
+
+  LogicalResult runWhile(WhileOp loop, Scope &scope) {
+    auto operands = scope.operandsOf(loop);
+    if (failed(operands))
+      return failure();
+    SmallVector<Literal> values;
+    for (const Literal *operand : *operands)
+      values.push_back(*operand);
+    const size_t carries = loop.getCarries().size();
+    for (;;) {
+      auto goesOn = runBody(loop, loop.getConditionAttr(), values);
+      if (failed(goesOn))
+        return failure();
+      if (goesOn->front().whole[0] == 0)
+        break;
+      auto after = runBody(loop, loop.getBodyAttr(), values);
+      if (failed(after))
+        return failure();
+      std::move(after->begin(), after->end(), values.begin());
+    }
+    finishCall(loop, scope, MutableArrayRef(values).take_front(carries));
+    return success();
+  }
+
   LogicalResult step(Operation *op, Scope &scope) {
     if (auto scan = dyn_cast<ScanOp>(op))
       return runScan(scan, scope);
+    if (auto cond = dyn_cast<CondOp>(op))
+      return runCond(cond, scope);
+    if (auto loop = dyn_cast<WhileOp>(op))
+      return runWhile(loop, scope);
     if (auto interpretable = dyn_cast<InterpretableOp>(op))
       return execute(interpretable, scope, maxElements);
     if (auto load = dyn_cast<RngStateLoadOp>(op)) {

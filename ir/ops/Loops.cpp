@@ -1,4 +1,4 @@
-//===- Loops.cpp - scan ----------------------------------------------------===//
+//===- Loops.cpp - scan, cond, while -------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -69,28 +69,48 @@ static LogicalResult verifyResults(ScanOp scan, FuncOp body) {
   return success();
 }
 
-/// Verifies that the body only computes values. What it calls is verified once it is part of the body.
-static LogicalResult verifyBody(ScanOp scan, FuncOp body) {
+/// Verifies that a body only computes values. What it calls is verified once it is part of the body. `each`
+/// is what runs it, and `what` what it is of the op: "a body".
+static LogicalResult verifyBody(Operation *op, FuncOp body, StringRef each, StringRef what) {
   for (unsigned i = 0; i < body.getNumArguments(); ++i)
     if (roleOf(body, i) != ArgumentRole::argument || body.isDonated(i) || body.getArgAttr(i, attr::strides))
-      return scan.emitOpError() << "has a body '" << scan.getBody() << "' whose argument #" << i
-                                << " has a role, strides or donated storage; a trip passes values only";
+      return op->emitOpError() << "has " << what << " '" << body.getName() << "' whose argument #" << i
+                               << " has a role, strides or donated storage; " << each
+                               << " passes values only";
   if (body.isExternal()) // which is an error of its own
     return success();
-  bool fallible = false;
-  for (Operation &op : body.getBody().front()) {
-    fallible |= mayFail(&op);
-    if (isa<CallOp, ReturnOp>(op) || isMemoryEffectFree(&op))
+  for (Operation &inner : body.getBody().front()) {
+    if (isa<CallOp, ReturnOp>(inner) || isMemoryEffectFree(&inner))
       continue;
-    auto diag = scan.emitOpError() << "has a body '" << scan.getBody() << "' with the effect of '"
-                                   << op.getName() << "' (" << "WEFT-T001"
-                                   << "); a trip computes values only, so have the effect after the loop";
-    diag.attachNote(op.getLoc()) << "the effect is here";
+    auto diag = op->emitOpError() << "has " << what << " '" << body.getName() << "' with the effect of '"
+                                  << inner.getName() << "' (" << "WEFT-T001" << "); " << each
+                                  << " computes values only, so have the effect after "
+                                  << (isa<CondOp>(op) ? "it" : "the loop");
+    diag.attachNote(inner.getLoc()) << "the effect is here";
     return diag;
   }
-  if (fallible && !scan.getMayFail())
-    return scan.emitOpError() << "has a body '" << scan.getBody()
-                              << "' that may fail: it needs the attribute may_fail";
+  return success();
+}
+
+/// The first op of a body that may fail, or null.
+static Operation *findFallible(FuncOp body) {
+  if (!body.isExternal())
+    for (Operation &op : body.getBody().front())
+      if (mayFail(&op))
+        return &op;
+  return nullptr;
+}
+
+/// Verifies that a symbol of the body has a range around that of the caller.
+static LogicalResult verifyRanges(Operation *op, FuncOp body, StringRef what) {
+  SymbolRanges given = rangesOf(op);
+  for (const auto &[name, range] : rangesOf(body)) {
+    const SymbolRanges::Range *found = given.find(name);
+    if (!found || found->min < range.min || found->max > range.max)
+      return op->emitOpError() << "has " << what << " '" << body.getName() << "', where '" << name
+                               << "' goes from " << range.min << " to " << range.max << " (" << "WEFT-S001"
+                               << "); give the symbol of the caller a range inside of it";
+  }
   return success();
 }
 
@@ -104,15 +124,93 @@ LogicalResult ScanOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "is in its own body '" << getBody() << "'";
   if (failed(verifyOperands(*this, body)) || failed(verifyResults(*this, body)))
     return failure();
-  SymbolRanges given = rangesOf(*this);
-  for (const auto &[name, range] : rangesOf(body)) {
-    const SymbolRanges::Range *found = given.find(name);
-    if (!found || found->min < range.min || found->max > range.max)
-      return emitOpError() << "has a body '" << getBody() << "', where '" << name << "' goes from "
-                           << range.min << " to " << range.max << " (" << "WEFT-S001"
-                           << "); give the symbol of the caller a range inside of it";
+  if (failed(verifyRanges(*this, body, "a body")) || failed(verifyBody(*this, body, "a trip", "a body")))
+    return failure();
+  if (findFallible(body) && !getMayFail())
+    return emitOpError() << "has a body '" << getBody() << "' that may fail: it needs the attribute may_fail";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// cond, while
+//===----------------------------------------------------------------------===//
+
+SmallVector<FlatSymbolRefAttr> bodiesOf(Operation *op) {
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return {scan.getBodyAttr()};
+  if (auto cond = dyn_cast<CondOp>(op))
+    return {cond.getThenBodyAttr(), cond.getElseBodyAttr()};
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return {loop.getConditionAttr(), loop.getBodyAttr()};
+  return {};
+}
+
+/// Whether a value is one truth value, without dimensions.
+static bool isPredicate(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getRank() == 0 && tensor.getElementType().isInteger(1);
+}
+
+/// Verifies that a function takes these operands and only computes values. Null if it does not.
+static FuncOp verifyPart(Operation *op, FlatSymbolRefAttr name, StringRef what, ValueRange operands,
+                         SymbolTableCollection &symbols) {
+  auto body = symbols.lookupNearestSymbolFrom<FuncOp>(op, name);
+  if (!body) {
+    op->emitOpError() << "has " << what << " '" << name.getValue()
+                      << "', which is not a function of this module";
+    return nullptr;
   }
-  return verifyBody(*this, body);
+  if (body == op->getParentOfType<FuncOp>()) {
+    op->emitOpError() << "is in " << what << " '" << name.getValue() << "' of its own";
+    return nullptr;
+  }
+  if (TypeRange(body.getArgumentTypes()) != TypeRange(operands)) {
+    op->emitOpError() << "has " << what << " '" << name.getValue() << "' of type " << body.getFunctionType()
+                      << ", and passes it " << operands.getTypes();
+    return nullptr;
+  }
+  StringRef each = isa<CondOp>(op) ? "a branch" : "a trip";
+  if (failed(verifyRanges(op, body, what)) || failed(verifyBody(op, body, each, what)))
+    return nullptr;
+  if (Operation *fallible = findFallible(body)) {
+    auto diag = op->emitOpError() << "has " << what << " '" << name.getValue() << "' that may fail ("
+                                  << "WEFT-T008" << "); read by index before it, and pass the values";
+    diag.attachNote(fallible->getLoc()) << "this may fail";
+    return nullptr;
+  }
+  return body;
+}
+
+LogicalResult CondOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!isPredicate(getPred().getType()))
+    return emitOpError() << "has a predicate of type " << getPred().getType()
+                         << ", expected a truth value without dimensions (" << "WEFT-T006" << ")";
+  for (FlatSymbolRefAttr name : bodiesOf(*this)) {
+    FuncOp body = verifyPart(*this, name, "a branch", getInputs(), symbols);
+    if (!body)
+      return failure();
+    if (TypeRange(body.getResultTypes()) != TypeRange(getResults()))
+      return emitOpError() << "has results " << getResultTypes() << ", and a branch '" << name.getValue()
+                           << "' that returns " << body.getResultTypes() << " (" << "WEFT-T007" << ")";
+  }
+  return success();
+}
+
+LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FuncOp condition = verifyPart(*this, getConditionAttr(), "a condition", getOperands(), symbols);
+  FuncOp body = condition ? verifyPart(*this, getBodyAttr(), "a body", getOperands(), symbols) : nullptr;
+  if (!body)
+    return failure();
+  if (condition.getNumResults() != 1 || !isPredicate(condition.getResultTypes()[0]))
+    return emitOpError() << "has a condition '" << getCondition() << "' that returns "
+                         << condition.getResultTypes() << ", expected a truth value without dimensions ("
+                         << "WEFT-T006" << ")";
+  const TypeRange carried(getCarries());
+  if (TypeRange(body.getResultTypes()) != carried || TypeRange(getResults()) != carried)
+    return emitOpError() << "has the carries " << getCarries().getTypes() << ", results " << getResultTypes()
+                         << ", and a body '" << getBody() << "' that returns " << body.getResultTypes()
+                         << " (" << "WEFT-T002" << ")";
+  return success();
 }
 
 } // namespace weft::ir

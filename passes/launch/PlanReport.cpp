@@ -48,6 +48,10 @@ std::string launchKind(Operation *op) {
     return stringifyFactorization(factorize.getKind()).str();
   if (auto scan = dyn_cast<ScanOp>(op))
     return "loop of " + std::to_string(scan.getLength()) + " trips of " + scan.getBody().str();
+  if (auto cond = dyn_cast<CondOp>(op))
+    return "branch to " + cond.getThenBody().str() + " or " + cond.getElseBody().str();
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return "loop while " + loop.getCondition().str() + " of " + loop.getBody().str();
   if (auto raw = dyn_cast<RawKernelOp>(op))
     return "raw kernel " + raw.getEntry().str();
   return op->getName().stripDialect().str();

@@ -8,6 +8,8 @@
 
 #include "ir/Loops.h"
 #include "ir/Vjp.h"
+#include "passes/reverse/BodyDerivative.h"
+#include "passes/reverse/CondDerivative.h"
 #include "passes/reverse/ScanDerivative.h"
 
 #include "mlir/IR/Builders.h"
@@ -18,11 +20,6 @@ using namespace mlir;
 namespace weft::passes {
 
 namespace {
-
-bool isReal(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<FloatType>(tensor.getElementType());
-}
 
 /// Replaces one weft.gradient.
 class Gradient {
@@ -37,7 +34,7 @@ public:
       collectActive();
     }
     before = gradient->getPrevNode();
-    cotangents[gradient.getOf()] = filled(gradient.getOf(), 1.0);
+    cotangents[gradient.getOf()] = filledLike(gradient.getOf(), 1.0);
     // In reverse op order. The sets above are only looked up, never iterated, so the result is deterministic.
     for (Operation *op : llvm::reverse(path))
       if (failed(apply(op)))
@@ -45,7 +42,7 @@ public:
     SmallVector<Value> results;
     for (Value value : gradient.getWrt()) {
       Value cotangent = cotangents.lookup(value);
-      results.push_back(cotangent ? cotangent : filled(value, 0.0));
+      results.push_back(cotangent ? cotangent : filledLike(value, 0.0));
     }
     if (gradient->hasAttr(ir::attr::noGrad))
       stopAt(results);
@@ -82,7 +79,7 @@ private:
         continue;
       path.push_back(op);
       for (Value result : op->getResults())
-        if (isReal(result.getType()))
+        if (isReal(result))
           active.insert(result);
     }
   }
@@ -127,6 +124,21 @@ private:
       needs.push_back(active.contains(operand));
     if (auto scan = dyn_cast<ir::ScanOp>(op))
       return applyScan(scan, incoming, needs);
+    if (auto cond = dyn_cast<ir::CondOp>(op)) {
+      SmallVector<Value> given;
+      return success(succeeded(differentiateCond(mode, builder, cond, incoming, needs, given)) &&
+                     succeeded(addCotangents(cond, given)));
+    }
+
+    // A while loop passes nothing on if no carry depends on what wants a gradient, but for example its
+    // condition.
+    if (auto loop = dyn_cast<ir::WhileOp>(op)) {
+      auto body = mode.symbols().lookup<ir::FuncOp>(loop.getBody());
+      const auto carries = static_cast<unsigned>(loop.getCarries().size());
+      if (llvm::none_of(findActiveCarries(body, carries, needs),
+                        [&](unsigned i) { return static_cast<bool>(incoming[i]); }))
+        return success();
+    }
 
     auto rule = dyn_cast<ir::DifferentiableOp>(op);
     if (!rule) {
@@ -140,8 +152,9 @@ private:
           diag.attachNote(op->getOperand(i).getLoc()) << "operand #" << i << " depends on a value of `wrt`";
       diag.attachNote(gradient.getLoc()) << "the gradient is required here";
       diag.attachNote(op->getLoc())
-          << "to fix, stop the gradient before it (`.detach()` in C++), or write it with ops "
-             "that have a derivative";
+          << "to fix, stop the gradient before it (`.detach()` in C++), or write it with "
+          << (isa<ir::WhileOp>(op) ? "scan, whose number of trips is known, and which has a derivative"
+                                   : "ops that have a derivative");
       return failure();
     }
     ir::VjpBuilder vjp(builder, op, incoming, needs);
@@ -185,10 +198,8 @@ private:
     return success();
   }
 
-  Value filled(Value like, double value) {
-    auto type = cast<RankedTensorType>(like.getType());
-    auto element = builder.getFloatAttr(type.getElementType(), value);
-    return builder.create<ir::ConstantOp>(gradient.getLoc(), type, ir::splatOf(type, element));
+  Value filledLike(Value like, double value) {
+    return filled(builder, gradient.getLoc(), ir::typeOf(like), value);
   }
 
   ReverseMode &mode;
@@ -207,16 +218,16 @@ LogicalResult ReverseMode::differentiate(ir::FuncOp function) {
     return success();
   // In op order: if one gradient depends on another, that one has been replaced by ordinary ops before.
   SmallVector<Operation *> ops;
-  for (Operation &op : function.getBody().front())
-    if (isa<ir::GradientOp, ir::ScanOp>(op))
+  for (Operation &op : function.getBody().front()) {
+    if (isa<ir::GradientOp>(op))
       ops.push_back(&op);
-  // A derivative of a loop is built from the ops of its body, so the gradients in that are replaced first.
-  for (Operation *op : ops)
-    if (auto scan = dyn_cast<ir::ScanOp>(op))
-      if (auto body = symbols_.lookup<ir::FuncOp>(scan.getBody()); body && failed(differentiate(body)))
+    // A derivative of a loop is built from the ops of its body, so the gradients in that are replaced first.
+    for (FlatSymbolRefAttr name : ir::bodiesOf(&op))
+      if (auto body = symbols_.lookup<ir::FuncOp>(name.getValue()); body && failed(differentiate(body)))
         return failure();
+  }
   for (Operation *op : ops)
-    if (auto gradient = dyn_cast<ir::GradientOp>(op); gradient && failed(Gradient(*this, gradient).run()))
+    if (failed(Gradient(*this, cast<ir::GradientOp>(op)).run()))
       return failure();
   return success();
 }

@@ -7,6 +7,7 @@
 #include "passes/reverse/ScanDerivative.h"
 
 #include "ir/FunctionAttributes.h"
+#include "passes/reverse/BodyDerivative.h"
 #include "passes/reverse/ReverseMode.h"
 
 #include "mlir/IR/Builders.h"
@@ -15,28 +16,6 @@
 using namespace mlir;
 
 namespace weft::passes {
-
-static bool isReal(Value value) { return isa<FloatType>(ir::typeOf(value).getElementType()); }
-
-static Value filled(OpBuilder &builder, Location loc, RankedTensorType type, double value) {
-  auto element = builder.getFloatAttr(type.getElementType(), value);
-  return builder.create<ir::ConstantOp>(loc, type, ir::splatOf(type, element));
-}
-
-static void removeDeadOps(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
-/// Gives a function the type that its block and its return have.
-static void updateType(ir::FuncOp function) {
-  Block &block = function.getBody().front();
-  function.setFunctionType(FunctionType::get(function.getContext(), block.getArgumentTypes(),
-                                             block.getTerminator()->getOperandTypes()));
-  function.removeArgAttrsAttr();
-  function.removeResAttrsAttr();
-}
 
 /// Whether an op of the function may fail.
 static bool hasFallibleOps(ir::FuncOp function) {
@@ -49,72 +28,22 @@ ScanDerivative::ScanDerivative(ReverseMode &mode, ir::ScanOp scan, ArrayRef<Valu
       incoming(incoming), needs(needs), carries(scan.getCarries().size()),
       rows(carries + scan.getXs().size()), cotangents(scan->getNumOperands()) {}
 
-/// The carries that depend on an operand that wants a gradient: those that begin as one, and then those that
-/// the body computes from such.
-void ScanDerivative::findActiveCarries() {
-  SmallVector<bool> active(carries, false);
-  for (unsigned i = 0; i < carries; ++i)
-    active[i] = needs[i] && isReal(scan.getCarries()[i]);
-  Block &block = body.getBody().front();
-  for (bool changed = true; changed;) {
-    changed = false;
-    llvm::DenseSet<Value> reached;
-    for (unsigned i = 0; i < block.getNumArguments(); ++i)
-      if (i < carries ? active[i] : needs[i] && isReal(block.getArgument(i)))
-        reached.insert(block.getArgument(i));
-    for (Operation &op : block)
-      if (!op.hasAttr(ir::attr::noGrad) &&
-          llvm::any_of(op.getOperands(), [&](Value operand) { return reached.contains(operand); }))
-        for (Value result : op.getResults())
-          if (isReal(result))
-            reached.insert(result);
-    for (unsigned i = 0; i < carries; ++i)
-      if (!active[i] && reached.contains(block.getTerminator()->getOperand(i)))
-        active[i] = changed = true;
-  }
-  for (unsigned i = 0; i < carries; ++i)
-    if (active[i])
-      activeCarries.push_back(i);
-}
-
 /// Appends the derivative of a trip to a copy of the body.
 LogicalResult ScanDerivative::differentiateTrip() {
-  joint = cast<ir::FuncOp>(body->clone());
-  joint.setName((body.getName() + ".joint").str());
-  mode.symbols().insert(joint);
-  Block &block = joint.getBody().front();
-  Operation *end = block.getTerminator();
-  const Location loc = scan.getLoc();
-  OpBuilder at(end);
-  SmallVector<Value> wrt;
+  joint = copyOf(mode.symbols(), body, ".joint");
+  SmallVector<unsigned> wrt, of(activeCarries);
   for (const auto &list : {activeCarries, wantedRows, wantedConstants})
-    for (unsigned i : list)
-      wrt.push_back(block.getArgument(i));
-  // The gradient of the sum of all products of a result and its cotangent has the cotangents as its seeds.
-  marker = at.create<ir::TokenOp>(loc, ir::TokenType::get(at.getContext()));
-  Value total;
-  const auto weigh = [&](Value value, SmallVectorImpl<Value> &list) {
-    Value cotangent = block.addArgument(value.getType(), loc);
-    list.push_back(cotangent);
-    Value product = at.create<ir::MulOp>(loc, value, cotangent);
-    if (const auto rank = ir::typeOf(product).getRank())
-      product = at.create<ir::SumOp>(loc, product, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
-    if (total && total.getType() != product.getType())
-      product = at.create<ir::ConvertOp>(loc, product, ir::typeOf(total).getElementType());
-    total = total ? at.create<ir::AddOp>(loc, total, product).getResult() : product;
-  };
-  for (unsigned i : activeCarries)
-    weigh(end->getOperand(i), carryCotangents);
-  for (unsigned i : givenYs)
-    weigh(end->getOperand(i), yCotangents);
-  auto gradient = at.create<ir::GradientOp>(loc, total, wrt);
-  const unsigned returned = end->getNumOperands();
-  end->insertOperands(returned, gradient.getResults());
-  updateType(joint);
-  if (failed(mode.differentiate(joint)))
+    llvm::append_range(wrt, list);
+  llvm::append_range(of, givenYs);
+  auto derivative = appendDerivative(mode, joint, wrt, of);
+  if (failed(derivative))
     return failure();
-  llvm::append_range(gradients, end->getOperands().drop_front(returned));
-  removeDeadOps(block);
+  marker = derivative->marker;
+  const ArrayRef<Value> given = derivative->cotangents;
+  llvm::append_range(carryCotangents, given.take_front(activeCarries.size()));
+  llvm::append_range(yCotangents, given.drop_front(activeCarries.size()));
+  gradients = std::move(derivative->gradients);
+  removeDeadOps(joint.getBody().front());
   return success();
 }
 
@@ -266,23 +195,8 @@ ir::FuncOp ScanDerivative::makeBody() {
   builder.create<ir::ReturnOp>(loc, returned);
   removeDeadOps(block);
   updateType(made);
-  declareSymbols(made);
+  declareSymbols(made, body);
   return made;
-}
-
-/// Declares the symbols of the loop's body that the new body has.
-void ScanDerivative::declareSymbols(ir::FuncOp made) {
-  auto known = body->getAttrOfType<ArrayAttr>(ir::attr::symbols);
-  SmallVector<Attribute> kept;
-  if (!known)
-    return;
-  for (auto symbol : known.getAsRange<ir::SymbolAttr>())
-    if (llvm::any_of(made.getArgumentTypes(), [&](Type type) {
-          return llvm::is_contained(ir::sizesOf(type), ir::Size::symbol(symbol.getName()));
-        }))
-      kept.push_back(symbol);
-  if (!kept.empty())
-    made->setAttr(ir::attr::symbols, ArrayAttr::get(made.getContext(), kept));
 }
 
 void ScanDerivative::makeLoop(OpBuilder &builder) {
@@ -432,7 +346,7 @@ Value ScanDerivative::overAllTrips(OpBuilder &builder, Value gradient) {
 }
 
 LogicalResult ScanDerivative::build(OpBuilder &builder) {
-  findActiveCarries();
+  activeCarries = findActiveCarries(body, carries, needs);
   for (unsigned i = carries; i < scan->getNumOperands(); ++i)
     if (needs[i] && isReal(scan->getOperand(i)))
       (i < rows ? wantedRows : wantedConstants).push_back(i);

@@ -38,14 +38,12 @@ public:
   ir::ScanOp stacking() const { return forward; }
 
 private:
-  void findActiveCarries();
   mlir::LogicalResult differentiateTrip();
   void divide();
   bool isMadeAgain(mlir::Operation *op);
   void require(mlir::Value value);
   void stackResiduals();
   ir::FuncOp makeBody();
-  void declareSymbols(ir::FuncOp made);
   mlir::Value inBody(mlir::Value value, mlir::OpBuilder &builder);
   void makeLoop(mlir::OpBuilder &builder);
   std::optional<unsigned> rowWithGradient(mlir::Value value) const;

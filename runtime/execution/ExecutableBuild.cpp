@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/execution/Branch.h"
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
 #include "runtime/execution/LoopTrips.h"
@@ -184,6 +185,10 @@ private:
     }
     if (const fb::LoopLaunch *loop = source.op_as_LoopLaunch())
       return take_loop(launch, *loop);
+    if (const fb::BranchLaunch *branch = source.op_as_BranchLaunch())
+      return take_branch(launch, *branch);
+    if (const fb::WhileLaunch *loop = source.op_as_WhileLaunch())
+      return take_while(launch, *loop);
     if (source.op_as_RawLaunch()) {
       launch.kind = LaunchKind::raw;
       if (launch.name.empty())
@@ -347,6 +352,35 @@ private:
     std::swap(operands, function_.operands);
     std::swap(uses, function_.uses);
     return runtime::add_trips(function_, **made, around, operands);
+  }
+
+  /// Finds functions of the package that launches run.
+  Branch::Load loader() const {
+    return [this](std::string_view name) { return function_.load_body(plan_, name); };
+  }
+
+  Status take_branch(Launch &launch, const fb::BranchLaunch &branch) {
+    launch.kind = LaunchKind::branch;
+    if (launch.name.empty())
+      launch.name = "branch";
+    Expected<std::shared_ptr<const Branch>> made = Branch::make(branch, plan_, loader());
+    if (!made)
+      return made.status();
+    launch.branch = *std::move(made);
+    function_.cost_ns += launch.branch->cost_ns();
+    return {};
+  }
+
+  Status take_while(Launch &launch, const fb::WhileLaunch &loop) {
+    launch.kind = LaunchKind::while_loop;
+    if (launch.name.empty())
+      launch.name = "while loop";
+    Expected<std::shared_ptr<const WhileLoop>> made = WhileLoop::make(loop, plan_, loader());
+    if (!made)
+      return made.status();
+    launch.while_loop = *std::move(made);
+    function_.cost_ns += launch.while_loop->cost_ns();
+    return {};
   }
 
   void take_host_action(Launch &launch, const fb::HostLaunch &host) const {

@@ -74,13 +74,22 @@ enum class LaunchKind : uint8_t {
   sort,
   matrices,
   loop,
+  branch,
+  while_loop,
   raw,
   copy,
   print,
   require
 };
 
-class Loop; // runtime/execution/Loop.h
+class Branch;    // runtime/execution/Branch.h
+class Loop;      // runtime/execution/Loop.h
+class WhileLoop; // runtime/execution/Branch.h
+
+/// Whether a launch runs functions of the package, whose launches are in profiles instead of it.
+inline bool runs_bodies(LaunchKind kind) {
+  return kind == LaunchKind::loop || kind == LaunchKind::branch || kind == LaunchKind::while_loop;
+}
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -118,6 +127,10 @@ struct Launch {
   std::optional<MatrixRoutine> matrices;
   // Loop of the host: the operands are its parts, in order
   std::shared_ptr<const Loop> loop;
+  // Branch: the operands are the predicate, those of both branches, and the results
+  std::shared_ptr<const Branch> branch;
+  // While loop: the operands are carries, constants, and carries after the last trip
+  std::shared_ptr<const WhileLoop> while_loop;
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/execution/Branch.h"
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
 #include "runtime/execution/LaunchRun.h"
@@ -50,6 +51,10 @@ size_t Executable::Impl::library_scratch(const FunctionDevice &device, int width
       bytes = std::max(bytes, launch.matrices->scratch_bytes(width));
     else if (launch.loop)
       bytes = std::max(bytes, launch.loop->scratch_bytes(width));
+    else if (launch.branch)
+      bytes = std::max(bytes, launch.branch->scratch_bytes(width));
+    else if (launch.while_loop)
+      bytes = std::max(bytes, launch.while_loop->scratch_bytes(width));
   return align_line(bytes);
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/execution/LaunchRun.h"
 
+#include "runtime/execution/Branch.h"
 #include "runtime/execution/Loop.h"
 #include "runtime/queue/Profiler.h"
 #include "runtime/support/Nvtx.h"
@@ -163,6 +164,15 @@ static void begin_call(const LaunchRun &run) {
     run.failure->key = FailureRecord::blockedKey;
 }
 
+/// Runs a launch that runs functions of the package.
+static Status run_bodies(const LaunchRun &run, const Launch &launch, void *const *at) {
+  if (launch.loop)
+    return launch.loop->run(at, run.library_scratch, run.serial, run.origin);
+  if (launch.branch)
+    return launch.branch->run(at, run.library_scratch, run.serial, run.origin);
+  return launch.while_loop->run(at, run.library_scratch, run.serial, run.origin);
+}
+
 Status run_launches(const LaunchRun &run) {
   const bool profiled = Profiler::enabled();
   if (run.failure) {
@@ -212,7 +222,9 @@ Status run_launches(const LaunchRun &run) {
       launch.matrices->run(at, run.library_scratch, run.serial);
       break;
     case LaunchKind::loop:
-      if (Status status = launch.loop->run(at, run.library_scratch, run.serial, run.origin); !status)
+    case LaunchKind::branch:
+    case LaunchKind::while_loop:
+      if (Status status = run_bodies(run, launch, at); !status)
         return status;
       break;
     case LaunchKind::raw: // the plan's verifier lets no such launch run on the host
@@ -227,8 +239,8 @@ Status run_launches(const LaunchRun &run) {
       run_require(run, launch, at[0]);
       break;
     }
-    // The launches of its trips have recorded themselves.
-    if (profiled && launch.kind != LaunchKind::loop)
+    // The launches of its trips or of its branch have recorded themselves.
+    if (profiled && !runs_bodies(launch.kind))
       Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
                              launch.flops);
   }

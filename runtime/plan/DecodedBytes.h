@@ -141,6 +141,10 @@ private:
       return list(matrices->buffers());
     if (const auto *loop = launch.op_as_LoopLaunch())
       return string(loop->body()) && list(loop->buffers());
+    if (const auto *branch = launch.op_as_BranchLaunch())
+      return string(branch->then_body()) && string(branch->else_body()) && list(branch->buffers());
+    if (const auto *loop = launch.op_as_WhileLaunch())
+      return string(loop->condition()) && string(loop->body()) && list(loop->buffers());
     if (const auto *raw = launch.op_as_RawLaunch())
       return list(raw->buffers()) && list(raw->grid()) && list(raw->block()) &&
              each(raw->arguments(), [](const fb::RawArgument &) { return true; });

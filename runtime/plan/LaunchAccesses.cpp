@@ -49,6 +49,12 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
   } else if (const auto *loop = launch.op_as_LoopLaunch()) {
     for (uint32_t i = 0; i < length(loop->buffers()); ++i)
       accesses.push_back({loop->buffers()->Get(i), i >= loop->first_result()});
+  } else if (const auto *branch = launch.op_as_BranchLaunch()) {
+    for (uint32_t i = 0; i < length(branch->buffers()); ++i)
+      accesses.push_back({branch->buffers()->Get(i), i >= branch->first_result()});
+  } else if (const auto *while_loop = launch.op_as_WhileLaunch()) {
+    for (uint32_t i = 0; i < length(while_loop->buffers()); ++i)
+      accesses.push_back({while_loop->buffers()->Get(i), i >= while_loop->first_result()});
   } else if (const auto *copy = launch.op_as_CopyLaunch()) {
     accesses = {{copy->source(), false}, {copy->destination(), true}};
   } else if (const auto *host = launch.op_as_HostLaunch()) {

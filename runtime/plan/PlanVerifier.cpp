@@ -11,6 +11,7 @@
 #include "runtime/gemm/Contraction.h"
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/BranchPlan.h"
 #include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/DeviceImage.h"
@@ -390,7 +391,11 @@ private:
       else if (const auto *matrices = launch->op_as_MatrixLaunch())
         status = check_matrices(what, *matrices, *launch, i);
       else if (const auto *loop = launch->op_as_LoopLaunch())
-        status = check_loop(what, *loop, *launch, i);
+        status = check_bodies(what, "loop", loop_problem(*loop, plan_), *loop, *launch, i);
+      else if (const auto *branch = launch->op_as_BranchLaunch())
+        status = check_bodies(what, "branch", branch_problem(*branch, plan_), *branch, *launch, i);
+      else if (const auto *loop = launch->op_as_WhileLaunch())
+        status = check_bodies(what, "loop", while_problem(*loop, plan_), *loop, *launch, i);
       else if (const auto *raw = launch->op_as_RawLaunch())
         status = check_raw(what, *raw, *launch, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
@@ -702,11 +707,17 @@ private:
     return {};
   }
 
-  Status check_loop(const std::string &what, const fb::LoopLaunch &launch, const fb::Launch &of,
-                    uint32_t index) {
-    if (of.may_fail())
-      return fail(what + " is a loop, and is marked as one that may fail");
-    if (const std::string problem = loop_problem(launch, plan_); !problem.empty())
+  /// Checks a launch that runs functions of the package, for which `problem` was found. Only loops have
+  /// launches on devices beside the host.
+  template <typename Of>
+  Status check_bodies(const std::string &what, const char *kind, const std::string &problem, const Of &launch,
+                      const fb::Launch &of, uint32_t index) {
+    const bool on_host = !is_off_host(plan_, of) && length(plan_.segments()) == 0;
+    if (of.may_fail() || !(on_host || of.op_as_LoopLaunch()))
+      return fail(
+          what + " is a " + kind +
+          (of.may_fail() ? ", and is marked as one that may fail" : ", which only plans of the host have"));
+    if (!problem.empty())
       return fail(what + " " + problem);
     for (uint32_t i = 0; i < length(launch.buffers()); ++i)
       if (buffer(launch.buffers()->Get(i))->device() != of.device())

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// weft-parity-scan INPUTS OUTPUTS MODE: an LSTM and a running sum by scan, on the tensors of an .npz file;
-// the values and the gradients of their losses go to a safetensors file. MODE is lazy or compiled.
+// weft-parity-scan INPUTS OUTPUTS MODE: an LSTM and a running sum by scan, steps that choose a branch by
+// cond, and a loop by while_loop, on the tensors of an .npz file; the values and the gradients of their
+// losses go to a safetensors file. MODE is lazy or compiled.
 //
 //===----------------------------------------------------------------------===//
 #include <weft/weft.hpp>
@@ -45,19 +46,48 @@ static Tensor decayed(Named &in) {
   return (ys * ys * in["weigh"]).sum();
 }
 
+/// Steps, each of which is chosen by what the last one made.
+static Tensor chosen(Named &in) {
+  Tensor x = in["x"], sum = zeros({});
+  for (int64_t i = 0; i < in["limits"].size(0); ++i) {
+    auto [next, added] = cond(
+        x.sum() > in["limits"][i],
+        [&](const Tensor &at, const Tensor &scale) {
+          Tensor y = tanh(matmul(at, in["w"]) + in["b"]);
+          return std::pair(y, (y * scale).sum());
+        },
+        [&](const Tensor &at, const Tensor &scale) { return std::pair(at * scale - in["b"], at.mean()); },
+        std::tuple(x, in["scale"]));
+    x = next;
+    sum = sum + added;
+  }
+  return (x * x * in["weigh"]).sum() + sum;
+}
+
+/// As many products as it takes until the elements are large. The loop itself has no gradient.
+static Tensor grown(Named &in) {
+  const Tensor w = in["w"].detach();
+  auto [last, trips] = while_loop(
+      [&](const Tensor &x, const Tensor &) { return x.abs().sum() < in["limit"].detach(); },
+      [&](const Tensor &x, const Tensor &trips) { return std::tuple(matmul(x, w) + x, trips + 1); },
+      std::tuple(in["x"].detach(), zeros({}, {.dtype = i64})));
+  return (last * in["y"]).sum() * trips;
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
     return 2;
   Named given, made;
   for (auto &[name, tensor] : load_npz(argv[1]))
     given[name] = tensor;
-  for (const auto &[what, run] : {std::pair("lstm", &lstm), {"decayed", &decayed}}) {
+  for (const auto &[what, run] :
+       {std::pair("lstm", &lstm), {"decayed", &decayed}, {"chosen", &chosen}, {"grown", &grown}}) {
     Named in;
     const std::string prefix = std::string(what) + ".";
     for (auto &[name, tensor] : given)
       if (name.starts_with(prefix)) {
         in[name.substr(prefix.size())] = tensor;
-        if (!name.ends_with("weigh"))
+        if (!name.ends_with("weigh") && !name.ends_with("limits"))
           in[name.substr(prefix.size())].requires_grad_();
       }
     const auto step = [&] {
@@ -69,7 +99,7 @@ int main(int argc, char **argv) {
     };
     made[prefix + "loss"] = std::string(argv[3]) == "compiled" ? compile(step)() : step();
     for (auto &[name, tensor] : in)
-      if (tensor.requires_grad())
+      if (tensor.requires_grad() && tensor.grad().defined())
         made[prefix + name] = tensor.grad();
   }
   StateDict state;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loops by scan, values and gradients, beside the same loops in PyTorch.
+"""Loops by scan, steps by cond and loops by while_loop, values and gradients, beside the same in PyTorch.
 
 Long enough to be loops of the plan, and short enough to be unrolled. The bound: PyTorch in f32 is off from f64 by what
 the rounding of its sums adds up to; Weft may be off by eight times that, plus 16 units in the last place of the largest
@@ -34,6 +34,30 @@ def decayed(given):
     return (ys * ys * given["weigh"]).sum()
 
 
+def chosen(given):
+    """torch.cond itself, which asks of its branches that they alias nothing."""
+    x, total = given["x"], 0
+    for limit in given["limits"]:
+        def first(at, scale):
+            y = torch.tanh(at @ given["w"] + given["b"])
+            return y, (y * scale).sum()
+
+        def second(at, scale):
+            return at * scale - given["b"], at.mean()
+
+        x, added = torch.cond(x.sum() > limit, first, second, (x, given["scale"]))
+        total = total + added
+    return (x * x * given["weigh"]).sum() + total
+
+
+def grown(given):
+    w = given["w"].detach()
+    last, trips = torch.while_loop(lambda x, trips: x.abs().sum() < given["limit"].detach(),
+                                   lambda x, trips: (x @ w + x, trips + 1),
+                                   (given["x"].detach(), torch.zeros((), dtype=torch.int64)))
+    return (last * given["y"]).sum() * trips
+
+
 def inputs(length):
     torch.manual_seed(length)
     batch, features, hidden = 3, 5, 4
@@ -41,18 +65,25 @@ def inputs(length):
                      "c": torch.randn(batch, hidden), "w": torch.randn(4 * hidden, features),
                      "b": torch.randn(4 * hidden), "u": torch.randn(4 * hidden, hidden),
                      "v": torch.randn(4 * hidden), "weigh": torch.randn(length, batch, hidden)},
+            "chosen": {"x": torch.randn(batch, hidden), "w": torch.randn(hidden, hidden), "b": torch.randn(hidden),
+                       "scale": torch.randn(hidden), "limits": torch.randn(min(length, 8)) * 2,
+                       "weigh": torch.randn(batch, hidden)},
+            "grown": {"x": torch.randn(batch, hidden) / 4, "w": torch.randn(hidden, hidden),
+                      "limit": torch.tensor(float(length) ** 3), "y": torch.randn(batch, hidden)},
             "decayed": {"s": torch.randn(hidden), "x": torch.randn(length, hidden),
                         "decay": torch.randn(length, hidden), "weigh": torch.randn(length, hidden)}}
 
 
 def in_torch(given, dtype):
     made = {}
-    for what, run in (("lstm", lstm), ("decayed", decayed)):
-        own = {name: tensor.clone().to(dtype).requires_grad_(name != "weigh") for name, tensor in given[what].items()}
+    for what, run in (("lstm", lstm), ("decayed", decayed), ("chosen", chosen), ("grown", grown)):
+        own = {name: tensor.clone().to(dtype).requires_grad_(name not in ("weigh", "limits"))
+               for name, tensor in given[what].items()}
         loss = run(own)
         loss.backward()
         made[what + ".loss"] = loss.detach().double().numpy()
-        made.update({f"{what}.{name}": tensor.grad.double().numpy() for name, tensor in own.items() if name != "weigh"})
+        made.update({f"{what}.{name}": tensor.grad.double().numpy() for name, tensor in own.items()
+                     if tensor.grad is not None})
     return made
 
 

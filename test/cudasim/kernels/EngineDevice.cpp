@@ -248,6 +248,8 @@ Status EngineDevice::issue(const LaunchRun &given) {
     case LaunchKind::sort:
     case LaunchKind::matrices:
     case LaunchKind::loop:
+    case LaunchKind::branch:
+    case LaunchKind::while_loop:
       return Status::error("'" + launch.name + "' is a launch of the host");
     case LaunchKind::raw:
       return Status::error("'" + launch.name + "' is a kernel of the user, whose results have no reference");

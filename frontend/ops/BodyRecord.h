@@ -1,0 +1,82 @@
+//===- BodyRecord.h - Functions that a graph has as operations --*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_OPS_BODYRECORD_H
+#define WEFT_FRONTEND_OPS_BODYRECORD_H
+
+#include "frontend/graph/Region.h"
+#include "frontend/graph/Trace.h"
+#include "weft/tree.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace weft::frontend {
+
+/// How messages name a body, and what they advise instead of an effect in it.
+struct BodyWords {
+  const char *name;   ///< "the body of a loop"
+  const char *whole;  ///< what it is a part of: "the loop"
+  const char *advice; ///< why it has none, and what to do
+};
+
+/// The body of a loop or a branch: a function of values, which is called once, with tensors that stand for
+/// these values, and becomes text. It may read tensors from outside.
+class BodyRecord {
+public:
+  BodyRecord(const BodyWords &words, Loc loc) : words_(words), loc_(loc) {}
+
+  struct Input {
+    Spec spec;
+    Loc loc;
+  };
+  /// What the body gets, and what it returns, in parts.
+  using Function = std::function<std::vector<Flat>(const std::vector<Tensor> &inputs)>;
+
+  /// Calls the function. Returns false if another thread changed what it read: then it has to be called
+  /// again. Throws Error (WEFT-T001) if it does anything but compute values.
+  bool record(const std::vector<Input> &inputs, const Function &function);
+
+  /// \name Of a body that is recorded
+  /// @{
+  const std::vector<Ref> &results() const { return results_; }
+  /// The structure of each part that the function returned.
+  const std::vector<Structure> &structures() const { return structures_; }
+  /// How many tensors each part has.
+  const std::vector<size_t> &counts() const { return counts_; }
+  /// The tensors from outside that it reads.
+  const std::vector<std::shared_ptr<Slot>> &captured() const { return captured_; }
+  /// An operation of it that may fail, or null.
+  const Node *fallible() const;
+  /// Whether another thread changed the type of a tensor that it reads. Called with the graph's lock held, as
+  /// is the next.
+  bool isOutdated() const { return trace_->isCaptureOutdated(); }
+  /// The function as text. Its arguments are the inputs, and then these tensors from outside, of which some
+  /// are those that it reads.
+  std::string text(const std::vector<std::shared_ptr<Slot>> &outer) const;
+  /// @}
+
+private:
+  void checkEffects(const std::vector<Trace::Change> &changes) const;
+  void collectNodes();
+  [[noreturn]] void refuseEffect(const std::string &what, Loc where) const;
+
+  const BodyWords &words_;
+  Loc loc_;
+  std::optional<Trace> trace_;
+  std::vector<Ref> inputs_, results_;
+  std::vector<Structure> structures_;
+  std::vector<size_t> counts_;
+  std::vector<Node *> nodes_;
+  std::vector<std::shared_ptr<Slot>> captured_;
+};
+
+/// The tensors from outside that any of the bodies reads, each once.
+std::vector<std::shared_ptr<Slot>> allCaptured(std::initializer_list<const BodyRecord *> bodies);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_OPS_BODYRECORD_H

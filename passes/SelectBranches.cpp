@@ -1,0 +1,131 @@
+//===- SelectBranches.cpp - Conditions become both branches ---------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Decisions.h"
+#include "ir/Loops.h"
+#include "ir/Target.h"
+#include "passes/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_SELECTBRANCHES
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// The results of a branch, whose ops are copied before the condition.
+SmallVector<Value> inlineBranch(OpBuilder &b, ir::CondOp cond, ir::FuncOp branch) {
+  Block &block = branch.getBody().front();
+  IRMapping map;
+  map.map(block.getArguments(), cond.getInputs());
+  for (Operation &op : block.without_terminator())
+    b.clone(op, map)->setLoc(CallSiteLoc::get(op.getLoc(), cond.getLoc()));
+  return llvm::map_to_vector(block.getTerminator()->getOperands(),
+                             [&](Value value) { return map.lookup(value); });
+}
+
+/// Replaces a condition by both branches and a select for each result.
+void select(ir::CondOp cond, ir::FuncOp then, ir::FuncOp otherwise) {
+  OpBuilder b(cond);
+  const SmallVector<Value> ifTrue = inlineBranch(b, cond, then), ifFalse = inlineBranch(b, cond, otherwise);
+  SmallVector<Value> results;
+  for (auto [yes, no] : llvm::zip_equal(ifTrue, ifFalse)) {
+    if (yes == no) {
+      results.push_back(yes);
+      continue;
+    }
+    Value pred = cond.getPred();
+    if (const ArrayRef<ir::Size> sizes = ir::sizesOf(yes); !sizes.empty())
+      pred = b.create<ir::BroadcastInDimOp>(cond.getLoc(), pred, ArrayRef<int64_t>(), sizes);
+    results.push_back(b.create<ir::SelectOp>(cond.getLoc(), pred, yes, no));
+  }
+  cond->replaceAllUsesWith(results);
+  cond->erase();
+}
+
+struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
+  using SelectBranchesBase::SelectBranchesBase;
+
+  void runOnOperation() override {
+    const std::optional<ir::Target> machine = ir::parseTarget(getOperation(), target);
+    if (!machine)
+      return signalPassFailure();
+    hostOnly = machine->isHostOnly();
+    SymbolTable symbols(getOperation());
+    SmallVector<ir::CondOp> conditions;
+    uint64_t total = 0;
+    const WalkResult walked = getOperation().walk([&](Operation *op) {
+      ++total;
+      if (auto cond = dyn_cast<ir::CondOp>(op); cond && isSelected(cond))
+        conditions.push_back(cond);
+      auto loop = dyn_cast<ir::WhileOp>(op);
+      return loop && failed(checkWhile(loop)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
+    if (conditions.empty())
+      return markAllAnalysesPreserved();
+    // A branch may have conditions of its own. They are copied with it, and replaced in the copies.
+    while (!conditions.empty()) {
+      ir::CondOp cond = conditions.pop_back_val();
+      auto then = symbols.lookup<ir::FuncOp>(cond.getThenBody());
+      auto otherwise = symbols.lookup<ir::FuncOp>(cond.getElseBody());
+      for (ir::FuncOp branch : {then, otherwise})
+        total = llvm::SaturatingAdd<uint64_t>(total, branch.getBody().front().getOperations().size());
+      if (total > maxOps) {
+        cond.emitError() << "conditions would become more than " << maxOps.getValue()
+                         << " operations with both of their branches (" << "WEFT-T005"
+                         << "); nest fewer of them, or have them on the CPU";
+        return signalPassFailure();
+      }
+      Operation *before = cond->getPrevNode(), *after = cond->getNextNode();
+      Block *block = cond->getBlock();
+      select(cond, then, otherwise);
+      for (Operation *op = before ? before->getNextNode() : &block->front(); op != after;
+           op = op->getNextNode())
+        if (auto inner = dyn_cast<ir::CondOp>(op); inner && isSelected(inner))
+          conditions.push_back(inner);
+    }
+  }
+
+private:
+  bool isOnHost(Operation *op) const {
+    return hostOnly &&
+           llvm::all_of(op->getOperandTypes(), [](Type type) { return ir::deviceOf(type).isCpu(); }) &&
+           llvm::all_of(op->getResultTypes(), [](Type type) { return ir::deviceOf(type).isCpu(); });
+  }
+
+  /// Whether the pass replaces the condition. Records the reason.
+  bool isSelected(ir::CondOp cond) {
+    if (!always && isOnHost(cond))
+      return false;
+    if (report)
+      ir::recordDecisions(cond->getParentOfType<ir::FuncOp>(),
+                          {{"WEFT-T009", ir::locationText(cond.getLoc()), "weft.cond", "", 0,
+                            "both branches of a condition are computed: only the host chooses one"}});
+    return true;
+  }
+
+  LogicalResult checkWhile(ir::WhileOp loop) const {
+    if (isOnHost(loop))
+      return success();
+    auto diag = loop.emitError() << "a while loop in a program of '" << target.getValue()
+                                 << "', where only the host has them (" << "WEFT-T010" << ")";
+    diag.attachNote(loop.getLoc())
+        << "to fix, move its carries and what it reads to the CPU, and compute it apart "
+           "from what is on the GPU; or use scan, with a number of trips";
+    return failure();
+  }
+
+  bool hostOnly = false;
+};
+
+} // namespace
+} // namespace weft::passes

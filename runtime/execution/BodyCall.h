@@ -1,0 +1,41 @@
+//===- BodyCall.h - Calls of functions that launches run --------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_EXECUTION_BODYCALL_H
+#define WEFT_RUNTIME_EXECUTION_BODYCALL_H
+
+#include "runtime/execution/ExecutableImpl.h"
+
+#include <span>
+
+namespace weft::runtime {
+
+/// A function of the package that a launch carries out: a branch, or a part of a loop. A call binds addresses
+/// and runs launches. It allocates nothing: the temporaries of the function and the table of addresses are in
+/// the scratch of the launch.
+class BodyCall {
+public:
+  /// An error (WEFT-L008) if the function does not take and return these bytes, or is no function of values
+  /// alone. `what` is what it is, as "a branch".
+  static Expected<BodyCall> make(std::shared_ptr<const Executable::Impl> body,
+                                 std::span<const uint64_t> argument_bytes,
+                                 std::span<const uint64_t> result_bytes, const std::string &what);
+
+  size_t scratch_bytes(int width) const;
+  /// Takes the addresses of the arguments and of the results.
+  Status run(std::span<void *const> arguments, std::span<void *const> results, std::byte *scratch,
+             bool serial, const CallOrigin *origin) const;
+
+  double cost_ns() const { return body_->cost_ns; }
+
+private:
+  explicit BodyCall(std::shared_ptr<const Executable::Impl> body) : body_(std::move(body)) {}
+  std::shared_ptr<const Executable::Impl> body_;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_EXECUTION_BODYCALL_H

@@ -1,0 +1,65 @@
+// Conditions and while loops that are launches of the plan: with derivatives, one in the branch of another, and one whose
+// trips are chosen by data.
+#cpu = #weft.device<cpu>
+
+weft.func private @layer(%x: tensor<3x4xf32, #cpu>, %w: tensor<4x4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> (tensor<3x4xf32, #cpu>, tensor<f32, #cpu>) {
+  %m = weft.dot_general %x, %w, contract = [1] x [0] : tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>
+  %n = weft.tanh %m : tensor<3x4xf32, #cpu>
+  %s = weft.sum %n, dims = [0, 1] : tensor<3x4xf32, #cpu>
+  weft.return %n, %s : tensor<3x4xf32, #cpu>, tensor<f32, #cpu>
+}
+weft.func private @shift(%x: tensor<3x4xf32, #cpu>, %w: tensor<4x4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> (tensor<3x4xf32, #cpu>, tensor<f32, #cpu>) {
+  %c = weft.broadcast_in_dim %b, dims = [1] : tensor<4xf32, #cpu> -> tensor<3x4xf32, #cpu>
+  %n = weft.mul %x, %c : tensor<3x4xf32, #cpu>
+  %z = weft.constant dense<0.25> : tensor<f32, #cpu>
+  weft.return %n, %z : tensor<3x4xf32, #cpu>, tensor<f32, #cpu>
+}
+weft.func @gradient(%x: tensor<3x4xf32, #cpu>, %w: tensor<4x4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> (tensor<f32, #cpu>, tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>, tensor<4xf32, #cpu>) {
+  %t = weft.sum %x, dims = [0, 1] : tensor<3x4xf32, #cpu>
+  %z = weft.constant dense<0.0> : tensor<f32, #cpu>
+  %p = weft.lt %t, %z : tensor<f32, #cpu>
+  %q = weft.ge %t, %z : tensor<f32, #cpu>
+  %r:2 = weft.cond %p then @layer else @shift(%x, %w, %b) : (tensor<i1, #cpu>, tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>, tensor<4xf32, #cpu>) -> (tensor<3x4xf32, #cpu>, tensor<f32, #cpu>)
+  %s:2 = weft.cond %q then @layer else @shift(%r#0, %w, %b) : (tensor<i1, #cpu>, tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>, tensor<4xf32, #cpu>) -> (tensor<3x4xf32, #cpu>, tensor<f32, #cpu>)
+  %sq = weft.mul %s#0, %r#0 : tensor<3x4xf32, #cpu>
+  %l1 = weft.sum %sq, dims = [0, 1] : tensor<3x4xf32, #cpu>
+  %l2 = weft.add %l1, %r#1 : tensor<f32, #cpu>
+  %l = weft.add %l2, %s#1 : tensor<f32, #cpu>
+  %g:3 = weft.gradient %l wrt %x, %w, %b : tensor<f32, #cpu>, tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>, tensor<4xf32, #cpu>
+  weft.return %l, %g#0, %g#1, %g#2 : tensor<f32, #cpu>, tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>, tensor<4xf32, #cpu>
+}
+
+weft.func private @identity(%x: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>) {
+  weft.return %x, %x : tensor<i64, #cpu>, tensor<i64, #cpu>
+}
+weft.func private @swapped(%x: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>) {
+  weft.return %one, %x : tensor<i64, #cpu>, tensor<i64, #cpu>
+}
+weft.func private @nested(%x: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>) {
+  %p = weft.lt %x, %one : tensor<i64, #cpu>
+  %r:2 = weft.cond %p then @identity else @swapped(%x, %one) : (tensor<i1, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>)
+  weft.return %r#0, %r#1 : tensor<i64, #cpu>, tensor<i64, #cpu>
+}
+weft.func @values(%p: tensor<i1, #cpu>, %x: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>) {
+  %r:2 = weft.cond %p then @nested else @identity(%x, %one) : (tensor<i1, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>)
+  weft.return %r#0, %r#1 : tensor<i64, #cpu>, tensor<i64, #cpu>
+}
+
+// The greatest common divisor by subtraction: the trips swap the carries.
+weft.func private @differ(%a: tensor<i64, #cpu>, %b: tensor<i64, #cpu>, %steps: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> tensor<i1, #cpu> {
+  %r = weft.ne %a, %b : tensor<i64, #cpu>
+  weft.return %r : tensor<i1, #cpu>
+}
+weft.func private @subtract(%a: tensor<i64, #cpu>, %b: tensor<i64, #cpu>, %steps: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>) {
+  %high = weft.max %a, %b : tensor<i64, #cpu>
+  %low = weft.min %a, %b : tensor<i64, #cpu>
+  %rest = weft.sub %high, %low : tensor<i64, #cpu>
+  %next = weft.add %steps, %one : tensor<i64, #cpu>
+  weft.return %low, %rest, %next : tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
+}
+weft.func @divisor(%a: tensor<i64, #cpu>, %b: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>) {
+  %none = weft.constant dense<0> : tensor<i64, #cpu>
+  %one = weft.constant dense<1> : tensor<i64, #cpu>
+  %r:3 = weft.while @differ do @subtract(%a, %b, %none) with(%one) : (tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>)
+  weft.return %r#0, %r#2 : tensor<i64, #cpu>, tensor<i64, #cpu>
+}

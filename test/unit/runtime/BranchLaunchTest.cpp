@@ -1,0 +1,256 @@
+//===- BranchLaunchTest.cpp - Branches and while loops of plans -------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFixture.h"
+
+#include "runtime/queue/Profiler.h"
+
+#include <functional>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+
+namespace {
+
+constexpr int64_t width = 3;
+constexpr uint64_t rowBytes = width * sizeof(float);
+
+// buffers: x, constant, temporary: temporary = x + constant
+void add_row(const KernelFrame *frame, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(frame->buffers[2])[i] =
+        static_cast<const float *>(frame->buffers[0])[i] + *static_cast<const float *>(frame->buffers[1]);
+}
+
+// buffers: x, y: y = 2 * x
+void double_row(const KernelFrame *frame, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(frame->buffers[1])[i] = 2 * static_cast<const float *>(frame->buffers[0])[i];
+}
+
+// buffers: x, constant, goes on: whether the first element is below 100 times the constant
+void is_small(const KernelFrame *frame, int64_t, int64_t) {
+  *static_cast<uint8_t *>(frame->buffers[2]) =
+      *static_cast<const float *>(frame->buffers[0]) < 100 * *static_cast<const float *>(frame->buffers[1]);
+}
+
+PlanBuilder function(const std::string &name) {
+  PlanBuilder b(name);
+  b.argument("x", DType::f32, {width});
+  b.argument("constant", DType::f32, {});
+  return b;
+}
+
+/// y = 2 * (x + constant), through a temporary.
+PlanBuilder sum(const std::string &name) {
+  PlanBuilder b = function(name);
+  b.result("y", DType::f32, {width});
+  b.plan.arena_bytes = 64;
+  const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, rowBytes),
+                 constant = b.buffer(fb::Storage::argument, 1, 0, sizeof(float)),
+                 temporary = b.buffer(fb::Storage::arena, 0, 0, rowBytes),
+                 y = b.buffer(fb::Storage::result, 0, 0, rowBytes);
+  b.kernel("add_row", {x, constant, temporary}, 2, width);
+  b.kernel("double_row", {temporary, y}, 1, width);
+  return b;
+}
+
+/// y = 2 * x.
+PlanBuilder twice(const std::string &name) {
+  PlanBuilder b = function(name);
+  b.result("y", DType::f32, {width});
+  const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, rowBytes),
+                 y = b.buffer(fb::Storage::result, 0, 0, rowBytes);
+  b.kernel("double_row", {x, y}, 1, width);
+  return b;
+}
+
+PlanBuilder small() {
+  PlanBuilder b = function("small");
+  b.result("goes_on", DType::i1, {});
+  const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, rowBytes),
+                 constant = b.buffer(fb::Storage::argument, 1, 0, sizeof(float)),
+                 goesOn = b.buffer(fb::Storage::result, 0, 0, 1);
+  b.kernel("is_small", {x, constant, goesOn}, 2, 1);
+  return b;
+}
+
+/// sum(x, constant) if the predicate is true, else twice(x, constant).
+PlanBuilder branch() {
+  PlanBuilder b("choose");
+  b.argument("pred", DType::i1, {});
+  b.argument("x", DType::f32, {width});
+  b.argument("constant", DType::f32, {});
+  b.result("y", DType::f32, {width});
+  fb::BranchLaunchT launch;
+  launch.then_body = "sum";
+  launch.else_body = "twice";
+  launch.buffers = {b.buffer(fb::Storage::argument, 0, 0, 1), b.buffer(fb::Storage::argument, 1, 0, rowBytes),
+                    b.buffer(fb::Storage::argument, 2, 0, sizeof(float)),
+                    b.buffer(fb::Storage::result, 0, 0, rowBytes)};
+  launch.first_result = 3;
+  b.launch("branch").op.Set(std::move(launch));
+  return b;
+}
+
+/// x = sum(x, constant) while small(x, constant).
+PlanBuilder loop() {
+  PlanBuilder b("grow");
+  b.argument("x", DType::f32, {width});
+  b.argument("constant", DType::f32, {});
+  b.result("y", DType::f32, {width});
+  fb::WhileLaunchT launch;
+  launch.condition = "small";
+  launch.body = "sum";
+  launch.buffers = {b.buffer(fb::Storage::argument, 0, 0, rowBytes),
+                    b.buffer(fb::Storage::argument, 1, 0, sizeof(float)),
+                    b.buffer(fb::Storage::result, 0, 0, rowBytes)};
+  launch.first_result = 2;
+  b.launch("while loop").op.Set(std::move(launch));
+  return b;
+}
+
+Expected<std::shared_ptr<Executable>> load(const PlanBuilder &function,
+                                           const std::vector<PlanBuilder> &bodies) {
+  PackageWriter writer;
+  function.add_to(writer, function.plan.function);
+  for (const PlanBuilder &body : bodies)
+    body.add_to(writer, body.plan.function, "body");
+  return Executable::load(
+      Package::from_memory(writer.finish().value_or_throw()).value_or_throw(), function.plan.function,
+      Image::from_functions({{"add_row", add_row}, {"double_row", double_row}, {"is_small", is_small}}));
+}
+
+std::vector<float> run(Executable &executable, const std::vector<std::shared_ptr<Buffer>> &arguments) {
+  std::vector<std::shared_ptr<Buffer>> results(1);
+  executable.run(arguments, results).throw_if_failed();
+  return values_of<float>(*results[0]);
+}
+
+} // namespace
+
+TEST(BranchLaunch, TakesOneBranch) {
+  const auto executable = load(branch(), {sum("sum"), twice("twice")}).value_or_throw();
+  const auto x = buffer_of<float>({1, 2, 3}), constant = buffer_of<float>({10});
+  for (const uint8_t pred : {1, 0, 1, 255}) // any byte but 0 is true
+    EXPECT_EQ(run(*executable, {buffer_of<uint8_t>({pred}), x, constant}),
+              pred ? (std::vector<float>{22, 24, 26}) : (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(values_of<float>(*x), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(executable->launch_count(), 1U);
+  EXPECT_GE(executable->planned_memory().temporaries, 64U);
+}
+
+TEST(BranchLaunch, ItsLaunchesAreInProfiles) {
+  const auto executable = load(branch(), {sum("sum"), twice("twice")}).value_or_throw();
+  std::vector<std::shared_ptr<Buffer>> results(1);
+  Profiler::get().clear();
+  Profiler::get().start();
+  executable
+      ->run(std::vector{buffer_of<uint8_t>({1}), buffer_of<float>({1, 2, 3}), buffer_of<float>({1})}, results,
+            {.queue = nullptr, .mode = QueueMode::inlined})
+      .throw_if_failed();
+  Profiler::get().stop();
+  std::vector<std::string> names;
+  for (const auto &row : Profiler::get().rows())
+    names.push_back(row.name);
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"add_row", "double_row"}));
+}
+
+TEST(BranchLaunch, IsVerified) {
+  const auto expect = [](const std::function<void(fb::BranchLaunchT &, fb::LaunchT &)> &change,
+                         const char *part) {
+    PlanBuilder changed = branch();
+    fb::LaunchT &launch = *changed.plan.launches[0];
+    change(*launch.op.AsBranchLaunch(), launch);
+    const Status status = changed.verdict(nullptr);
+    EXPECT_FAILS(status, part);
+    EXPECT_EQ(status.code(), "WEFT-L008");
+  };
+  using Branch = fb::BranchLaunchT;
+  EXPECT_TRUE(branch().verdict(nullptr).ok());
+  expect([](Branch &b, auto &) { b.first_result = 5; }, "has 5 operands among 4 buffers");
+  expect([](Branch &b, auto &) { b.buffers[2] = 9; }, "has operand 2 in buffer 9 of 4");
+  expect([](Branch &b, auto &) { b.buffers[0] = b.buffers[2]; }, "has a predicate of 4 bytes");
+  expect([](Branch &b, auto &) { b.buffers[2] = b.buffers[3]; },
+         "writes memory that it also reads, or writes it twice");
+  expect(
+      [](Branch &b, auto &) {
+        b.buffers = {b.buffers[3]};
+        b.first_result = 0;
+      },
+      "is a branch without a predicate");
+  expect([](Branch &, auto &launch) { launch.may_fail = true; },
+         "is a branch, and is marked as one that may fail");
+}
+
+TEST(BranchLaunch, FitsItsBranches) {
+  const auto expect = [](const std::function<void(PlanBuilder &)> &change, const char *part) {
+    for (const bool first : {true, false}) {
+      PlanBuilder then = sum("sum"), otherwise = twice("twice");
+      change(first ? then : otherwise);
+      EXPECT_FAILS(load(branch(), {then, otherwise}).status(), part);
+    }
+  };
+  expect([](PlanBuilder &b) { b.argument("more", DType::f32, {}); },
+         "a branch, takes 3 arguments and returns 1 results, expected 2 and 1");
+  expect([](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {width + 1}; },
+         "takes argument 0 of 16 bytes, expected plain memory of 12");
+  expect([](PlanBuilder &b) { b.plan.arguments[0]->donated = true; }, "takes argument 0 of 12 bytes");
+  expect([](PlanBuilder &b) { b.plan.results[0]->type->shape = {width + 1}; },
+         "returns result 0 of 16 bytes, expected memory of its own of 12");
+  EXPECT_FAILS(load(branch(), {sum("sum")}).status(), "body.twice.cpu");
+  EXPECT_FAILS(load(branch(), {twice("twice")}).status(), "body.sum.cpu");
+}
+
+TEST(WhileLaunch, GoesOnWhileItsConditionIsTrue) {
+  const auto executable = load(loop(), {small(), sum("sum")}).value_or_throw();
+  for (const float constant : {0.F, 0.001F, 0.5F, 1.F, 3.F, 1000.F}) {
+    const std::vector<float> begin = {1, 2, 3};
+    std::vector<float> expected = begin;
+    while (expected[0] < 100 * constant)
+      for (float &x : expected)
+        x = 2 * (x + constant);
+    const auto x = buffer_of(begin);
+    EXPECT_EQ(run(*executable, {x, buffer_of<float>({constant})}), expected) << constant;
+    EXPECT_EQ(values_of<float>(*x), begin);
+  }
+  EXPECT_EQ(executable->launch_count(), 1U);
+}
+
+TEST(WhileLaunch, IsVerified) {
+  const auto expect = [](const std::function<void(fb::WhileLaunchT &, fb::LaunchT &)> &change,
+                         const char *part) {
+    PlanBuilder changed = loop();
+    fb::LaunchT &launch = *changed.plan.launches[0];
+    change(*launch.op.AsWhileLaunch(), launch);
+    const Status status = changed.verdict(nullptr);
+    EXPECT_FAILS(status, part);
+    EXPECT_EQ(status.code(), "WEFT-L008");
+  };
+  using Loop = fb::WhileLaunchT;
+  EXPECT_TRUE(loop().verdict(nullptr).ok());
+  expect([](Loop &l, auto &) { l.first_result = 4; }, "has 4 operands among 3 buffers");
+  expect([](Loop &l, auto &) { l.first_result = 1; }, "is a loop of 2 carries and 1 operands");
+  expect([](Loop &l, auto &) { l.buffers[0] = l.buffers[1]; },
+         "has carry 0 of 4 bytes before, and of 12 after it");
+  expect([](Loop &l, auto &) { l.buffers[0] = l.buffers[2]; },
+         "writes memory that it also reads, or writes it twice");
+  expect([](Loop &, auto &launch) { launch.may_fail = true; },
+         "is a loop, and is marked as one that may fail");
+}
+
+TEST(WhileLaunch, FitsItsFunctions) {
+  EXPECT_FAILS(load(loop(), {sum("sum")}).status(), "body.small.cpu");
+  EXPECT_FAILS(load(loop(), {small()}).status(), "body.sum.cpu");
+  EXPECT_FAILS(load(loop(), {twice("small"), sum("sum")}).status(),
+               "a condition, returns result 0 of 12 bytes, expected memory of its own of 1");
+  PlanBuilder endless = loop();
+  endless.plan.function = "sum";
+  EXPECT_FAILS(load(loop(), {small(), endless}).status(), "is the body of a loop in itself");
+}
