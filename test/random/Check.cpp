@@ -83,12 +83,13 @@ bool mayRound(StringRef pass) {
                             pass);
 }
 
-/// Inlines calls, and writes out gradients and loops, because the analysis has no rules for them.
+/// Inlines calls, and writes out gradients, conditions and loops, because the analysis has no rules for them.
 LogicalResult flatten(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   passes.addPass(createSymbolDCEPass());
   passes.addPass(passes::createDifferentiate());
+  passes.addPass(passes::createSelectBranches({.always = true}));
   passes.addPass(passes::createUnrollScans({.leastTrips = INT64_MAX}));
   passes.addPass(createSymbolDCEPass());
   return passes.run(module);

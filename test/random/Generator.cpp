@@ -51,8 +51,8 @@ void sampleElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
   p.commit(createElementwise(p, catalog));
 }
 
-/// A new function, which computes the op from its last arguments.
-ir::FuncOp makeHelper(ProgramBuilder &p, Operation *op, TypeRange arguments) {
+/// A new function, without ops.
+ir::FuncOp makeFunction(ProgramBuilder &p, TypeRange arguments, TypeRange results) {
   OpBuilder outer(p.context);
   outer.setInsertionPointToStart(p.module->getBody());
   unsigned number = 0;
@@ -60,9 +60,16 @@ ir::FuncOp makeHelper(ProgramBuilder &p, Operation *op, TypeRange arguments) {
   do
     name = "helper" + std::to_string(number++);
   while (p.module->lookupSymbol(name));
-  auto helper = outer.create<ir::FuncOp>(p.loc, name, outer.getFunctionType(arguments, op->getResultTypes()));
-  helper.setSymVisibility("private");
+  auto made = outer.create<ir::FuncOp>(p.loc, name, outer.getFunctionType(arguments, results));
+  made.setSymVisibility("private");
+  return made;
+}
+
+/// A new function, which computes the op from its last arguments.
+ir::FuncOp makeHelper(ProgramBuilder &p, Operation *op, TypeRange arguments) {
+  ir::FuncOp helper = makeFunction(p, arguments, op->getResultTypes());
   Block &block = helper.getBody().front();
+  OpBuilder outer(p.context);
   outer.setInsertionPointToEnd(&block);
   Operation *inner = outer.clone(*op);
   inner->setOperands(ValueRange(block.getArguments().take_back(op->getNumOperands())));
@@ -70,8 +77,33 @@ ir::FuncOp makeHelper(ProgramBuilder &p, Operation *op, TypeRange arguments) {
   return helper;
 }
 
-/// A call of a new function, or a loop: its trips carry an operand of the op, do not read it, and so all
-/// return the same.
+/// A condition that takes the branch `helper`, which computes the op. The other one returns an operand, or
+/// zeros.
+Operation *makeCondition(ProgramBuilder &p, Operation *op, ir::FuncOp helper) {
+  const auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  ir::FuncOp other = makeFunction(p, op->getOperandTypes(), op->getResultTypes());
+  OpBuilder inOther(p.context);
+  inOther.setInsertionPointToEnd(&other.getBody().front());
+  Value returned;
+  for (Value argument : other.getBody().front().getArguments())
+    if (argument.getType() == type)
+      returned = argument;
+  if (!returned)
+    returned = inOther.create<ir::ConstantOp>(p.loc, type,
+                                              ir::splatOf(type, inOther.getZeroAttr(type.getElementType())));
+  inOther.create<ir::ReturnOp>(p.loc, returned);
+  const Entry *known = p.find([&](const Entry &e) {
+    return e.literal && e.dtype() == DType::i1 && e.shape().empty() &&
+           ir::deviceOf(e.value.getType()) == ir::deviceOf(type);
+  });
+  Value pred = known ? known->value : p.constant(DType::i1, {});
+  const bool taken = p.entryOf(pred).literal->whole[0] != 0;
+  return p.builder.create<ir::CondOp>(p.loc, op->getResultTypes(), pred, (taken ? helper : other).getName(),
+                                      (taken ? other : helper).getName(), op->getOperands());
+}
+
+/// A call of a new function; or a condition; or a loop: its trips carry an operand of the op, do not read it,
+/// and so all return the same.
 void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   Operation *op = createElementwise(p, catalog);
   const bool loops = op->getOperand(0).getType() == op->getResult(0).getType() && oneIn(p.random, 2);
@@ -84,13 +116,20 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
     call = p.builder.create<ir::ScanOp>(
         p.loc, op->getResultTypes(), helper.getName(), ValueRange(operands).take_front(1), ValueRange(),
         ValueRange(operands).drop_front(1), 1 + p.random.below(12), oneIn(p.random, 2), false);
+  else if (p.entries.size() % 3 == 1)
+    call = makeCondition(p, op, helper);
   else
     call = p.builder.create<ir::CallOp>(p.loc, op->getResultTypes(), helper.getName(), operands);
   // The builder executes the op instead of the call, because both have the same value.
   size_t known = p.entries.size();
   if (!p.commit(op)) {
+    const SmallVector<FlatSymbolRefAttr> bodies = ir::bodiesOf(call);
     call->erase();
-    helper->erase();
+    if (bodies.size() < 2)
+      helper->erase();
+    else // of a condition
+      for (FlatSymbolRefAttr body : bodies)
+        p.module->lookupSymbol(body.getValue())->erase();
     return;
   }
   Entry made = p.entries[known];

@@ -56,6 +56,8 @@ def programs(binaries, folder):
     for path in sorted(glob.glob(f"{folder}/*/run-*/*/recorded.mlir")):
         with open(path, "rb") as file:
             text = file.read()
+        if b"weft.while" in text:  # GPUs have none (WEFT-T010), and with other inputs it may not end
+            continue
         found.setdefault(hashlib.sha256(text).digest(), path)
     if len(found) < LEAST_PROGRAMS:
         problems.append(f"{len(found)} programs were recorded, expected {LEAST_PROGRAMS} at least")

@@ -1,5 +1,4 @@
-// Conditions and while loops that are launches of the plan: with derivatives, one in the branch of another, and one whose
-// trips are chosen by data.
+// Conditions that are launches of the plan: with derivatives, and one in the branch of another.
 #cpu = #weft.device<cpu>
 
 weft.func private @layer(%x: tensor<3x4xf32, #cpu>, %w: tensor<4x4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> (tensor<3x4xf32, #cpu>, tensor<f32, #cpu>) {
@@ -43,23 +42,4 @@ weft.func private @nested(%x: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (te
 weft.func @values(%p: tensor<i1, #cpu>, %x: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>) {
   %r:2 = weft.cond %p then @nested else @identity(%x, %one) : (tensor<i1, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>)
   weft.return %r#0, %r#1 : tensor<i64, #cpu>, tensor<i64, #cpu>
-}
-
-// The greatest common divisor by subtraction: the trips swap the carries.
-weft.func private @differ(%a: tensor<i64, #cpu>, %b: tensor<i64, #cpu>, %steps: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> tensor<i1, #cpu> {
-  %r = weft.ne %a, %b : tensor<i64, #cpu>
-  weft.return %r : tensor<i1, #cpu>
-}
-weft.func private @subtract(%a: tensor<i64, #cpu>, %b: tensor<i64, #cpu>, %steps: tensor<i64, #cpu>, %one: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>) {
-  %high = weft.max %a, %b : tensor<i64, #cpu>
-  %low = weft.min %a, %b : tensor<i64, #cpu>
-  %rest = weft.sub %high, %low : tensor<i64, #cpu>
-  %next = weft.add %steps, %one : tensor<i64, #cpu>
-  weft.return %low, %rest, %next : tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
-}
-weft.func @divisor(%a: tensor<i64, #cpu>, %b: tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>) {
-  %none = weft.constant dense<0> : tensor<i64, #cpu>
-  %one = weft.constant dense<1> : tensor<i64, #cpu>
-  %r:3 = weft.while @differ do @subtract(%a, %b, %none) with(%one) : (tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>) -> (tensor<i64, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>)
-  weft.return %r#0, %r#2 : tensor<i64, #cpu>, tensor<i64, #cpu>
 }

@@ -231,6 +231,11 @@ private:
       out.emplace_back(cast<RankedTensorType>(type));
     if (auto scan = dyn_cast<ScanOp>(op)) {
       runTrips(scan, operands, out);
+    } else if (auto cond = dyn_cast<CondOp>(op)) {
+      const FlatSymbolRefAttr taken = operands[0].whole[0] ? cond.getThenBodyAttr() : cond.getElseBodyAttr();
+      auto branch = SymbolTable::lookupNearestSymbolFrom<FuncOp>(&op, taken);
+      const std::vector<Literal> made = PlanExecutor(branch).run({operands.begin() + 1, operands.end()});
+      out.assign(made.begin(), made.end());
     } else if (failed(cast<InterpretableOp>(op).interpret(in, out))) {
       hasFailed = true;
       return;

@@ -1,0 +1,76 @@
+//===- CudaConditionTest.cpp - Conditions on a GPU ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A GPU computes both branches. Values and gradients are those of the host.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/frontend/Helpers.h"
+
+using namespace weft;
+
+namespace {
+
+struct Layers {
+  Tensor x, w, b;
+  explicit Layers(Device device)
+      : x(arange(12).to(f32).reshape({3, 4}).div(7).sub(1).to(device)),
+        w(arange(16).to(f32).reshape({4, 4}).div(9).sub(1).to(device)),
+        b(arange(4).to(f32).sub(2).to(device)) {
+    for (Tensor tensor : {x, w, b})
+      tensor.requires_grad_();
+  }
+  Tensor chosen(const Tensor &pred) const {
+    return cond(
+        pred, [this](const Tensor &at) { return tanh(matmul(at, w)) + b; },
+        [this](const Tensor &at) { return sqrt(at) * b; }, x);
+  }
+};
+
+} // namespace
+
+TEST(CudaCondition, HasTheValuesAndGradientsOfTheHost) {
+  for (const bool pred : {true, false}) {
+    Layers host("cpu"), there("cuda:0");
+    const auto limitOf = [&](const Layers &layers) {
+      return layers.x.detach().sum() > (pred ? -100.0 : 100.0);
+    };
+    const Tensor expected = host.chosen(limitOf(host)), found = there.chosen(limitOf(there));
+    EXPECT_EQ(found.device(), Device("cuda:0"));
+    if (pred) { // the root of the other branch is not a number for some elements, and so are its gradients
+      expected.sum().backward();
+      found.sum().backward();
+      EXPECT_TRUE(allclose(there.x.grad().cpu(), host.x.grad(), 1e-4, 1e-5));
+      EXPECT_TRUE(allclose(there.w.grad().cpu(), host.w.grad(), 1e-4, 1e-5));
+      EXPECT_TRUE(allclose(there.b.grad().cpu(), host.b.grad(), 1e-4, 1e-5));
+    }
+    EXPECT_TRUE(allclose(found.cpu(), expected, 1e-4, 1e-5, true));
+  }
+}
+
+TEST(CudaCondition, SaysThatBothBranchesAreComputed) {
+  const Layers there("cuda:0");
+  auto run = compile([&](const Tensor &pred) { return there.chosen(pred); });
+  // A predicate of the host is moved.
+  EXPECT_EQ(run(full({}, true, {.dtype = DType::i1})).device(), Device("cuda:0"));
+  const std::string text = run.explain({.full = true});
+  EXPECT_TRUE(mentions(text, "WEFT-T009")) << text;
+  EXPECT_FALSE(mentions(text, "branch to")) << text;
+}
+
+TEST(CudaCondition, AWhileLoopIsForTheHost) {
+  const auto loop = [](const Tensor &x) {
+    return while_loop([](const Tensor &at) { return at.sum() < 100; },
+                      [](const Tensor &at) { return at * 2; }, x);
+  };
+  const Tensor x = ones({4}).to("cuda:0");
+  EXPECT_ERROR((void)loop(x).sum().item<float>(), "WEFT-T010");
+  // As the message says.
+  Tensor there = x.to("cpu");
+  synchronize();
+  EXPECT_EQ(floats(there), Floats({1, 1, 1, 1}));
+  EXPECT_EQ(loop(there).sum().item<float>(), 128);
+}
