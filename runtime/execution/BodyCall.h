@@ -9,6 +9,8 @@
 
 #include "runtime/execution/ExecutableImpl.h"
 
+#include <atomic>
+#include <memory>
 #include <span>
 
 namespace weft::runtime {
@@ -24,6 +26,7 @@ public:
                                  std::span<const uint64_t> argument_bytes,
                                  std::span<const uint64_t> result_bytes, const std::string &what);
 
+  /// Of the function, and of those that its launches run. It is computed once for one thread and for all.
   size_t scratch_bytes(int width) const;
   /// Takes the addresses of the arguments and of the results.
   Status run(std::span<void *const> arguments, std::span<void *const> results, std::byte *scratch,
@@ -34,6 +37,11 @@ public:
 private:
   explicit BodyCall(std::shared_ptr<const Executable::Impl> body) : body_(std::move(body)) {}
   std::shared_ptr<const Executable::Impl> body_;
+  /// For one thread, and for the other number that was last asked for: that number, and the bytes.
+  struct Scratch {
+    std::atomic<uint64_t> of_one{0}, of_many{0};
+  };
+  std::shared_ptr<Scratch> scratch_ = std::make_shared<Scratch>();
 };
 
 } // namespace weft::runtime

@@ -254,8 +254,14 @@ Status Executable::Impl::build_numbers(std::vector<uint64_t> bytes) {
 }
 
 Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(const fb::Plan &around,
-                                                                              std::string_view name) const {
+                                                                              std::string_view name) {
   constexpr int most = 32;
+  if (const auto found = bodies->find(name); found != bodies->end())
+    if (const std::shared_ptr<const Impl> body = found->second.lock();
+        body && depth + 1 + body->height < most) {
+      height = std::max(height, body->height + 1);
+      return body;
+    }
   if (depth >= most)
     return Status::error("the plan of '" + signature.function + "' is in " + std::to_string(most) +
                              " loops, or is the body of a loop in itself",
@@ -268,6 +274,7 @@ Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(co
   body->package = package;
   body->image = image;
   body->depth = depth + 1;
+  body->bodies = bodies;
   const bool kernels = has_kernels(plan);
   if (!body->image && kernels) { // the function around it has none
     Expected<std::shared_ptr<const Image>> loaded = image_of(*package, plan);
@@ -307,6 +314,8 @@ Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(co
   }
   if (!built)
     return built;
+  height = std::max(height, body->height + 1);
+  (*bodies)[std::string(name)] = body;
   return std::shared_ptr<const Impl>(std::move(body));
 }
 

@@ -27,6 +27,7 @@
 #include <array>
 #include <atomic>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -228,7 +229,11 @@ struct Executable::Impl {
            fresh_host_bytes = 0; // of results that are tied to no argument; those of the host
   std::vector<Device *> argument_devices, result_devices;
   double cost_ns = 0;
-  int depth = 0; // of the loops that this is the body of
+  int depth = 0;  // of the loops that this is the body of
+  int height = 0; // of the loops in it
+  /// The functions that launches of this function and of those run, by name: each is loaded once.
+  std::shared_ptr<std::map<std::string, std::weak_ptr<const Impl>, std::less<>>> bodies =
+      std::make_shared<std::map<std::string, std::weak_ptr<const Impl>, std::less<>>>();
   bool any_donated = false;
   bool any_fallible = false;
   /// Whether calls need not wait for the host, and so overlap.
@@ -303,7 +308,7 @@ struct Executable::Impl {
   /// The bytes that the launches which are no kernels need, one after the other.
   size_t library_scratch(const FunctionDevice &device, int width) const;
   /// Loads the body of a loop of the plan, from the same package and image.
-  Expected<std::shared_ptr<const Impl>> load_body(const fb::Plan &plan, std::string_view name) const;
+  Expected<std::shared_ptr<const Impl>> load_body(const fb::Plan &plan, std::string_view name);
 };
 
 } // namespace weft::runtime

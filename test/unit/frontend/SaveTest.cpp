@@ -86,6 +86,48 @@ TEST_F(Save, LoopsGoAlong) {
   weft_package_close(package);
 }
 
+// Conditions and while loops are in the package as loops are.
+TEST_F(Save, ConditionsGoAlong) {
+  Tensor weight = full({4}, 0.5).requires_grad_();
+  auto step = compile(
+      [&](const Tensor &x) {
+        const Tensor large = while_loop([](const Tensor &at) { return at.abs().sum() < 10; },
+                                        [](const Tensor &at) { return at * 1.5; }, x);
+        const Tensor y = cond(
+            x.sum() > 0, [&](const Tensor &at) { return tanh(at * weight); },
+            [&](const Tensor &at) { return at - weight; }, large);
+        Tensor loss = (y * y).sum();
+        loss.backward();
+        NoGradGuard guard;
+        weight -= weight.grad() * 0.01;
+        weight.set_grad({});
+        return loss;
+      },
+      {.name = "step"});
+  std::vector<std::vector<float>> inputs = {{1, -2, 3, 0.5}, {-1, -2, 0.25, 1}, {20, 1, 1, 1}};
+  step(Tensor::from(inputs[0], {4}));
+  step.save(path, {.targets = {"cpu"}});
+  weft_package *package = nullptr;
+  weft_executable *loaded = nullptr;
+  ASSERT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+  size_t functions = 0;
+  ASSERT_EQ(weft_package_function_count(package, &functions), WEFT_OK);
+  EXPECT_EQ(functions, 1U);
+  ASSERT_EQ(weft_executable_load(package, "step", "cpu", &loaded), WEFT_OK) << weft_last_error();
+  const int64_t shape[] = {4};
+  for (std::vector<float> &values : inputs) {
+    weft_buffer in = {sizeof(weft_buffer), values.data(), "cpu", WEFT_F32, 1, shape, nullptr, nullptr};
+    const float expected = step(Tensor::from(values, {4})).item<float>();
+    float found = 0;
+    weft_buffer out = {sizeof(weft_buffer), &found, "cpu", WEFT_F32, 0, nullptr, nullptr, nullptr};
+    ASSERT_EQ(weft_executable_run(loaded, nullptr, &in, 1, &out, 1), WEFT_OK) << weft_last_error();
+    ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
+    EXPECT_EQ(found, expected);
+  }
+  weft_executable_destroy(loaded);
+  weft_package_close(package);
+}
+
 // Ten steps, a save, ten more in each: the same losses and weights, bit for bit, under a changed learning
 // rate.
 TEST_F(Save, TheRuntimeGoesOnWhereTheProgramWas) {

@@ -145,6 +145,44 @@ TEST(BranchLaunch, TakesOneBranch) {
   EXPECT_GE(executable->planned_memory().temporaries, 64U);
 }
 
+TEST(BranchLaunch, FunctionsThatSeveralBranchesRunAreLoadedOnce) {
+  // Each function has two launches of the next one: without sharing they would be 2^30.
+  const auto level = [](int number, bool last) {
+    PlanBuilder b("level" + std::to_string(number));
+    b.argument("pred", DType::i1, {});
+    b.argument("x", DType::f32, {width});
+    b.result("y", DType::f32, {width});
+    b.result("z", DType::f32, {width});
+    const uint32_t pred = b.buffer(fb::Storage::argument, 0, 0, 1),
+                   x = b.buffer(fb::Storage::argument, 1, 0, rowBytes);
+    std::vector<uint32_t> made = {b.buffer(fb::Storage::result, 0, 0, rowBytes),
+                                  b.buffer(fb::Storage::result, 1, 0, rowBytes)};
+    if (last) {
+      b.kernel("double_row", {x, made[0]}, 1, width);
+      b.kernel("double_row", {x, made[1]}, 1, width);
+      return b;
+    }
+    fb::BranchLaunchT launch;
+    launch.then_body = launch.else_body = "level" + std::to_string(number + 1);
+    launch.buffers = {pred, pred, x, made[0], made[1]};
+    launch.first_result = 3;
+    b.launch("branch").op.Set(std::move(launch));
+    return b;
+  };
+  const auto of = [&](int levels) {
+    std::vector<PlanBuilder> bodies;
+    for (int i = 1; i < levels; ++i)
+      bodies.push_back(level(i, i + 1 == levels));
+    return load(level(0, false), bodies);
+  };
+  const auto executable = of(31).value_or_throw();
+  std::vector<std::shared_ptr<Buffer>> results(2);
+  executable->run(std::vector{buffer_of<uint8_t>({1}), buffer_of<float>({1, 2, 3})}, results)
+      .throw_if_failed();
+  EXPECT_EQ(values_of<float>(*results[1]), (std::vector<float>{2, 4, 6}));
+  EXPECT_FAILS(of(40).status(), "is in 32 loops");
+}
+
 TEST(BranchLaunch, ItsLaunchesAreInProfiles) {
   const auto executable = load(branch(), {sum("sum"), twice("twice")}).value_or_throw();
   std::vector<std::shared_ptr<Buffer>> results(1);
