@@ -41,43 +41,48 @@ def Weft_ScanOp : Weft_Op<"scan", [Weft_SameDevice, Pure, AttrSizedOperandSegmen
   }];
 }
 
-def Weft_CondOp : Weft_Op<"cond", [Weft_SameDevice, Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Weft_CondOp : Weft_Op<"cond", [Weft_SameDevice, Pure, Weft_FallibleOp,
+                                   DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one of two functions of the module, as a predicate says";
   let description = [{
     The results are those of `then_body` if the predicate, a truth value without dimensions, is true, and those of
-    `else_body` otherwise. Both take the inputs, and return values of the types of the results. They have no effects and
-    cannot fail, and their arguments have no storage of their own: they are neither donated nor tied.
+    `else_body` otherwise. Both take the inputs, and return values of the types of the results. They have no effects, and
+    their arguments have no storage of their own: they are neither donated nor tied. `may_fail` says that an op of a
+    branch may fail; `--weft-carry-checks` moves its check behind the op.
 
     The derivative is a `weft.cond` with the same predicate. Its branches compute what they need of the values of the
     branch again, and return zeros as the gradients of inputs that their branch does not read.
     `--weft-select-branches` replaces the op by both branches and selects.
   }];
   let arguments = (ins Weft_Tensor:$pred, FlatSymbolRefAttr:$then_body, FlatSymbolRefAttr:$else_body,
-                       Variadic<Weft_Tensor>:$inputs);
+                       Variadic<Weft_Tensor>:$inputs, UnitAttr:$may_fail);
   let results = (outs Variadic<Weft_Tensor>:$results);
   let assemblyFormat = [{
     $pred `then` $then_body `else` $else_body `(` $inputs `)` attr-dict `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = [{ bool mayFail() { return getMayFail(); } }];
 }
 
-def Weft_WhileOp : Weft_Op<"while", [Weft_SameDevice, Pure, AttrSizedOperandSegments,
+def Weft_WhileOp : Weft_Op<"while", [Weft_SameDevice, Pure, AttrSizedOperandSegments, Weft_FallibleOp,
                                      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a loop that goes on while a function of the module says so";
   let description = [{
     `condition` and `body` take the carries and the constants. Before each trip `condition` says whether there is one: it
     returns a truth value without dimensions. The body returns the carries for the next trip, at first they are the
-    operands. The results are the carries for which the condition is false. Both functions have no effects and cannot
-    fail, and their arguments have no storage of their own.
+    operands. The results are the carries for which the condition is false. Both functions have no effects, and their
+    arguments have no storage of their own. The condition cannot fail. `may_fail` says that an op of the body may fail;
+    `--weft-carry-checks` makes what it checks a carry, at whose first fault the loop ends.
 
     The loop has no derivative, because what its trips compute takes memory for each of them, and their number is not
     known (`weft.scan` has one).
   }];
   let arguments = (ins FlatSymbolRefAttr:$condition, FlatSymbolRefAttr:$body, Variadic<Weft_Tensor>:$carries,
-                       Variadic<Weft_Tensor>:$constants);
+                       Variadic<Weft_Tensor>:$constants, UnitAttr:$may_fail);
   let results = (outs Variadic<Weft_Tensor>:$results);
   let assemblyFormat = [{
     $condition `do` $body `(` $carries `)` `with` `(` $constants `)` attr-dict `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = [{ bool mayFail() { return getMayFail(); } }];
 }
 
 #endif // WEFT_LOOPS_TD

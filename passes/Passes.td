@@ -80,6 +80,16 @@ def CanonicalizeContractions : Weft_FuncPass<"weft-canonicalize-contractions"> {
   }];
 }
 
+def CarryChecks : Weft_ModulePass<"weft-carry-checks"> {
+  let summary = "moves checks of indices out of branches and while loops";
+  let description = [{
+    An op of a branch that checks an index clamps it instead, and the branch returns the index as a number: one that is
+    out of range, or 0. The check of this number stands behind the `weft.cond`, with the line of the op and that of the
+    condition. In a `weft.while` the number is a carry, and the loop ends when it is not 0. A branch that is not taken
+    fails for nothing.
+  }];
+}
+
 def CheckCalls : Weft_ModulePass<"weft-check-calls"> {
   let summary = "checks that inlining ends, and bounds the size of the module after it";
   let description = [{

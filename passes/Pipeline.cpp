@@ -75,6 +75,7 @@ static void addDifferentiation(Adder &add, const ir::CompilerOptions &options, b
   unrolling.report = report;
   unrolling.mayFail = true;
   add.module(createUnrollScans(unrolling));
+  add.module(createCarryChecks());
   add.function(createRecordChecks());
   // Differentiate the program as it was written, while composites, which have derivatives, are whole.
   add.function(createMaterializeRngState());

@@ -155,10 +155,11 @@ Ref sameValue(Ref value, Loc loc) {
 
 bool mayFail(const Node &node) {
   static const std::vector<std::string> &names = fallibleOps();
-  // A loop may fail if its body may, as an attribute says.
-  if (std::string_view(node.name) == "scan")
+  // Loops and conditions may fail if their bodies may, as an attribute says.
+  const std::string_view name = node.name;
+  if (name == "scan" || name == "cond" || name == "while")
     return std::find(node.attrs.begin(), node.attrs.end(), Attr{"may_fail", true}) != node.attrs.end();
-  return std::find(names.begin(), names.end(), std::string_view(node.name)) != names.end();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 //===----------------------------------------------------------------------===//

@@ -142,14 +142,6 @@ FlatScan Scan::recordLoop(const BodyRecord &body) const {
 // cond, while
 //===----------------------------------------------------------------------===//
 
-/// Throws Error if a body, or a branch, has an operation that may fail.
-void checkCannotFail(const BodyRecord &body, const char *name, const char *whole, Loc loc) {
-  if (const Node *fallible = body.fallible())
-    fail(std::string(name) + " has '" + fallible->name + "' at " + str(fallible->loc) +
-             ", which may fail (WEFT-T008): read by index before " + whole + ", and pass the values",
-         loc, {}, "WEFT-T008");
-}
-
 /// Throws Error unless a tensor is one truth value.
 void checkPredicate(const Ref &value, const char *name, Loc loc) {
   const Spec &spec = value.spec();
@@ -245,8 +237,11 @@ Flat whileFlat(const FlatBody &condition, const FlatBody &body, const Flat &carr
     if (!goesOn.record(inputs, predicateOf) || !trip.record(inputs, nextOf))
       continue;
     checkCarry(trip, carries, operands, loc);
-    checkCannotFail(goesOn, "the condition of a while loop", "the loop", loc);
-    checkCannotFail(trip, "the body of a while loop", "the loop", loc);
+    if (const Node *fallible = goesOn.fallible())
+      fail(std::string("the condition of a while loop has '") + fallible->name + "' at " +
+               str(fallible->loc) +
+               ", which may fail (WEFT-T008): read by index in its body, and carry the values",
+           loc, {}, "WEFT-T008");
     GraphLock lock(graphMutex());
     if (goesOn.isOutdated() || trip.isOutdated())
       continue;
@@ -258,6 +253,7 @@ Flat whileFlat(const FlatBody &condition, const FlatBody &body, const Flat &carr
     return resultsOf(recordBodies("while", std::move(all),
                                   {{"condition", goesOn.text(captured)},
                                    {"body", trip.text(captured)},
+                                   {"may_fail", trip.fallible() != nullptr},
                                    {"operandSegmentSizes", groups}},
                                   specsOf(operands), loc),
                      carries.structure, loc);
@@ -285,8 +281,6 @@ Flat condFlat(const Tensor &pred, const FlatBody &thenBody, const FlatBody &else
         !otherwise.record(inputsOf(inputs), calling(elseBody)))
       continue;
     checkBranches(then, otherwise, loc);
-    checkCannotFail(then, "a branch of cond", "cond", loc);
-    checkCannotFail(otherwise, "a branch of cond", "cond", loc);
     GraphLock lock(graphMutex());
     if (then.isOutdated() || otherwise.isOutdated())
       continue;
@@ -297,11 +291,12 @@ Flat condFlat(const Tensor &pred, const FlatBody &thenBody, const FlatBody &else
     std::vector<Ref> all = {transferTo(predicate, then.results()[0].spec().device, loc)};
     all.insert(all.end(), inputs.begin(), inputs.end());
     addCaptured(all, captured, loc);
-    return resultsOf(
-        recordBodies("cond", std::move(all),
-                     {{"then_body", then.text(captured)}, {"else_body", otherwise.text(captured)}},
-                     specsOf(then.results()), loc),
-        then.structures()[0], loc);
+    return resultsOf(recordBodies("cond", std::move(all),
+                                  {{"then_body", then.text(captured)},
+                                   {"else_body", otherwise.text(captured)},
+                                   {"may_fail", then.fallible() || otherwise.fallible()}},
+                                  specsOf(then.results()), loc),
+                     then.structures()[0], loc);
   }
 }
 

@@ -112,9 +112,9 @@ using Applied = std::decay_t<decltype(applyTo(std::declval<Function &>(), std::d
 /// flow through the branch that is taken, to the operands and to those tensors, also for derivatives of
 /// derivatives; they compute the branch again.
 ///
-/// Errors: another predicate (WEFT-T006); branches that return different types (WEFT-T007); a branch that may
-/// fail, as one that reads by index (WEFT-T008); one that writes a tensor from outside, draws random numbers,
-/// prints, asserts, sets gradients or modes, or makes state (WEFT-T001).
+/// Errors: another predicate (WEFT-T006); branches that return different types (WEFT-T007); a branch that
+/// writes a tensor from outside, draws random numbers, prints, asserts, sets gradients or modes, or makes
+/// state (WEFT-T001). An index that is out of range is an error if its branch is taken.
 template <typename Then, typename Else, typename Operands = std::tuple<>>
 auto cond(const Tensor &pred, Then &&thenBody, Else &&elseBody, const Operands &operands = {},
           Loc loc = Loc::current()) {
@@ -150,8 +150,9 @@ auto cond(Bool pred, Then &&thenBody, Else &&elseBody, const Operands &operands 
 /// loop is one launch. There is no gradient through it, because what its trips computed would have to be kept
 /// for a number of trips that nobody knows: backward() is an error (WEFT-G001). `scan` has one.
 ///
-/// Errors: a condition that is no bool (WEFT-T006); carries that change their types (WEFT-T002); functions
-/// that may fail (WEFT-T008) or have effects (WEFT-T001), as for `cond`; carries on a GPU (WEFT-T010).
+/// Errors: a condition that is no bool (WEFT-T006) or reads by index (WEFT-T008); carries that change their
+/// types (WEFT-T002); functions that have effects (WEFT-T001), as for `cond`; carries on a GPU (WEFT-T010).
+/// An index that is out of range in the body ends the loop, and is an error.
 template <typename Condition, typename Body, typename Carries>
 Carries while_loop(Condition &&condition, Body &&body, const Carries &carries, Loc loc = Loc::current()) {
   static_assert(std::is_same_v<frontend::Applied<Condition, Carries>, Tensor>,

@@ -172,10 +172,10 @@ static FuncOp verifyPart(Operation *op, FlatSymbolRefAttr name, StringRef what, 
   StringRef each = isa<CondOp>(op) ? "a branch" : "a trip";
   if (failed(verifyRanges(op, body, what)) || failed(verifyBody(op, body, each, what)))
     return nullptr;
-  if (Operation *fallible = findFallible(body)) {
-    auto diag = op->emitOpError() << "has " << what << " '" << name.getValue() << "' that may fail ("
-                                  << "WEFT-T008" << "); read by index before it, and pass the values";
-    diag.attachNote(fallible->getLoc()) << "this may fail";
+  // A condition of a while loop cannot fail at all.
+  if (findFallible(body) && !mayFail(op) && what != "a condition") {
+    op->emitOpError() << "has " << what << " '" << name.getValue()
+                      << "' that may fail: it needs the attribute may_fail";
     return nullptr;
   }
   return body;
@@ -201,6 +201,12 @@ LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FuncOp body = condition ? verifyPart(*this, getBodyAttr(), "a body", getOperands(), symbols) : nullptr;
   if (!body)
     return failure();
+  if (Operation *fallible = findFallible(condition)) {
+    auto diag = emitOpError() << "has a condition '" << getCondition() << "' that may fail (" << "WEFT-T008"
+                              << "); read by index in the body, and carry the values";
+    diag.attachNote(fallible->getLoc()) << "this may fail";
+    return diag;
+  }
   if (condition.getNumResults() != 1 || !isPredicate(condition.getResultTypes()[0]))
     return emitOpError() << "has a condition '" << getCondition() << "' that returns "
                          << condition.getResultTypes() << ", expected a truth value without dimensions ("

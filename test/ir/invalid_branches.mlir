@@ -115,12 +115,11 @@ weft.func private @same(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   weft.return %x : tensor<4xf32, #cpu>
 }
 weft.func private @gathers(%x: tensor<4xf32, #cpu>, %i: tensor<4xi64, #cpu>) -> tensor<4xf32, #cpu> {
-  // expected-note@+1 {{this may fail}}
   %g = weft.gather %x, %i, dim = 0, kind = along : tensor<4xf32, #cpu>, tensor<4xi64, #cpu>
   weft.return %g : tensor<4xf32, #cpu>
 }
 weft.func @main(%p: tensor<i1, #cpu>, %x: tensor<4xf32, #cpu>, %i: tensor<4xi64, #cpu>) -> tensor<4xf32, #cpu> {
-  // expected-error@+1 {{'weft.cond' op has a branch 'gathers' that may fail (WEFT-T008); read by index before it, and pass the values}}
+  // expected-error@+1 {{'weft.cond' op has a branch 'gathers' that may fail: it needs the attribute may_fail}}
   %r = weft.cond %p then @gathers else @gathers(%x, %i) : (tensor<i1, #cpu>, tensor<4xf32, #cpu>, tensor<4xi64, #cpu>) -> tensor<4xf32, #cpu>
   weft.return %r : tensor<4xf32, #cpu>
 }
@@ -219,4 +218,21 @@ weft.func @main(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   // expected-error@+1 {{'weft.while' op has a body 'prints' with the effect of 'weft.print' (WEFT-T001); a trip computes values only, so have the effect after the loop}}
   %r = weft.while @always do @prints(%x) with() : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu>
   weft.return %r : tensor<4xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func private @first(%x: tensor<4xi1, #cpu>, %i: tensor<i64, #cpu>) -> tensor<i1, #cpu> {
+  // expected-note@+1 {{this may fail}}
+  %g = weft.gather %x, %i, dim = 0, kind = points : tensor<4xi1, #cpu>, tensor<i64, #cpu>
+  weft.return %g : tensor<i1, #cpu>
+}
+weft.func private @same(%x: tensor<4xi1, #cpu>, %i: tensor<i64, #cpu>) -> (tensor<4xi1, #cpu>, tensor<i64, #cpu>) {
+  weft.return %x, %i : tensor<4xi1, #cpu>, tensor<i64, #cpu>
+}
+weft.func @main(%x: tensor<4xi1, #cpu>, %i: tensor<i64, #cpu>) -> tensor<i64, #cpu> {
+  // expected-error@+1 {{'weft.while' op has a condition 'first' that may fail (WEFT-T008); read by index in the body, and carry the values}}
+  %r:2 = weft.while @first do @same(%x, %i) with() : (tensor<4xi1, #cpu>, tensor<i64, #cpu>) -> (tensor<4xi1, #cpu>, tensor<i64, #cpu>)
+  weft.return %r#1 : tensor<i64, #cpu>
 }

@@ -287,11 +287,62 @@ TEST(Cond, RefusesWhatIsNoCondition) {
                    truth(true), [](const Tensor &at) { return std::vector{at}; },
                    [](const Tensor &at) { return std::vector{at, at}; }, x),
                "the branches of cond return other structures, of 1 and of 2 tensors (WEFT-T007)");
-  const Tensor index = zeros({2}, {.dtype = i64});
-  const std::string text = errorOf(
-      [&] { cond(truth(true), same, [&](const Tensor &at) { return at.index_select(0, index); }, x); });
-  EXPECT_TRUE(mentions(text, "which may fail (WEFT-T008)")) << text;
-  EXPECT_TRUE(mentions(text, "ConditionTest.cpp")) << text;
+}
+
+TEST(Cond, FailsForTheBranchThatIsTakenOnly) {
+  const Tensor table = someNumbers({5, 2}, 1);
+  const auto looked = [&](const Tensor &pred, const Tensor &index) {
+    return cond(
+        pred, [&](const Tensor &at) { return table.index_select(0, at); },
+        [](const Tensor &at) { return zeros({at.size(0), 2}); }, index);
+  };
+  const Tensor good = Tensor::from(std::vector<int64_t>{1, 4, 0}, {3}),
+               high = Tensor::from(std::vector<int64_t>{1, 5, 0}, {3}),
+               low = Tensor::from(std::vector<int64_t>{-7, 1, 0}, {3});
+  auto compiled = compile(looked);
+  const auto lazy = [&](const Tensor &pred, const Tensor &index) { return looked(pred, index); };
+  const auto check = [&](const auto &run) {
+    expectClose(run(truth(true), good), table.index_select(0, good));
+    for (const Tensor &wrong : {high, low}) {
+      EXPECT_EQ(floats(run(truth(false), wrong)), Floats(6));
+      EXPECT_ERROR((void)run(truth(true), wrong).sum().template item<float>(), "out of bounds");
+    }
+    const std::string text = errorOf([&] { (void)run(truth(true), high).sum().template item<float>(); });
+    EXPECT_TRUE(mentions(text, "index 5 is out of bounds for dimension 0 with size 5")) << text;
+    EXPECT_TRUE(mentions(text, "ConditionTest.cpp")) << text;
+    expectClose(run(truth(true), good), table.index_select(0, good));
+  };
+  check(lazy);
+  check(compiled);
+}
+
+TEST(Cond, HasGradientsOfWhatMayFail) {
+  Tensor table = someNumbers({5, 2}, 1).requires_grad_(), logits = someNumbers({3, 4}, 2).requires_grad_();
+  const Tensor index = Tensor::from(std::vector<int64_t>{1, 4, 1}, {3}), labels = index.remainder(4);
+  const auto loss = [&](const Tensor &pred, const Tensor &classes) {
+    return cond(
+        pred, [&](const Tensor &at) { return (table.index_select(0, at) * someNumbers({3, 2}, 5)).sum(); },
+        [&](const Tensor &) {
+          return cond(
+              classes.sum() > 0, [&] { return nn::cross_entropy(logits, classes); },
+              [&] { return logits.sum(); });
+        },
+        index);
+  };
+  loss(truth(true), labels).backward();
+  Tensor expected = zeros({5, 2});
+  expected.index_add_(0, index, someNumbers({3, 2}, 5));
+  expectClose(table.grad(), expected);
+  EXPECT_EQ(logits.grad().abs().sum().item<float>(), 0);
+  table.set_grad({});
+  logits.set_grad({});
+  loss(truth(false), labels).backward();
+  Tensor same = logits.detach().clone().requires_grad_();
+  nn::cross_entropy(same, labels).backward();
+  expectClose(logits.grad(), same.grad());
+  EXPECT_EQ(table.grad().abs().sum().item<float>(), 0);
+  EXPECT_ERROR((void)loss(truth(false), labels + 7).item<float>(), "out of bounds");
+  EXPECT_EQ(loss(truth(true), labels + 7).isfinite().item<bool>(), true);
 }
 
 TEST(Cond, RefusesEffectsOfItsBranches) {
@@ -377,6 +428,26 @@ TEST(WhileLoop, MayHoldAConditionAndTakesGradientsInItsBody) {
   EXPECT_LE(slope.abs().max().item<float>(), 1e-3);
 }
 
+TEST(WhileLoop, EndsWhereItFails) {
+  // A list: each element is the number of the next one, and -1 of the last.
+  const auto last = [](const Tensor &next, const Tensor &begin) {
+    const auto [at, trips] =
+        while_loop([](const Tensor &at, const Tensor &) { return at >= 0; },
+                   [&](const Tensor &at, const Tensor &trips) {
+                     return std::tuple(next.index_select(0, at.reshape({1})).reshape({}), trips + 1);
+                   },
+                   std::tuple(begin, zeros({}, {.dtype = i64})));
+    return trips;
+  };
+  const Tensor begin = full({}, 2, {.dtype = i64});
+  const Tensor good = Tensor::from(std::vector<int64_t>{-1, 0, 3, 1}, {4}),
+               wrong = Tensor::from(std::vector<int64_t>{-1, 9, 3, 1}, {4});
+  EXPECT_EQ(last(good, begin).item<int64_t>(), 4);
+  const std::string text = errorOf([&] { (void)last(wrong, begin).item<int64_t>(); });
+  EXPECT_TRUE(mentions(text, "index 9 is out of bounds for dimension 0 with size 4")) << text;
+  EXPECT_EQ(last(good, begin).item<int64_t>(), 4);
+}
+
 TEST(WhileLoop, RefusesWhatIsNoLoop) {
   const Tensor x = zeros({2}), index = zeros({2}, {.dtype = i64});
   const auto never = [](const Tensor &at) { return (at > 0).any(); };
@@ -387,8 +458,10 @@ TEST(WhileLoop, RefusesWhatIsNoLoop) {
   EXPECT_ERROR(while_loop(
                    never, [](const Tensor &at) { return stack({at, at}); }, x),
                "carry 0 of a loop begins as f32[2], and is f32[2, 2] after a trip (WEFT-T002)");
+  const Tensor truths = ones({2}, {.dtype = DType::i1});
   EXPECT_ERROR(
-      while_loop(never, [&](const Tensor &at) { return at.index_select(0, index); }, x), "WEFT-T008");
+      while_loop([&](const Tensor &at) { return truths.index_select(0, at); }, same, index.slice(0, 0, 1)),
+      "which may fail (WEFT-T008)");
   EXPECT_ERROR(
       while_loop(never, [&](const Tensor &at) { return at + rand({2}); }, x), "draws random numbers");
 }

@@ -1,0 +1,64 @@
+// RUN: weft-opt %s --weft-carry-checks --symbol-dce | FileCheck %s
+
+#cpu = #weft.device<cpu>
+
+weft.func private @row(%t: tensor<5x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
+  %r = weft.gather %t, %i, dim = 0, kind = points : tensor<5x4xf32, #cpu>, tensor<3xi64, #cpu>
+  weft.return %r : tensor<3x4xf32, #cpu>
+}
+weft.func private @none(%t: tensor<5x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
+  %r = weft.constant dense<0.0> : tensor<3x4xf32, #cpu>
+  weft.return %r : tensor<3x4xf32, #cpu>
+}
+// The branch clamps the index and returns one that is out of range as a number; the other branch returns 0.
+// CHECK-LABEL: weft.func @condition
+// CHECK:         %[[R:.*]]:2 = weft.cond %{{.*}} then @row.checked else @none.checked(%{{.*}}, %{{.*}}) : {{.*}} -> (tensor<3x4xf32, #cpu>, tensor<i64, #cpu>)
+// CHECK:         %[[ALL:.*]] = weft.iota {{.*}} : tensor<5xi64, #cpu>
+// CHECK:         %[[I:.*]] = weft.gather %[[ALL]], %[[R]]#1, dim = 0, kind = points
+// CHECK:         %[[GOOD:.*]] = weft.ge %[[I]], %{{.*}}
+// CHECK:         weft.assert %[[GOOD]], "an index is out of bounds" {weft.recorded_check}
+// CHECK:         weft.return %[[R]]#0
+weft.func @condition(%p: tensor<i1, #cpu>, %t: tensor<5x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
+  %r = weft.cond %p then @row else @none(%t, %i) {may_fail} : (tensor<i1, #cpu>, tensor<5x4xf32, #cpu>, tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu>
+  weft.return %r : tensor<3x4xf32, #cpu>
+}
+
+weft.func private @differs(%i: tensor<i64, #cpu>, %t: tensor<5xi64, #cpu>) -> tensor<i1, #cpu> {
+  %z = weft.constant dense<0> : tensor<i64, #cpu>
+  %r = weft.ne %i, %z : tensor<i64, #cpu>
+  weft.return %r : tensor<i1, #cpu>
+}
+weft.func private @follow(%i: tensor<i64, #cpu>, %t: tensor<5xi64, #cpu>) -> tensor<i64, #cpu> {
+  %r = weft.gather %t, %i, dim = 0, kind = points : tensor<5xi64, #cpu>, tensor<i64, #cpu>
+  weft.return %r : tensor<i64, #cpu>
+}
+// The number is a carry, and the loop ends once it is not 0.
+// CHECK-LABEL: weft.func @loop
+// CHECK:         %[[R:.*]]:2 = weft.while @differs.checked do @follow.checked(%{{.*}}, %{{.*}}) with(%{{.*}})
+// CHECK:         weft.gather %{{.*}}, %[[R]]#1
+// CHECK:         weft.assert
+// CHECK:         weft.return %[[R]]#0
+weft.func @loop(%i: tensor<i64, #cpu>, %t: tensor<5xi64, #cpu>) -> tensor<i64, #cpu> {
+  %r = weft.while @differs do @follow(%i) with(%t) {may_fail} : (tensor<i64, #cpu>, tensor<5xi64, #cpu>) -> tensor<i64, #cpu>
+  weft.return %r : tensor<i64, #cpu>
+}
+
+// CHECK-LABEL: weft.func private @row.checked
+// CHECK-SAME:    (%[[T:.*]]: tensor<5x4xf32, #cpu>, %[[I:.*]]: tensor<3xi64, #cpu>)
+// CHECK:         %[[HIGH:.*]] = weft.rmax %[[I]], dims = [0]
+// CHECK:         %[[LOW:.*]] = weft.rmin %[[I]], dims = [0]
+// CHECK:         %[[BELOW:.*]] = weft.select %{{.*}}, %[[LOW]], %{{.*}}
+// CHECK:         %[[N:.*]] = weft.select %{{.*}}, %[[HIGH]], %[[BELOW]]
+// CHECK:         %[[R:.*]] = weft.gather %[[T]], %[[I]], dim = 0, kind = points mode = clip
+// CHECK:         weft.return %[[R]], %[[N]]
+// CHECK-LABEL: weft.func private @none.checked
+// CHECK:         %[[Z:.*]] = weft.constant dense<0> : tensor<i64, #cpu>
+// CHECK:         weft.return %{{.*}}, %[[Z]]
+// CHECK-LABEL: weft.func private @follow.checked
+// CHECK-SAME:    (%{{.*}}: tensor<i64, #cpu>, %[[BEFORE:.*]]: tensor<i64, #cpu>, %{{.*}}: tensor<5xi64, #cpu>)
+// CHECK:         %[[BAD:.*]] = weft.ne %[[BEFORE]]
+// CHECK:         %[[KEPT:.*]] = weft.select %[[BAD]], %[[BEFORE]], %{{.*}}
+// CHECK:         weft.return %{{.*}}, %[[KEPT]]
+// CHECK-LABEL: weft.func private @differs.checked
+// CHECK:         %[[FINE:.*]] = weft.eq
+// CHECK:         weft.and %{{.*}}, %[[FINE]]
