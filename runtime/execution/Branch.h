@@ -10,6 +10,8 @@
 #include "runtime/execution/BodyCall.h"
 #include "runtime/plan/plan_generated.h"
 
+#include <functional>
+
 namespace weft::runtime {
 
 /// A condition of a plan: one of two functions of the package, as a byte says when the launch runs.

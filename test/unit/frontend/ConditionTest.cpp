@@ -316,6 +316,26 @@ TEST(Cond, FailsForTheBranchThatIsTakenOnly) {
   check(compiled);
 }
 
+TEST(Cond, FailsForRowsOfAnyNumber) {
+  Dim rows("rows", 1, 64);
+  auto run = compile(
+      [](const Tensor &pred, const Tensor &table, const Tensor &index) {
+        return cond(
+            pred, [&](const Tensor &at) { return table.index_select(0, at); },
+            [&](const Tensor &at) { return table.sum(0).expand({at.size(0), 3}); }, index);
+      },
+      {spec({}, DType::i1), spec({rows, 3}), spec({2}, i64)});
+  for (const int64_t count : {1, 4, 9}) {
+    const Tensor table = someNumbers({count, 3}, 2),
+                 last = Tensor::from(std::vector<int64_t>{0, count - 1}, {2}), after = last + 1;
+    expectClose(run(truth(true), table, last), table.index_select(0, last));
+    expectClose(run(truth(false), table, after), table.sum(0).expand({2, 3}));
+    EXPECT_ERROR((void)run(truth(true), table, after).sum().item<float>(),
+                 "index " + std::to_string(count) + " is out of bounds for dimension 0 with size " +
+                     std::to_string(count));
+  }
+}
+
 TEST(Cond, HasGradientsOfWhatMayFail) {
   Tensor table = someNumbers({5, 2}, 1).requires_grad_(), logits = someNumbers({3, 4}, 2).requires_grad_();
   const Tensor index = Tensor::from(std::vector<int64_t>{1, 4, 1}, {3}), labels = index.remainder(4);
