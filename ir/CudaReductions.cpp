@@ -155,14 +155,15 @@ static void holdShared(FusionOp fusion, int64_t length, const TargetDescription 
 
 std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription &target) {
   const std::optional<int64_t> length = rowLength(fusion).number();
-  if (length && *length < 1)
+  const RowShape shape = rowShape(fusion);
+  if ((length && *length < 1) || shape.isInPieces())
     return std::nullopt;
   constexpr int64_t common = 128;
   Schedule schedule(FusionKind::row);
   const int64_t team = largestRowTeam(fusion), partials = team * teamVector;
   int64_t threads = std::max(common, team);
   // Where a block has several rows, and there are few, each multiprocessor gets some.
-  const Size rows = productOf(ArrayRef(fusion.getDomain()).drop_back(fusion.getNumReducedDims()));
+  const Size rows = shape.rows;
   while (length && rows.isNumber() && threads > std::max(team, warpThreads) &&
          static_cast<int64_t>(llvm::divideCeil(rows.asNumber() * team, threads)) < target.cores)
     threads /= 2;

@@ -19,9 +19,46 @@
 using namespace mlir;
 namespace weft::ir {
 
-Size rowLength(FusionOp fusion) {
+/// The number of dimensions at the end of `dims` that are the last ones of a tensor of `rank`.
+static size_t lastDims(ArrayRef<int64_t> dims, size_t rank) {
+  size_t count = 0;
+  while (count < dims.size() && dims[dims.size() - 1 - count] == static_cast<int64_t>(rank - 1 - count))
+    ++count;
+  return count;
+}
+
+RowShape rowShape(FusionOp fusion) {
+  RowShape shape;
   SmallVector<Size> domain = fusion.getDomain();
-  return productOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+  for (Operation &op : fusion.getBody().front())
+    if (isReductionOp(&op)) {
+      llvm::append_range(shape.reduced, reducedDims(&op));
+      break;
+    }
+  for (auto [dim, size] : llvm::enumerate(domain)) {
+    const auto number = static_cast<int64_t>(dim);
+    if (llvm::is_contained(shape.reduced, number)) {
+      shape.length *= size;
+    } else {
+      shape.kept.push_back(number);
+      shape.rows *= size;
+    }
+  }
+  const size_t together = lastDims(shape.reduced, domain.size());
+  shape.piece = productOf(ArrayRef(domain).take_back(together));
+  for (int64_t dim : ArrayRef(shape.reduced).drop_back(together))
+    shape.pieces *= domain[dim];
+  return shape;
+}
+
+Size rowLength(FusionOp fusion) { return rowShape(fusion).length; }
+
+bool areRowPieces(ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
+  const size_t together = lastDims(dims, shape.size());
+  if (together == 0 || together == dims.size())
+    return false;
+  const std::optional<int64_t> piece = productOf(shape.take_back(together)).number();
+  return piece && *piece % reductionLanes == 0 && productOf(shape) != 0;
 }
 
 ColumnShape columnShape(FusionOp fusion) {
@@ -160,22 +197,34 @@ SmallVector<std::pair<Value, unsigned>> keptValues(FusionOp fusion, ArrayRef<int
                     [&](Operation *op, Value) { return llvm::is_contained(keep, numbers.lookup(op)); });
 }
 
+/// row: the shape of what a row has once.
+static SmallVector<Size> keptSizes(FusionOp fusion) {
+  SmallVector<Size> domain = fusion.getDomain(), sizes;
+  for (int64_t dim : rowShape(fusion).kept)
+    sizes.push_back(domain[dim]);
+  return sizes;
+}
+
 SmallVector<int64_t> worthKeeping(FusionOp fusion, const Schedule &schedule, int64_t scratchBytes) {
   // A store and a load of a line of the first-level cache take about as long as a dozen vector additions, so
   // it is worth keeping one elementary function, but not a few products. `most` keeps sums of costs from
   // overflow.
   constexpr int64_t storeAndLoad = 12, most = 1 << 20;
+  SmallVector<Size> kept = fusion.getKind() == FusionKind::row ? keptSizes(fusion) : SmallVector<Size>();
   llvm::DenseMap<Value, int64_t> cost; // the cost of computing a value from values in memory
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     int64_t sum = additionsPerElement(&op);
     if (!isReductionOp(&op))
       for (Value operand : op.getOperands())
         sum += cost.lookup(operand);
+    // What a row has once is computed once, before the loop over its elements.
+    const bool isOfRow = fusion.getKind() == FusionKind::row && op.getNumResults() > 0 &&
+                         sizesOf(typeOf(op.getResult(0))) == ArrayRef(kept);
     for (Value result : op.getResults())
-      cost[result] = isReductionOp(&op) ? 0 : std::min(sum, most);
+      cost[result] = isReductionOp(&op) || isOfRow ? 0 : std::min(sum, most);
   }
   int64_t used = 0;
-  auto kept = chooseKept(fusion, [&](Operation *, Value value) {
+  auto chosen = chooseKept(fusion, [&](Operation *, Value value) {
     if (cost.lookup(value) < storeAndLoad || used + keptBytes(fusion, schedule, value) > scratchBytes)
       return false;
     used += keptBytes(fusion, schedule, value);
@@ -183,7 +232,7 @@ SmallVector<int64_t> worthKeeping(FusionOp fusion, const Schedule &schedule, int
   });
   llvm::DenseMap<Operation *, int64_t> numbers = opNumbers(fusion);
   SmallVector<int64_t> keep;
-  for (auto [value, pass] : kept)
+  for (auto [value, pass] : chosen)
     keep.push_back(numbers.lookup(value.getDefiningOp()));
   return keep;
 }

@@ -374,7 +374,7 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
     return schedule.has(ScheduleField::chunk) ? ceilDiv(productOf(domain), chunk)
                                               : tileTasks(fusion, schedule);
   case FusionKind::row: {
-    const Size rows = productOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
+    const Size rows = rowShape(fusion).rows;
     if (!isShared(schedule))
       return rows;
     // A block has as many rows as teams.

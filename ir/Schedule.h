@@ -18,7 +18,8 @@
 //   A chunk is a multiple of 64 elements, so no vector straddles two
 //   tasks. If the innermost dimension of an operand differs from that of the domain, a task is a tile of 256
 //   x 64 elements instead, which is transposed in squares of one cache line a side.
-// - row: a task is a row; a thread takes many short rows at a time. A value that one pass over the row
+// - row: a task is a row; a thread takes many short rows at a time. A row may lie in pieces, if reduced
+//   dimensions are in front of others. A value that one pass over the row
 //   computes and a later pass needs is kept in scratch if computing it again costs more than a store and a
 //   load.
 // - column: the domain is [outer][rows][inner], and the reductions run down the rows. A task is a block of
@@ -90,8 +91,21 @@ llvm::SmallVector<std::string> symbolsOf(FusionOp fusion);
 /// The innermost dimension whose size is not 1; none if all sizes are 1.
 std::optional<unsigned> innermostDim(llvm::ArrayRef<Size> domain);
 
+/// row: which dimensions of the domain the reductions remove. The elements of a row are in row-major order of
+/// these. They are the last dimensions, or a row lies in `pieces` of `piece` elements each, as a channel of
+/// [batch, channels, rows, columns] does.
+struct RowShape {
+  llvm::SmallVector<int64_t, 4> reduced, kept; ///< dimensions, in ascending order
+  Size rows = 1, length = 1;
+  Size piece = 1, pieces = 1; ///< the elements that lie together, and how often; their product is `length`
+  bool isInPieces() const { return reduced.front() < static_cast<int64_t>(kept.size()); }
+};
+RowShape rowShape(FusionOp fusion);
 /// row: the length of a row.
 Size rowLength(FusionOp fusion);
+/// Whether reductions over `dims` of `shape` are over rows in pieces: `dims` are not the last dimensions, but
+/// the last one is among them, and a piece is a number of whole vectors of `reductionLanes`.
+bool areRowPieces(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
 /// column: the domain as [outer][rows][inner]. A task is a block of the columns of one outer index.
 struct ColumnShape {

@@ -180,6 +180,8 @@ LogicalResult Verifier::verifyRowTeams() {
   const std::optional<int64_t> length = size.number();
   if (length && *length < 1)
     return wrong(Field::threads, "1", "a team of threads shares a row, and its rows have no elements");
+  if (rowShape(fusion).isInPieces())
+    return wrong(Field::threads, "1", "a team of threads shares a row, and its rows lie in pieces");
   const char *order = length ? "the order of a reduction follows from the length of its rows alone"
                              : "the teams of all lengths that its rows may have are parts of the largest";
   const int64_t team = largestRowTeam(fusion), partials = team * teamVector;

@@ -60,10 +60,11 @@ private:
   DenseMap<std::pair<unsigned, unsigned>, StringRef> told;
 };
 
-/// Brings a reduction into a form that kernels support: over one or more consecutive dimensions. If these are
-/// not the last dimensions, the reduction is one down columns, and its order does not depend on the ops fused
-/// with it. If all dimensions behind them have size 1, there would be one column, so the dimensions are
-/// transposed to the end.
+/// Brings a reduction into a form that kernels support: over one or more consecutive dimensions, or on a CPU
+/// over rows in pieces. If consecutive dimensions are not the last ones, the reduction is one down columns,
+/// and its order does not depend on the ops fused with it. If all dimensions behind them have size 1, there
+/// would be one column, so the dimensions are transposed to the end. So are all others, whose order is then
+/// that of a row in pieces.
 void normalizeReduction(Operation *op) {
   Value operand = op->getOperand(0);
   auto type = cast<RankedTensorType>(operand.getType());
@@ -101,6 +102,8 @@ void normalizeReduction(Operation *op) {
   auto trailing = llvm::to_vector(llvm::seq<int64_t>(rank - count, rank));
   int64_t first = dims.front(), end = first + count;
   bool isRow = dims == trailing, isNeighbours = dims.back() == end - 1;
+  if (deviceOf(type).isCpu() && areRowPieces(sizesOf(type), dims))
+    return;
   if (isRow || (isNeighbours && (first == 0 || productOf(sizesOf(type).drop_front(end)) != 1)))
     return;
   SmallVector<int64_t> perm;

@@ -61,6 +61,16 @@ def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
                  Option<"report", "report", "bool", "false", "record refusals in weft.decisions">];
 }
 
+def CancelTranspositions : Weft_FuncPass<"weft-cancel-transpositions"> {
+  let summary = "computes reductions of channels in the order of memory";
+  let description = [{
+    On a CPU, a region of elementwise ops and reductions, all of whose inputs are transposed so that the reduced
+    dimensions come last, and all of whose results are transposed back or reduced, becomes the same ops without the
+    transpositions. The last dimension stays the last one, and rows lie in pieces of whole vectors, so kernels read them
+    where they are; the order of the reductions stays as it is.
+  }];
+}
+
 def Canonicalize : Weft_FuncPass<"weft-canonicalize"> {
   let summary = "folds and canonicalises, up to a bound";
   let description = [{

@@ -127,6 +127,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createSplitReductions());
     add.function(createUnrollWindows());
     add.function(createSimplify());
+    add.function(createCancelTranspositions());
     add.function(createCanonicalizeContractions());
     add.function(createMergeSlicedContractions(MergeSlicedContractionsOptions{report}));
     add.cleanup();

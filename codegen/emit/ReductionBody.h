@@ -48,9 +48,19 @@ struct ColumnBody : ReductionBody {
   ColumnBody(ir::FusionOp fusion, const ir::ColumnShape &shape, int64_t lanes);
 };
 
-/// The body of rows: the domain is [rows][columns], and the reductions run along the columns.
+/// The body of rows: the domain is [rows][columns], and the reductions run along the columns. If a row lies
+/// in pieces that are loops of their own (`hasPieceLoop`), `column` is the position in the piece `piece`.
 struct RowBody : ReductionBody {
   RowBody(ir::FusionOp fusion, int64_t lanes);
+
+  const ir::RowShape shape;
+  VarId piece = -1;
+  bool hasPieceLoop() const { return piece >= 0; }
+
+private:
+  /// The index of an element of the domain, whose kept dimensions have the index of the row, and whose
+  /// reduced dimensions have that of the column.
+  TensorIndex indexInPieces(const IndexExpr &rowExpr);
 };
 
 } // namespace weft::codegen

@@ -120,6 +120,26 @@ static LogicalResult verifySpilled(FusionOp fusion) {
   return success();
 }
 
+/// The dimensions that all reductions of a row or column fusion must remove, by its kind and its first
+/// reduction.
+static SmallVector<int64_t> dimsOfReductions(FusionOp fusion) {
+  SmallVector<Size> domain = fusion.getDomain();
+  const auto rank = static_cast<int64_t>(domain.size()),
+             reduced = static_cast<int64_t>(fusion.getNumReducedDims());
+  int64_t first = rank - reduced;
+  if (fusion.getKind() == FusionKind::column) {
+    // A column reduction over the last dimensions must begin at dimension 0; otherwise it is one along rows.
+    first = columnShape(fusion).dim;
+    if (first + reduced >= rank)
+      first = 0;
+  } else if (fusion.getKind() == FusionKind::row) {
+    const RowShape shape = rowShape(fusion);
+    if (areRowPieces(domain, shape.reduced))
+      return llvm::to_vector<6>(ArrayRef(shape.reduced));
+  }
+  return llvm::to_vector(llvm::seq<int64_t>(first, first + reduced));
+}
+
 LogicalResult FusionOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())
@@ -172,14 +192,9 @@ LogicalResult FusionOp::verify() {
   }
 
   SmallVector<Size> domain = getDomain();
-  auto rank = static_cast<int64_t>(domain.size()), reduced = static_cast<int64_t>(getNumReducedDims());
-  if (kind != FusionKind::loop && reduced == 0)
+  if (kind != FusionKind::loop && getNumReducedDims() == 0)
     return emitOpError() << "of kind " << stringifyFusionKind(kind) << " has no reduction";
-  // A column reduction over the last dimensions must begin at dimension 0; otherwise it is one along rows.
-  int64_t first = kind == FusionKind::column ? columnShape(*this).dim : rank - reduced;
-  if (kind == FusionKind::column && first + reduced >= rank)
-    first = 0;
-  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(first, first + reduced));
+  SmallVector<int64_t> dims = dimsOfReductions(*this);
   for (Operation &op : block.without_terminator()) {
     if (!isReductionOp(&op))
       continue;

@@ -80,16 +80,25 @@ KernelWork workOf(FusionOp fusion) {
 }
 
 int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<int64_t> domain,
-                    ReducedDims reduced) {
+                    const ReducedDims &reduced) {
+  auto countKept = [&](size_t begin, size_t end) {
+    int64_t count = 1;
+    for (size_t dim = begin; dim < end; ++dim)
+      if (!reduced.contains(dim))
+        count = scale(count, domain[dim], 1);
+    return count;
+  };
   switch (kind) {
   case FusionKind::loop:
   case FusionKind::update:
     return std::max<int64_t>(1, elementCount(domain) / target.loopTaskElements);
   case FusionKind::row:
-    return std::max<int64_t>(1, elementCount(domain.take_front(reduced.first)));
-  case FusionKind::column:
-    return std::max<int64_t>(1, scale(elementCount(domain.take_front(reduced.first)),
-                                      elementCount(domain.drop_front(reduced.end())), leastColumns(target)));
+    return std::max<int64_t>(1, countKept(0, domain.size()));
+  case FusionKind::column: {
+    const auto first = static_cast<size_t>(reduced.dims.front());
+    return std::max<int64_t>(
+        1, scale(countKept(0, first), countKept(first, domain.size()), leastColumns(target)));
+  }
   case FusionKind::scan:
     // The lines of a scan along the innermost dimension. Scans along other dimensions are priced as if they
     // had as many tasks.

@@ -39,11 +39,11 @@ int64_t transferTime(const ir::TargetDescription &target, int64_t bytes, int64_t
 /// The time to do `flops` in `tasks` pieces of work, in picoseconds.
 int64_t arithmeticTime(const ir::TargetDescription &target, int64_t flops, int64_t tasks);
 
-/// The dimensions [first, first + count) of a domain, which the reductions over it remove.
+/// The dimensions of a domain that the reductions over it remove, in ascending order.
 struct ReducedDims {
-  unsigned first = 0, count = 0;
-  unsigned end() const { return first + count; }
-  bool operator==(const ReducedDims &o) const { return first == o.first && count == o.count; }
+  llvm::SmallVector<int64_t, 4> dims;
+  bool contains(size_t dim) const { return llvm::is_contained(dims, static_cast<int64_t>(dim)); }
+  bool operator==(const ReducedDims &o) const { return dims == o.dims; }
 };
 
 /// The work of the kernel of a scheduled fusion, at the largest sizes. `tasks` counts the pieces that threads
@@ -52,7 +52,7 @@ KernelWork workOf(ir::FusionOp fusion);
 
 /// The number of tasks of a kernel over `domain`, before it has a schedule.
 int64_t kernelTasks(const ir::TargetDescription &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
-                    ReducedDims reduced);
+                    const ReducedDims &reduced);
 
 } // namespace weft::passes
 

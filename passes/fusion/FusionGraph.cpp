@@ -15,8 +15,10 @@ using namespace weft::ir;
 namespace weft::passes {
 
 SmallVector<int64_t> FusionGroup::keptDims() const {
-  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, reduced.first));
-  llvm::append_range(dims, llvm::seq<int64_t>(reduced.end(), static_cast<int64_t>(domain.size())));
+  SmallVector<int64_t> dims;
+  for (size_t dim = 0; dim < domain.size(); ++dim)
+    if (!reduced.contains(dim))
+      dims.push_back(static_cast<int64_t>(dim));
   return dims;
 }
 
@@ -192,10 +194,9 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
     group.pinned = !isa<ElementwiseOp>(op);
     group.domain = llvm::to_vector(sizesOf(isReduction(&op) ? op.getOperand(0) : result));
     if (isReduction(&op)) {
-      SmallVector<int64_t> dims = reducedDims(&op);
-      group.reduced = {static_cast<unsigned>(dims.front()), static_cast<unsigned>(dims.size())};
+      llvm::append_range(group.reduced.dims, reducedDims(&op));
       group.reductions = 1;
-      group.kind = group.reduced.end() == group.domain.size() ? FusionKind::row : FusionKind::column;
+      group.kind = group.reduced.contains(group.domain.size() - 1) ? FusionKind::row : FusionKind::column;
     }
     if (isScanOp(&op))
       group.kind = FusionKind::scan;

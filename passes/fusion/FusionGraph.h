@@ -190,7 +190,7 @@ private:
 
   static bool isStored(const FusionValue &value) { return value.escapes || value.inner < value.reads; }
   int64_t tasksOf(const FusionGroup &group, ir::FusionKind kind, llvm::ArrayRef<ir::Size> domain,
-                  ReducedDims reduced) const {
+                  const ReducedDims &reduced) const {
     return kernelTasks(*group.target, kind, ranges.largest(domain), reduced);
   }
   /// Bytes or operations at the largest sizes. The limit keeps sums over all values from overflow.

@@ -13,7 +13,7 @@ namespace weft::passes {
 
 /// Whether a broadcast repeats a value of the kept dimensions along the reduced dimensions of a kernel, and
 /// along no others.
-static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, ReducedDims reduced) {
+static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, const ReducedDims &reduced) {
   if (broadcast.getShape() != domain)
     return false;
   ArrayRef<Size> from = sizesOf(broadcast.getA());
@@ -21,7 +21,7 @@ static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, Reduc
   for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
     size[dim] = from[i];
   for (size_t dim = 0; dim < domain.size(); ++dim)
-    if (size[dim] != (dim < reduced.first || dim >= reduced.end() ? domain[dim] : 1))
+    if (size[dim] != (reduced.contains(dim) ? 1 : domain[dim]))
       return false;
   return true;
 }
@@ -48,7 +48,7 @@ bool FusionGraph::placesAgree(const FusionEdge &edge, const FusionMerge &merged,
       break;
     return true;
   case ReadKind::gathered:
-    if (merged.kind == FusionKind::row && merged.reduced.count == 1 && made == Place::domain &&
+    if (merged.kind == FusionKind::row && merged.reduced.dims.size() == 1 && made == Place::domain &&
         placeOf(to) == Place::kept && sizesOf(to.op->getOperand(0)) == ArrayRef(merged.domain))
       return true;
     break;
@@ -183,7 +183,7 @@ std::optional<FusionMerge> FusionGraph::combineLoopAndReduction(unsigned a, unsi
   if (picksOfRows && loop.pinned)
     for (unsigned node : loop.nodes)
       if (auto gather = dyn_cast<GatherOp>(nodes[node].op))
-        if (anchor.reduced.count != 1 || sizesOf(gather.getA()) != ArrayRef(anchor.domain))
+        if (anchor.reduced.dims.size() != 1 || sizesOf(gather.getA()) != ArrayRef(anchor.domain))
           return domainsDiffer(ga, gb, refusal);
   FusionMerge merged = mergedLike(anchor);
   (loopA ? merged.placeA : merged.placeB) = place;

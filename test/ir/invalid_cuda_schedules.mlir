@@ -213,6 +213,20 @@ weft.func @empty_rows(%x: tensor<64x0xf32, #gpu>) {
 // -----
 
 #gpu = #weft.device<cuda:0>
+weft.func @rows_in_pieces(%x: tensor<8x64x128xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has threads = 128 in its schedule, expected 1: a team of threads shares a row, and its rows lie in pieces}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 4, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<8x64x128xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<8x64x128xf32, #gpu>):
+    %1 = weft.exp %a : tensor<8x64x128xf32, #gpu>
+    %2 = weft.sum %1, dims = [0, 2] : tensor<8x64x128xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
 weft.func @column_rows(%x: tensor<100x256xf32, #gpu>) {
   // expected-error@+1 {{'weft.fusion' op has rows = 4 in its schedule, expected 8: the order of a reduction follows from the number of rows alone}}
   %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, threads = 128, vector = 4, rows = 4, block = 128, tasks = 2, grain = 1, scratch = 4096>} : (tensor<100x256xf32, #gpu>) -> tensor<256xf32, #gpu> {

@@ -126,7 +126,7 @@ weft.func @row_without_reduction(%x: tensor<4xf32, #cpu>) {
 
 // -----
 
-// Rows reduce the last dimensions, columns others that follow each other.
+// Rows reduce the last dimensions, or lie in pieces; columns reduce others that follow each other.
 #cpu = #weft.device<cpu>
 weft.func @row_of_columns(%x: tensor<4x8xf32, #cpu>) {
   %r = weft.fusion row (%x) : (tensor<4x8xf32, #cpu>) -> tensor<8xf32, #cpu> {
@@ -134,6 +134,35 @@ weft.func @row_of_columns(%x: tensor<4x8xf32, #cpu>) {
     // expected-error@+1 {{'weft.sum' op reduces dimensions [0] of [4, 8], but this fusion's reductions reduce [1] of [4, 8]}}
     %n = weft.sum %a, dims = [0] : tensor<4x8xf32, #cpu>
     weft.yield %n : tensor<8xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+// A row in pieces has the last dimension, in pieces of whole vectors of 16.
+#cpu = #weft.device<cpu>
+weft.func @short_pieces(%x: tensor<4x3x8xf32, #cpu>) {
+  %r = weft.fusion row (%x) : (tensor<4x3x8xf32, #cpu>) -> tensor<3xf32, #cpu> {
+  ^bb0(%a: tensor<4x3x8xf32, #cpu>):
+    // expected-error@+1 {{'weft.sum' op reduces dimensions [0, 2] of [4, 3, 8], but this fusion's reductions reduce [1, 2] of [4, 3, 8]}}
+    %n = weft.sum %a, dims = [0, 2] : tensor<4x3x8xf32, #cpu>
+    weft.yield %n : tensor<3xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+// All reductions of a fusion are over the same rows.
+#cpu = #weft.device<cpu>
+weft.func @other_pieces(%x: tensor<4x3x2x16xf32, #cpu>) {
+  %r:2 = weft.fusion row (%x) : (tensor<4x3x2x16xf32, #cpu>) -> (tensor<3x2xf32, #cpu>, tensor<4x2xf32, #cpu>) {
+  ^bb0(%a: tensor<4x3x2x16xf32, #cpu>):
+    %n = weft.sum %a, dims = [0, 3] : tensor<4x3x2x16xf32, #cpu>
+    // expected-error@+1 {{'weft.sum' op reduces dimensions [1, 3] of [4, 3, 2, 16], but this fusion's reductions reduce [0, 3] of [4, 3, 2, 16]}}
+    %m = weft.sum %a, dims = [1, 3] : tensor<4x3x2x16xf32, #cpu>
+    weft.yield %n, %m : tensor<3x2xf32, #cpu>, tensor<4x2xf32, #cpu>
   }
   weft.return
 }

@@ -85,6 +85,26 @@ weft.func @row(%x: tensor<64x100xf32, #cpu>) -> tensor<64x100xf32, #cpu> {
   weft.return %0 : tensor<64x100xf32, #cpu>
 }
 
+// A row in pieces is a task as any other row. What is computed once for a row, as the reciprocal root, makes no value of
+// an element worth keeping.
+// CHECK-LABEL: weft.func @pieces
+// CHECK: schedule = #weft.schedule<row, vector = 16, lanes = 16, partials = 64, prefetch = 4096, tasks = 64, grain = 4, scratch = 0>
+weft.func @pieces(%x: tensor<4x64x128xf32, #cpu>) -> (tensor<4x64x128xf32, #cpu>, tensor<64xf32, #cpu>) {
+  %0:2 = weft.fusion row (%x) : (tensor<4x64x128xf32, #cpu>) -> (tensor<4x64x128xf32, #cpu>, tensor<64xf32, #cpu>) {
+  ^bb0(%a: tensor<4x64x128xf32, #cpu>):
+    %1 = weft.sum %a, dims = [0, 2] : tensor<4x64x128xf32, #cpu>
+    %2 = weft.rsqrt %1 : tensor<64xf32, #cpu>
+    %3 = weft.exp %2 : tensor<64xf32, #cpu>
+    %4 = weft.broadcast_in_dim %3, dims = [1] : tensor<64xf32, #cpu> -> tensor<4x64x128xf32, #cpu>
+    %5 = weft.mul %a, %4 : tensor<4x64x128xf32, #cpu>
+    %6 = weft.rmax %5, dims = [0, 2] : tensor<4x64x128xf32, #cpu>
+    %7 = weft.broadcast_in_dim %6, dims = [1] : tensor<64xf32, #cpu> -> tensor<4x64x128xf32, #cpu>
+    %8 = weft.sub %5, %7 : tensor<4x64x128xf32, #cpu>
+    weft.yield %8, %6 : tensor<4x64x128xf32, #cpu>, tensor<64xf32, #cpu>
+  }
+  weft.return %0#0, %0#1 : tensor<4x64x128xf32, #cpu>, tensor<64xf32, #cpu>
+}
+
 // A schedule that is there stays, as long as it is right.
 // CHECK-LABEL: weft.func @given
 // CHECK: schedule = #weft.schedule<loop, vector = 8, chunk = 128, tasks = 1, grain = 1, scratch = 0>

@@ -162,6 +162,23 @@ weft.func @middle(%x: tensor<6x5x7xf32, #cpu>) -> tensor<6x7xf32, #cpu> {
 // -----
 #cpu = #weft.device<cpu>
 
+// A row may lie in pieces of whole vectors: what reads the elements there is part of the kernel.
+// CHECK-LABEL: weft.func @pieces(
+// CHECK:         %[[F:.*]]:2 = weft.fusion row (%arg0)
+// CHECK:           %[[S:.*]] = weft.sum %{{.*}}, dims = [0, 2, 3]
+// CHECK:           weft.broadcast_in_dim %[[S]], dims = [1]
+// CHECK-NOT:     weft.transpose
+// CHECK:         weft.return %[[F]]#0, %[[F]]#1
+weft.func @pieces(%x: tensor<6x5x4x8xf32, #cpu>) -> (tensor<5xf32, #cpu>, tensor<6x5x4x8xf32, #cpu>) {
+  %0 = weft.sum %x, dims = [0, 2, 3] : tensor<6x5x4x8xf32, #cpu>
+  %1 = weft.broadcast_in_dim %0, dims = [1] : tensor<5xf32, #cpu> -> tensor<6x5x4x8xf32, #cpu>
+  %2 = weft.div %x, %1 : tensor<6x5x4x8xf32, #cpu>
+  weft.return %0, %2 : tensor<5xf32, #cpu>, tensor<6x5x4x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
 // Where nothing lies behind it, and where what is reduced does not lie together, it reads through a transposition.
 // CHECK-LABEL: weft.func @transposed
 // CHECK:         weft.fusion row (%arg0)

@@ -17,6 +17,10 @@
 // the first pass brings the row into the first-level cache. Results of the domain's shape are stored in the
 // last pass.
 //
+// A row may lie in pieces (ir::RowShape), each a number of whole vectors. The order is that of one row. If a
+// piece has whole blocks of 64, a pass is a loop over pieces around the loop over blocks; otherwise the index
+// of each vector is divided by the length of a piece.
+//
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
 #include "codegen/emit/KernelBuilder.h"
@@ -61,6 +65,12 @@ private:
   /// results in the last pass.
   void step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column,
             MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams);
+  /// Prefetches what a later step of the first pass will read.
+  void prefetch(RowBody &body, BodyEmitter &emitter);
+  /// Emits `body` in a loop over the pieces of a row, or once if they have no loop of their own. It gets the
+  /// values of the states, and returns the next ones.
+  SmallVector<Value> eachPiece(ValueRange initial, BodyEmitter &vector,
+                               llvm::function_ref<SmallVector<Value>(ValueRange)> body);
   void emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
   /// The same for rows whose length is known only at run time.
   void emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter &scalar);
@@ -106,6 +116,26 @@ Status RowEmitter::prepare() {
   return status.ok() ? scalars.graph.expand() : status;
 }
 
+void RowEmitter::prefetch(RowBody &body, BodyEmitter &emitter) {
+  int64_t ahead = schedule.number(ir::ScheduleField::prefetch);
+  if (ahead == 0)
+    return;
+  SmallVector<int> roots;
+  for (auto [i, first] : llvm::enumerate(passOf))
+    if (first == 0)
+      roots.push_back(body.operands[i]);
+  emitter.prefetch(roots, [&](const BodyNode &node) -> int64_t {
+    if (coefficientOf(node.expr, body.column) != 1)
+      return 0;
+    const int64_t elements = ahead / static_cast<int64_t>(itemsize(ir::dtypeOf(node.value.getType())));
+    if (body.hasPieceLoop())
+      return static_cast<int64_t>(llvm::divideCeil(elements, body.shape.piece.asNumber())) *
+             coefficientOf(node.expr, body.piece).number().value_or(0);
+    bool isStream = body.space.var(body.row).maximum == 0 || coefficientOf(node.expr, body.row) == length;
+    return isStream ? elements : 0;
+  });
+}
+
 void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column,
                       MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams) {
   bool vector = &body == &vectors && lanes > 1;
@@ -117,19 +147,10 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
       emitter.setNode(vector ? value.vectorNode : value.scalarNode,
                       emitter.load(value.buffer, body.inRow, value.element));
   // The second pass reads its row from the cache, so it has memory bandwidth to spare: it prefetches what the
-  // first pass of a later row will read. If there is only one pass, that pass does.
-  int64_t ahead = schedule.number(ir::ScheduleField::prefetch);
-  if (vector && ahead > 0 && pass == std::min(lastPass, 1u)) {
-    SmallVector<int> roots;
-    for (auto [i, first] : llvm::enumerate(passOf))
-      if (first == 0)
-        roots.push_back(body.operands[i]);
-    emitter.prefetch(roots, [&](const BodyNode &node) -> int64_t {
-      bool isStream = coefficientOf(node.expr, body.column) == 1 &&
-                      (body.space.var(body.row).maximum == 0 || coefficientOf(node.expr, body.row) == length);
-      return isStream ? ahead / static_cast<int64_t>(itemsize(ir::dtypeOf(node.value.getType()))) : 0;
-    });
-  }
+  // first pass of a later row will read. If there is only one pass, that pass does. Pieces are prefetched by
+  // the pass that reads them, since a processor does not follow from one to the next.
+  if (vector && pass == (body.hasPieceLoop() ? 0 : std::min(lastPass, 1u)))
+    prefetch(body, emitter);
   for (auto [state, i] : llvm::zip(states, active)) {
     Value element = emitter.emit(body.operands[i]);
     if (vector)
@@ -282,10 +303,21 @@ void RowEmitter::setResult(unsigned reducer, const Reducer::State &total, BodyEm
   }
 }
 
+SmallVector<Value> RowEmitter::eachPiece(ValueRange initial, BodyEmitter &vector,
+                                         llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  if (!vectors.hasPieceLoop())
+    return body(initial);
+  return kernel.forLoop(kernel.index(0), kernel.index(vectors.shape.pieces), 1, initial,
+                        [&](Value piece, ValueRange values) {
+                          vector.setVar(vectors.piece, piece);
+                          return body(values);
+                        });
+}
+
 SmallVector<Reducer::State> RowEmitter::reduceVectors(unsigned pass, int64_t vectorEnd,
                                                       ArrayRef<Value> streams, BodyEmitter &vector) {
   int64_t perGranule = granule / lanes, perBlock = blockSize / lanes;
-  int64_t blocksEnd = length.asNumber() / blockSize * blockSize;
+  int64_t blocksEnd = vectorEnd / blockSize * blockSize;
   int64_t usedGroups = std::min(groups, vectorEnd / granule), used = usedGroups * perGranule;
   // states[reducer][vector of the block of 64]
   SmallVector<SmallVector<Reducer::State>> states(active.size());
@@ -318,14 +350,15 @@ SmallVector<Reducer::State> RowEmitter::reduceVectors(unsigned pass, int64_t vec
           llvm::append_range(values, one);
       return values;
     };
-    auto results = kernel.forLoop(kernel.index(0), kernel.index(blocksEnd), blockSize, pack(),
-                                  [&](Value column, ValueRange values) {
-                                    unpack(values);
-                                    for (int64_t v = 0; v < perBlock; ++v)
-                                      advance(kernel.addIndex(column, v * lanes), v);
-                                    return pack();
-                                  });
-    unpack(results);
+    unpack(eachPiece(pack(), vector, [&](ValueRange initial) {
+      return kernel.forLoop(kernel.index(0), kernel.index(blocksEnd), blockSize, initial,
+                            [&](Value column, ValueRange values) {
+                              unpack(values);
+                              for (int64_t v = 0; v < perBlock; ++v)
+                                advance(kernel.addIndex(column, v * lanes), v);
+                              return pack();
+                            });
+    }));
   }
   for (int64_t at = blocksEnd; at < vectorEnd; at += lanes)
     advance(kernel.index(at), (at - blocksEnd) / lanes);
@@ -340,16 +373,20 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
   for (unsigned i = 0; i < reducers.size(); ++i)
     if (passOf[i] == pass)
       active.push_back(i);
-  std::optional<int64_t> known = length.number();
+  // The elements of the innermost loops: of a row, or of a piece that has a loop of its own.
+  std::optional<int64_t> known = (vectors.hasPieceLoop() ? vectors.shape.piece : length).number();
   if (!known)
     return emitDynamicPass(pass, vector, scalar);
   int64_t vectorEnd = lanes > 1 ? *known / granule * granule : 0;
   if (active.empty()) {
-    kernel.parallelFor(kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true,
-                       [&](Value column, bool isVector) {
-                         if (isVector)
-                           step(pass, vectors, vector, column, {}, streams);
-                       });
+    eachPiece({}, vector, [&](ValueRange) {
+      kernel.parallelFor(kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true,
+                         [&](Value column, bool isVector) {
+                           if (isVector)
+                             step(pass, vectors, vector, column, {}, streams);
+                         });
+      return SmallVector<Value>();
+    });
     if (vectorEnd < *known)
       kernel.forLoop(kernel.index(vectorEnd), kernel.index(length), 1,
                      [&](Value column) { step(pass, scalars, scalar, column, {}, streams); });

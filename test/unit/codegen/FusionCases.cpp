@@ -190,6 +190,21 @@ static const FusionCase cases[] = {
       %4 = weft.argmin %0, dim = 1 : tensor<6x256xf32, #cpu>
       weft.return %3, %4 : tensor<6x256xf32, #cpu>, tensor<6xi64, #cpu>
     })"},
+    {"rows_in_pieces", ir::FusionKind::row,
+     R"(weft.func @main(%x: tensor<3x5x128xf32, #cpu>) -> (tensor<3x5x128xf32, #cpu>, tensor<5xf32, #cpu>) {
+      %0 = weft.exp %x : tensor<3x5x128xf32, #cpu>
+      %1 = weft.sum %0, dims = [0, 2] : tensor<3x5x128xf32, #cpu>
+      %2 = weft.broadcast_in_dim %1, dims = [1] : tensor<5xf32, #cpu> -> tensor<3x5x128xf32, #cpu>
+      %3 = weft.div %0, %2 : tensor<3x5x128xf32, #cpu>
+      weft.return %3, %1 : tensor<3x5x128xf32, #cpu>, tensor<5xf32, #cpu>
+    })"},
+    {"rows_in_short_pieces", ir::FusionKind::row,
+     R"(weft.func @main(%x: tensor<3x2x5x4x48xf32, #cpu>) -> (tensor<3x2x5x4x48xf32, #cpu>, tensor<3x5xf32, #cpu>) {
+      %mean, %m2, %n = weft.welford %x, dims = [1, 3, 4] : tensor<3x2x5x4x48xf32, #cpu>
+      %1 = weft.broadcast_in_dim %mean, dims = [0, 2] : tensor<3x5xf32, #cpu> -> tensor<3x2x5x4x48xf32, #cpu>
+      %2 = weft.sub %x, %1 : tensor<3x2x5x4x48xf32, #cpu>
+      weft.return %2, %m2 : tensor<3x2x5x4x48xf32, #cpu>, tensor<3x5xf32, #cpu>
+    })"},
     {"columns", ir::FusionKind::column,
      R"(weft.func @main(%x: tensor<37x410xf32, #cpu>) -> (tensor<410xf32, #cpu>, tensor<410xi64, #cpu>, tensor<37x410xf32, #cpu>) {
       %0 = weft.exp %x : tensor<37x410xf32, #cpu>

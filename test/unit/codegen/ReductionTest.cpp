@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ExecuteHarness.h"
+#include "ir/Schedule.h"
 
 #include "gtest/gtest.h"
 
@@ -213,6 +214,44 @@ TEST(Row, SeveralDimensionsAndBroadcastInside) {
     weft.return %2, %6 : tensor<2x3xf32, #cpu>, tensor<2x3x4x16xf32, #cpu>
   })",
       ir::FusionKind::row, sumUnits(64) + 2, 64, 0.5, 2);
+}
+
+/// A row in pieces has the bits of the same row after a transposition: in pieces with whole blocks of partial
+/// results and without, one piece or many, and kept dimensions between them.
+TEST(Row, PiecesHaveTheOrderOfARow) {
+  const std::string pieces = R"(weft.func @main(%x: tensor<2x$Rx3x$Nx$T, #cpu>)
+      -> (tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>, tensor<2x$Rx3x$Nx$T, #cpu>) {
+    %0 = weft.sum %x, dims = [1, 3] : tensor<2x$Rx3x$Nx$T, #cpu>
+    %1, %2, %n = weft.welford %x, dims = [1, 3] : tensor<2x$Rx3x$Nx$T, #cpu>
+    %3 = weft.broadcast_in_dim %0, dims = [0, 2] : tensor<2x3x$T, #cpu> -> tensor<2x$Rx3x$Nx$T, #cpu>
+    %4 = weft.mul %x, %3 : tensor<2x$Rx3x$Nx$T, #cpu>
+    weft.return %0, %1, %2, %4 : tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>, tensor<2x$Rx3x$Nx$T, #cpu>
+  })";
+  const std::string whole = R"(weft.func @main(%x: tensor<2x$Rx3x$Nx$T, #cpu>)
+      -> (tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>) {
+    %t = weft.transpose %x, perm = [0, 2, 1, 3] : tensor<2x$Rx3x$Nx$T, #cpu>
+    %0 = weft.sum %t, dims = [2, 3] : tensor<2x3x$Rx$Nx$T, #cpu>
+    %1, %2, %n = weft.welford %t, dims = [2, 3] : tensor<2x3x$Rx$Nx$T, #cpu>
+    weft.return %0, %1, %2 : tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>, tensor<2x3x$T, #cpu>
+  })";
+  for (const char *type : {"f32", "f64"})
+    for (int64_t length : {16, 48, 64, 80, 256})
+      for (int64_t count : {1, 2, 7}) {
+        FusedProgram inPieces(with(pieces, count, length, type), ir::FusionKind::row);
+        FusedProgram inOne(with(whole, count, length, type), ir::FusionKind::row);
+        ASSERT_TRUE(inPieces.valid() && inOne.valid());
+        EXPECT_TRUE(ir::rowShape(inPieces.fusion).isInPieces());
+        EXPECT_FALSE(ir::rowShape(inOne.fusion).isInPieces());
+        auto arguments = inPieces.randomArguments(9);
+        auto expected = inPieces.interpret(arguments);
+        for (auto target : runnableTargets()) {
+          auto a = inPieces.run(arguments, target), b = inOne.run(arguments, target);
+          for (size_t i = 0; i < 3; ++i)
+            EXPECT_EQ(a[i].real, b[i].real) << type << " " << count << " x " << length << " result " << i;
+          EXPECT_LE(distance(expected[3], a[3], static_cast<double>(count * length)),
+                    sumUnits(count * length) + 1);
+        }
+      }
 }
 
 /// A sum has the same bits for every fusion that contains it.
