@@ -10,7 +10,8 @@
 // rows and columns of each lane. As a chain of elementwise ops over slices, one for each element of the
 // window, it has loops over rows and columns, and reads vectors.
 //
-// Sums are in the order of column kernels (EmitColumn.cpp), so that the bits are the same.
+// Sums are in the order of column kernels (EmitColumn.cpp), so that the bits are the same. Extremes have
+// none.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -135,16 +136,23 @@ private:
     return v.convert(total, element).value;
   }
 
-  template <typename Choice> static Value extreme(VjpBuilder &v, ArrayRef<Sym> elements) {
-    Sym best = elements[0];
-    for (Sym one : elements.drop_front())
-      best = v.binary<Choice>(best, one);
-    return best.value;
+  /// In pairs, of which few wait for each other: an extreme has no order.
+  template <typename Choice> static Value extreme(VjpBuilder &v, MutableArrayRef<Sym> elements) {
+    while (elements.size() > 1) {
+      const size_t pairs = elements.size() / 2;
+      for (size_t i = 0; i < pairs; ++i)
+        elements[i] = v.binary<Choice>(elements[2 * i], elements[2 * i + 1]);
+      if (elements.size() % 2)
+        elements[pairs] = elements.back();
+      elements = elements.take_front(pairs + elements.size() % 2);
+    }
+    return elements[0].value;
   }
 
   /// The number of the first element that `Beyond` all others, of which NaN is one.
   template <typename Beyond> static Value position(VjpBuilder &v, ArrayRef<Sym> elements) {
-    Sym best = elements[0], zero = v.like(v.convert(best, v.builder.getI64Type()), 0.0), found = zero;
+    // There are few elements: numbers of 32 bits, of which a register holds more, suffice until the end.
+    Sym best = elements[0], zero = v.like(v.convert(best, v.builder.getI32Type()), 0.0), found = zero;
     const bool real = isa<FloatType>(best.type().getElementType());
     for (auto [number, one] : llvm::enumerate(elements.drop_front())) {
       Sym better = v.compare<Beyond>(one, best);
@@ -154,7 +162,7 @@ private:
       best = v.select(better, one, best);
       found = v.select(better, v.like(zero, static_cast<double>(number + 1)), found);
     }
-    return found.value;
+    return v.convert(found, v.builder.getI64Type()).value;
   }
 };
 

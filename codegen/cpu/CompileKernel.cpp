@@ -17,7 +17,7 @@ using namespace mlir;
 namespace weft::codegen {
 
 /// The version of the code generator: increase it when the same kernel text gives other code.
-static constexpr const char *generatorVersion = "weft-cpu-4";
+static constexpr const char *generatorVersion = "weft-cpu-5";
 
 std::string CpuCompiler::identity() const {
   return std::string(generatorVersion) + ", kernel abi " + std::to_string(runtime::kernelAbi) +

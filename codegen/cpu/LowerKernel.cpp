@@ -323,6 +323,51 @@ void makeEntry(ModuleOp module, func::FuncOp body, bool hasTable, bool hasImport
   b.create<func::ReturnOp>(loc);
 }
 
+/// max(a, b) and min(a, b) of vectors, in five instructions of which few wait for each other. An instruction
+/// of x86 returns its second operand if one is not a number, or both are zeros. So the results of both orders
+/// differ only there: bitwise, +0 and -0 give the larger or the smaller zero, and a sum is not a number.
+void expandExtremes(ModuleOp module) {
+  SmallVector<Operation *> work;
+  module.walk([&](Operation *op) {
+    auto flagged = dyn_cast<arith::ArithFastMathInterface>(op);
+    // A constant operand, as that of a relu, needs less.
+    auto isConstant = [](Value value) {
+      if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
+        value = broadcast.getSource();
+      return matchPattern(value, m_Constant());
+    };
+    if (isa<arith::MaximumFOp, arith::MinimumFOp>(op) && isa<VectorType>(op->getResult(0).getType()) &&
+        flagged.getFastMathFlagsAttr().getValue() == arith::FastMathFlags::none &&
+        llvm::none_of(op->getOperands(), isConstant))
+      work.push_back(op);
+  });
+  for (Operation *op : work) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    auto type = cast<VectorType>(op->getResult(0).getType());
+    const unsigned width = type.getElementTypeBitWidth();
+    if (width < 32)
+      continue;
+    Type bits = type.clone(b.getIntegerType(width));
+    const bool largest = isa<arith::MaximumFOp>(op);
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    auto choose = [&](Value first, Value second) -> Value {
+      const auto predicate = largest ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+      Value chosen = b.create<arith::SelectOp>(loc, b.create<arith::CmpFOp>(loc, predicate, first, second),
+                                               first, second);
+      return b.create<arith::BitcastOp>(loc, bits, chosen);
+    };
+    Value one = choose(x, y), other = choose(y, x);
+    Value both = largest ? b.create<arith::AndIOp>(loc, one, other).getResult()
+                         : b.create<arith::OrIOp>(loc, one, other).getResult();
+    Value unordered = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, y);
+    Value result = b.create<arith::SelectOp>(loc, unordered, b.create<arith::AddFOp>(loc, x, y),
+                                             b.create<arith::BitcastOp>(loc, type, both));
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+}
+
 void buildPipeline(PassManager &pm) {
   pm.addPass(createConvertVectorToSCFPass(VectorTransferToSCFOptions().enableFullUnroll()));
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -366,6 +411,7 @@ detail::translateKernel(StringRef text, StringRef symbol, StringRef name, llvm::
       expand.addPass(createExpandMathPass());
       if (failed(expand.run(*module)))
         return Status::error(prefix + "expanding its elementary functions failed: " + diagnostics);
+      expandExtremes(*module);
       auto kernel = module->lookupSymbol<func::FuncOp>(symbol);
       Expected<bool> hasTable = bindTable(*module, kernel, name);
       if (!hasTable)

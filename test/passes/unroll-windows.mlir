@@ -4,15 +4,15 @@
 #cpu = #weft.device<cpu>
 #gpu = #weft.device<cuda:0>
 
-// The elements of windows are slices, a stride apart; the largest is a chain.
+// The elements of windows are slices, a stride apart; the largest is a tree of pairs.
 // CHECK-LABEL: weft.func @pooled(
 // CHECK:         %[[A:.*]] = weft.slice %arg0, start = [0, 0, 0], limit = [3, 7, 9], step = [1, 2, 2]
 // CHECK:         %[[B:.*]] = weft.slice %arg0, start = [0, 0, 1], limit = [3, 7, 10], step = [1, 2, 2]
 // CHECK:         %[[C:.*]] = weft.slice %arg0, start = [0, 1, 0], limit = [3, 8, 9], step = [1, 2, 2]
 // CHECK:         %[[D:.*]] = weft.slice %arg0, start = [0, 1, 1], limit = [3, 8, 10], step = [1, 2, 2]
 // CHECK:         %[[E:.*]] = weft.max %[[A]], %[[B]]
-// CHECK:         %[[F:.*]] = weft.max %[[E]], %[[C]]
-// CHECK:         %[[G:.*]] = weft.max %[[F]], %[[D]]
+// CHECK:         %[[F:.*]] = weft.max %[[C]], %[[D]]
+// CHECK:         %[[G:.*]] = weft.max %[[E]], %[[F]]
 // CHECK:         weft.return %[[G]]
 weft.func @pooled(%x: tensor<3x8x10xf32, #cpu>) -> tensor<3x4x5xf32, #cpu> {
   %0 = weft.windows %x, size = [2, 2], stride = [2, 2], dilation = [1, 1] : tensor<3x8x10xf32, #cpu>
@@ -46,7 +46,8 @@ weft.func @added(%x: tensor<2x8x10xf16, #cpu>) -> tensor<2x6x8xf16, #cpu> {
 // CHECK:         %[[FIRST:.*]] = weft.and %[[NAN]], %[[NUMBER]]
 // CHECK:         %[[TAKEN:.*]] = weft.or %[[ABOVE]], %[[FIRST]]
 // CHECK:         %[[ONE:.*]] = weft.constant dense<1>
-// CHECK:         %[[R:.*]] = weft.select %[[TAKEN]], %[[ONE]]
+// CHECK:         %[[N:.*]] = weft.select %[[TAKEN]], %[[ONE]], %{{.*}} : tensor<5xi1, #cpu>, tensor<5xi32
+// CHECK:         %[[R:.*]] = weft.convert %[[N]] to i64
 // CHECK:         weft.return %[[R]]
 weft.func @places(%x: tensor<12xf32, #cpu>) -> tensor<5xi64, #cpu> {
   %0 = weft.windows %x, size = [2], stride = [2], dilation = [3] : tensor<12xf32, #cpu>
