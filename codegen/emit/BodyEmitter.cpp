@@ -186,11 +186,13 @@ Value BodyEmitter::loadApart(Value buffer, const IndexExpr &address, Type elemen
   for (int64_t lane = 0; lane < space.lanes; ++lane)
     left.push_back(lane * stride + (stride < 0 ? last : 0));
   Value low = bound ? emitExpr(bound->expr) : Value(), all;
+  std::optional<NumberRange> numbers = bound ? rangeOfFirst(bound->expr, last) : std::nullopt;
   for (int64_t begin = 0; begin <= last; begin += space.lanes) {
     const int64_t start = std::min(begin, last - space.lanes + 1);
     Value at = kernel.addIndex(first, start), part;
     if (bound)
-      part = loadWithin(buffer, at, kernel.addIndex(low, start), bound->extent, type);
+      part = loadWithin(buffer, at, kernel.addIndex(low, start),
+                        numbers ? std::optional(numbers->plus(start)) : std::nullopt, bound->extent, type);
     else
       part = kernel.create<vector::LoadOp>(type, buffer, ValueRange{at});
     SmallVector<int64_t> order;
@@ -204,23 +206,47 @@ Value BodyEmitter::loadApart(Value buffer, const IndexExpr &address, Type elemen
   return fromMemory(all, element);
 }
 
+/// The values that `e` has in lane 0, if they are known and fit into 32 bits. It rises by `last` from the
+/// first lane to the last.
+std::optional<BodyEmitter::NumberRange> BodyEmitter::rangeOfFirst(const IndexExpr &e, int64_t last) const {
+  constexpr int64_t most = 1 << 30;
+  ir::Size low, high;
+  if (!space.rangeOf(e, low, high) || !low.isNumber() || !high.isNumber() || low.asNumber() < -most ||
+      high.asNumber() > most)
+    return std::nullopt;
+  return NumberRange{low.asNumber(), high.asNumber() - last};
+}
+
 /// Neighbouring elements from `at` on; only those are read whose numbers, from `number` on, are in [0,
-/// extent).
-Value BodyEmitter::loadWithin(Value buffer, Value at, Value number, ir::Size extent, VectorType type) {
+/// extent). `numbers`: what `number` may be.
+Value BodyEmitter::loadWithin(Value buffer, Value at, Value number, std::optional<NumberRange> numbers,
+                              ir::Size extent, VectorType type) {
+  const bool mayPrecede = !numbers || numbers->low < 0,
+             mayExceed = !numbers || !extent.isNumber() || numbers->high + space.lanes > extent.asNumber();
+  if (!mayPrecede && !mayExceed)
+    return kernel.create<vector::LoadOp>(type, buffer, ValueRange{at});
   Type i32 = kernel.builder.getI32Type();
-  auto lane = [&](Value limit) -> Value { // clamped, so that it fits
-    limit = kernel.create<arith::MaxSIOp>(limit, kernel.index(0));
-    limit = kernel.create<arith::IndexCastOp>(i32, kernel.minimum(limit, kernel.index(space.lanes)));
+  const bool fits = numbers && extent.number().value_or(INT64_MAX) < 1 << 30;
+  auto lane = [&](Value limit) -> Value { // clamped, if it may not fit
+    if (!fits) {
+      limit = kernel.create<arith::MaxSIOp>(limit, kernel.index(0));
+      limit = kernel.minimum(limit, kernel.index(space.lanes));
+    }
+    limit = kernel.create<arith::IndexCastOp>(i32, limit);
     return kernel.create<vector::BroadcastOp>(VectorType::get({space.lanes}, i32), limit);
   };
-  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(space.lanes)));
-  Value lanes = kernel.create<arith::ConstantOp>(
-      DenseIntElementsAttr::get(VectorType::get({space.lanes}, i32), numbers));
-  Value from = lane(kernel.create<arith::SubIOp>(kernel.index(0), number));
-  Value to = lane(kernel.create<arith::SubIOp>(kernel.index(extent), number));
-  Value mask =
-      kernel.create<arith::AndIOp>(kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sge, lanes, from),
-                                   kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, lanes, to));
+  auto order = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(space.lanes)));
+  Value lanes =
+      kernel.create<arith::ConstantOp>(DenseIntElementsAttr::get(VectorType::get({space.lanes}, i32), order));
+  Value mask;
+  if (mayPrecede)
+    mask = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sge, lanes,
+                                        lane(kernel.create<arith::SubIOp>(kernel.index(0), number)));
+  if (mayExceed) {
+    Value below = kernel.create<arith::CmpIOp>(
+        arith::CmpIPredicate::slt, lanes, lane(kernel.create<arith::SubIOp>(kernel.index(extent), number)));
+    mask = mask ? kernel.create<arith::AndIOp>(mask, below).getResult() : below;
+  }
   Value zeros = kernel.create<arith::ConstantOp>(cast<TypedAttr>(kernel.builder.getZeroAttr(type)));
   return kernel.create<vector::MaskedLoadOp>(type, buffer, ValueRange{at}, mask, zeros);
 }
@@ -453,6 +479,18 @@ Value BodyEmitter::emitElementwise(const BodyNode &node) {
                                         result);
 }
 
+/// The type in which a bound is compared. On a CPU, 32 bits suffice for most indices, and a vector of them is
+/// one register.
+Type BodyEmitter::boundType(const BodyNode::Bound &bound) {
+  constexpr int64_t most = 1 << 30;
+  ir::Size low, high;
+  const int64_t extent = (bound.extent * bound.stride).number().value_or(most);
+  const bool isNarrow = graph.crossesLanes() && bound.expr.lane != 0 && bound.expr.lane.isNumber() &&
+                        extent < most && space.rangeOf(bound.expr, low, high) && low.isNumber() &&
+                        high.isNumber() && low.asNumber() > -most && high.asNumber() < most;
+  return isNarrow ? Type(kernel.builder.getI32Type()) : Type(kernel.builder.getIndexType());
+}
+
 Value BodyEmitter::emitPadded(const BodyNode &node) {
   Value inside;
   for (const auto &bound : node.bounds) {
@@ -464,10 +502,12 @@ Value BodyEmitter::emitPadded(const BodyNode &node) {
       at = kernel.create<vector::FromElementsOp>(
           VectorType::get({space.lanes}, kernel.builder.getIndexType()), lanes);
     } else {
-      at = laneVector(bound.expr, kernel.builder.getIndexType());
+      at = laneVector(bound.expr, boundType(bound));
     }
     auto constant = [&](ir::Size value) -> Value {
       Value scalar = kernel.index(value);
+      if (Type type = getElementTypeOrSelf(at.getType()); !type.isIndex())
+        scalar = kernel.create<arith::IndexCastOp>(type, scalar);
       return isa<VectorType>(at.getType()) ? toVector(scalar) : scalar;
     };
     // One unsigned comparison excludes both negative and too large values.

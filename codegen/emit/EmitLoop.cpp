@@ -18,6 +18,7 @@
 #include "codegen/emit/KernelBuilder.h"
 #include "codegen/emit/LoopBody.h"
 
+#include "ir/InPlace.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -38,7 +39,8 @@ public:
   explicit LoopEmitter(KernelBuilder &kernel)
       : kernel(kernel), fusion(kernel.fusion), domain(fusion.getDomain()), count(ir::productOf(domain)),
         chunk(fusion.getSchedule()->number(ir::ScheduleField::chunk)), isUpdate(ir::updateIn(fusion)),
-        crossesLanes(mayCrossLanes(fusion)) {}
+        crossesLanes(mayCrossLanes(fusion)),
+        mayRepeat(crossesLanes && !isUpdate && !ir::mayReplaceAny(fusion)) {}
   Status emit();
 
 private:
@@ -49,6 +51,12 @@ private:
     SmallVector<std::unique_ptr<LoopBody>, 4> bodies;
   };
   SmallVector<int64_t> widthsFor(ir::Size columns) const;
+  /// Whether the last vector of a row of so many elements begins where it ends with the row, and computes
+  /// elements of the vector before it again. Nothing may be written over what they are computed from.
+  bool overlaps(ir::Size columns) const {
+    return mayRepeat && !isShort(columns, lanes) && columns.number().value_or(INT64_MAX) < longRow * lanes &&
+           !ir::isMultipleOf(columns, lanes);
+  }
   unsigned chooseOuterDims(Box box, ir::Size first, ir::Size size, unsigned dim);
   void addPiece(Box box);
   ir::Size widthOf(const Box &box) const { return ir::productOf(ArrayRef(domain).drop_front(box.outerDims)); }
@@ -61,6 +69,7 @@ private:
   ir::Size count;
   int64_t chunk, lanes = 1;
   bool isUpdate, crossesLanes, whole = true; ///< whole: a single box covers the domain
+  bool mayRepeat;                            ///< an element may be computed and written twice
   bool aligned = true; ///< every box begins and ends at a multiple of the number of lanes
   SmallVector<Piece, 1> pieces;
   Value from, to;
@@ -99,6 +108,10 @@ unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, un
     if (std::optional<int64_t> columns = inner.number();
         crossesLanes && columns && *columns > 0 && *columns < longRow * lanes) {
       int64_t left = *columns, vectors = 0;
+      if (outer > 0 && whole && overlaps(inner)) {
+        vectors = static_cast<int64_t>(llvm::divideCeil(left, lanes));
+        left = 0;
+      }
       for (int64_t width : widthsFor(inner)) {
         vectors += left / width;
         left %= width;
@@ -229,7 +242,19 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
       Value start = kernel.mul(row, inner);
       Value low = kernel.create<arith::MaxSIOp>(kernel.create<arith::SubIOp>(begin, start), kernel.index(0));
       Value high = kernel.minimum(kernel.create<arith::SubIOp>(end, start), wide);
-      segment(piece, own, low, high, aligned && ir::isMultipleOf(inner, lanes) && chunk % lanes == 0);
+      if (!whole || !overlaps(inner))
+        return segment(piece, own, low, high,
+                       aligned && ir::isMultipleOf(inner, lanes) && chunk % lanes == 0);
+      // The task may have few elements of the row.
+      Value last = kernel.addIndex(high, -lanes);
+      kernel.ifThen(
+          kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sge, last, low),
+          [&] {
+            kernel.forLoop(low, high, lanes, [&](Value column) {
+              step(*piece.bodies.front(), *own.front(), kernel.minimum(column, last), {});
+            });
+          },
+          [&] { segment(piece, own, low, high, /*exact=*/false); });
     });
   }
 }

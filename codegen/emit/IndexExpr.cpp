@@ -73,10 +73,11 @@ IndexExpr scale(const IndexExpr &a, ir::Size factor) {
 /// The largest of `count` indices; 0 if there is none.
 static ir::Size lastOf(ir::Size count) { return count == 0 ? count : count - 1; }
 
-VarId IndexSpace::addLoop(ir::Size maximum, int64_t multipleOf) {
+VarId IndexSpace::addLoop(ir::Size maximum, int64_t multipleOf, bool ofLanes) {
   IndexVar var;
   var.maximum = maximum == -1 ? 0 : maximum;
   var.multipleOf = multipleOf;
+  var.ofLanes = ofLanes;
   vars.push_back(var);
   return static_cast<VarId>(vars.size() - 1);
 }
@@ -236,8 +237,18 @@ bool IndexSpace::rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) cons
   for (auto [id, coefficient] : e.terms)
     if (!extend(coefficient, vars[id].maximum))
       return false;
+  // A multiple of the sum of a variable and the lane has the bound of the variable.
+  for (auto [id, coefficient] : e.terms)
+    if (vars[id].ofLanes && coefficient == e.lane)
+      return true;
   // With a lane coefficient of 1 or -1, `maximum` is a bound of the last lane too (see split()).
   return ((e.lane == 1 || e.lane == -1) && !e.terms.empty()) || extend(e.lane, lanes - 1);
+}
+
+bool IndexSpace::isWithin(const IndexExpr &e, ir::Size size) const {
+  ir::Size low, high;
+  return !isPerLane(e) && rangeOf(e, low, high) && ranges.isAtLeast(low, 0) &&
+         ranges.isAtLeast(size - 1 - high, 0);
 }
 
 IndexExpr IndexSpace::clamp(const IndexExpr &e, ir::Size size) {

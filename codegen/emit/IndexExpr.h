@@ -67,13 +67,14 @@ struct IndexVar {
   int64_t multipleOf = 1;                       ///< a number that divides all values
   int node = -1;
   bool perLane = false; ///< the value differs between lanes and is not affine in the lane
+  bool ofLanes = false; ///< loop: the sum of the value and the number of any lane is at most `maximum`
 };
 
 /// The variables of one kernel body.
 class IndexSpace {
 public:
   explicit IndexSpace(const ir::SymbolRanges &ranges) : ranges(ranges) {}
-  VarId addLoop(ir::Size maximum, int64_t multipleOf = 1);
+  VarId addLoop(ir::Size maximum, int64_t multipleOf = 1, bool ofLanes = false);
   VarId addGathered(int node, ir::Size size, bool perLane);
   const IndexVar &var(VarId id) const { return vars[id]; }
   size_t numVars() const { return vars.size(); }
@@ -90,6 +91,8 @@ public:
   /// Bounds of the value over all lanes, from the maxima of variables and the ranges of symbols; false if
   /// there are none.
   bool rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) const;
+  /// Whether the bounds prove that the value is in [0, size) in all lanes.
+  bool isWithin(const IndexExpr &e, ir::Size size) const;
   /// The number of lanes of a vector in this body; 1 for scalars.
   int64_t lanes = 1;
   /// Whether terms that `by` divides leave a quotient or remainder that is not affine, so that what is

@@ -177,9 +177,16 @@ private:
   mlir::Value loadOf(const BodyNode &node, mlir::Type element);
   mlir::Value loadApart(mlir::Value buffer, const IndexExpr &address, mlir::Type element,
                         const BodyNode::Bound *bound);
-  mlir::Value loadWithin(mlir::Value buffer, mlir::Value at, mlir::Value number, ir::Size extent,
-                         mlir::VectorType type);
+  /// The smallest and the largest value of an index.
+  struct NumberRange {
+    int64_t low, high;
+    NumberRange plus(int64_t number) const { return {low + number, high + number}; }
+  };
+  std::optional<NumberRange> rangeOfFirst(const IndexExpr &e, int64_t last) const;
+  mlir::Value loadWithin(mlir::Value buffer, mlir::Value at, mlir::Value number,
+                         std::optional<NumberRange> numbers, ir::Size extent, mlir::VectorType type);
   mlir::Value emitPhilox(const BodyNode &node);
+  mlir::Type boundType(const BodyNode::Bound &bound);
   mlir::Value emitPadded(const BodyNode &node);
   mlir::Value emitCheckedIndex(const BodyNode &node);
   mlir::Value emitElementwise(const BodyNode &node);

@@ -20,8 +20,8 @@ LoopBody::LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whol
   space.lanes = lanes;
   space.splitsSums = splitsSums;
   row = space.addLoop(box.rows - 1);
-  column =
-      space.addLoop(box.columns - 1, whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1);
+  column = space.addLoop(box.columns - 1, whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1,
+                         /*ofLanes=*/true);
   TensorIndex index;
   if (box.outerDims)
     index.groups.push_back({box.outerDims, outer,

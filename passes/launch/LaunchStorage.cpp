@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/launch/LaunchStorage.h"
 
+#include "ir/InPlace.h"
 #include "ir/RawKernel.h"
 #include "ir/Updates.h"
 
@@ -27,21 +28,6 @@ std::optional<int64_t> temporaryBytes(Value result, StorageHeads &heads,
     return std::nullopt;
   constexpr int64_t most = int64_t(1) << 47;
   return std::min(ranges.largest(bytesOf(result.getType())), most);
-}
-
-/// Whether all ops on values computed from `work` are elementwise, so that they use the same index; `last`
-/// may be any op.
-static bool usedElementwise(SmallVector<Value> work, Operation *last) {
-  llvm::SmallDenseSet<Operation *> seen;
-  while (!work.empty())
-    for (Operation *user : work.pop_back_val().getUsers()) {
-      if (user == last || isa<YieldOp>(user) || !seen.insert(user).second)
-        continue;
-      if (!isa<ElementwiseOp>(user))
-        return false;
-      work.push_back(user->getResult(0));
-    }
-  return true;
 }
 
 /// Whether an update of a window at a fixed place reads this operand only in the window, each element at the
@@ -79,14 +65,10 @@ bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
   Block &body = fusion.getBody().front();
   BlockArgument argument = body.getArgument(operand);
   Value written = body.getTerminator()->getOperand(result);
-  auto read = cast<RankedTensorType>(argument.getType()), made = cast<RankedTensorType>(written.getType());
-  if (itemsize(dtypeOf(read)) != itemsize(dtypeOf(made)) || sizesOf(read) != sizesOf(made))
-    return false;
   if (fusion.getKind() == FusionKind::multi_tensor)
-    return argument.hasOneUse() && *argument.getUsers().begin() == written.getDefiningOp();
-  if (fusion.getKind() != FusionKind::loop)
-    return false;
-  return usedElementwise({argument}, nullptr);
+    return haveOneLayout(fusion, operand, result) && argument.hasOneUse() &&
+           *argument.getUsers().begin() == written.getDefiningOp();
+  return mayReplace(fusion, operand, result);
 }
 
 bool readsOnlyInPlace(Operation *op, Value root, unsigned result) {

@@ -109,18 +109,23 @@ weft.func @gather(%t: tensor<8x64xf32, #cpu>, %i: tensor<5xi64, #cpu>) -> tensor
 }
 
 // Every third element is taken from vectors of neighbours, the last of which ends with the last element that is read.
-// What a row of 28 leaves of a vector of 16 is computed in vectors of 8 and 4.
+// The last vector of a row of 28 ends with the row, and computes four elements again. A task that has less than a vector
+// of a row takes narrower ones.
 // CHECK-LABEL: func.func @apart.5(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %{{.*}}: memref<?xf32>,
-// CHECK:         vector.load %[[X]]{{.*}} : memref<?xf32>, vector<16xf32>
-// CHECK-COUNT-2: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
-// CHECK:         %[[LAST:.*]] = arith.constant 30 : index
-// CHECK:         %[[AT:.*]] = arith.addi %{{.*}}, %[[LAST]]
-// CHECK:         vector.load %[[X]][%[[AT]]] : memref<?xf32>, vector<16xf32>
-// CHECK:         vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
-// CHECK:         vector.store {{.*}} vector<16xf32>
-// CHECK:         vector.store {{.*}} vector<8xf32>
-// CHECK:         vector.store {{.*}} vector<4xf32>
+// CHECK:         scf.if
+// CHECK:           scf.for %[[I:.*]] =
+// CHECK:             arith.minsi %[[I]], %{{.*}} : index
+// CHECK:             vector.load %[[X]]{{.*}} : memref<?xf32>, vector<16xf32>
+// CHECK-COUNT-2:     vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK:             %[[LAST:.*]] = arith.constant 30 : index
+// CHECK:             %[[AT:.*]] = arith.addi %{{.*}}, %[[LAST]]
+// CHECK:             vector.load %[[X]][%[[AT]]] : memref<?xf32>, vector<16xf32>
+// CHECK:             vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK:             vector.store {{.*}} vector<16xf32>
+// CHECK:         } else {
+// CHECK:           vector.store {{.*}} vector<8xf32>
+// CHECK:           vector.store {{.*}} vector<4xf32>
 // CHECK:         return
 weft.func @apart(%x: tensor<30x86xf32, #cpu>) -> tensor<30x28xf32, #cpu> {
   %0 = weft.fusion loop (%x) : (tensor<30x86xf32, #cpu>) -> tensor<30x28xf32, #cpu> {
@@ -130,4 +135,46 @@ weft.func @apart(%x: tensor<30x86xf32, #cpu>) -> tensor<30x28xf32, #cpu> {
     weft.yield %2 : tensor<30x28xf32, #cpu>
   }
   weft.return %0 : tensor<30x28xf32, #cpu>
+}
+
+// A result that may replace an operand is computed once: what a row of 28 leaves of a vector of 16 is computed in vectors
+// of 8 and 4.
+// CHECK-LABEL: func.func @once.6(
+// CHECK-NOT:     scf.if
+// CHECK:         vector.store {{.*}} vector<16xf32>
+// CHECK:         vector.store {{.*}} vector<8xf32>
+// CHECK:         vector.store {{.*}} vector<4xf32>
+// CHECK-NOT:     scf.if
+// CHECK:         return
+weft.func @once(%x: tensor<30x86xf32, #cpu>, %y: tensor<30x28xf32, #cpu>) -> tensor<30x28xf32, #cpu> {
+  %0 = weft.fusion loop (%x, %y) : (tensor<30x86xf32, #cpu>, tensor<30x28xf32, #cpu>) -> tensor<30x28xf32, #cpu> {
+  ^bb0(%a: tensor<30x86xf32, #cpu>, %b: tensor<30x28xf32, #cpu>):
+    %1 = weft.slice %a, start = [0, 0], limit = [30, 84], step = [1, 3] : tensor<30x86xf32, #cpu>
+    %2 = weft.add %1, %b : tensor<30x28xf32, #cpu>
+    weft.yield %2 : tensor<30x28xf32, #cpu>
+  }
+  weft.return %0 : tensor<30x28xf32, #cpu>
+}
+
+// An element that is never in the padding is read without a mask or a comparison; of the others, the side that a mask
+// excludes is compared, in 32 bits.
+// CHECK-LABEL: func.func @padded.7(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>
+// CHECK:         vector.maskedload %[[X]]{{.*}} vector<16xf32>
+// CHECK-NOT:     vector.maskedload
+// CHECK:         arith.cmpi ult, %{{.*}}, %{{.*}} : vector<16xi32>
+// CHECK-NOT:     vector.maskedload
+// CHECK:         vector.store {{.*}} vector<16xf32>
+// CHECK:         return
+weft.func @padded(%x: tensor<30x64xf32, #cpu>) -> tensor<30x32xf32, #cpu> {
+  %0 = weft.fusion loop (%x) : (tensor<30x64xf32, #cpu>) -> tensor<30x32xf32, #cpu> {
+  ^bb0(%a: tensor<30x64xf32, #cpu>):
+    %c = weft.constant dense<0xFF800000> : tensor<f32, #cpu>
+    %p = weft.pad %a value %c, low = [0, 1], high = [0, 1], interior = [0, 0] : tensor<30x64xf32, #cpu>, tensor<f32, #cpu>
+    %1 = weft.slice %p, start = [0, 0], limit = [30, 64], step = [1, 2] : tensor<30x66xf32, #cpu>
+    %2 = weft.slice %p, start = [0, 1], limit = [30, 64], step = [1, 2] : tensor<30x66xf32, #cpu>
+    %3 = weft.max %1, %2 : tensor<30x32xf32, #cpu>
+    weft.yield %3 : tensor<30x32xf32, #cpu>
+  }
+  weft.return %0 : tensor<30x32xf32, #cpu>
 }

@@ -190,6 +190,17 @@ static const FusionCase cases[] = {
       %4 = weft.argmin %0, dim = 1 : tensor<6x256xf32, #cpu>
       weft.return %3, %4 : tensor<6x256xf32, #cpu>, tensor<6xi64, #cpu>
     })"},
+    {"padded_windows", ir::FusionKind::loop,
+     R"(weft.func @main(%x: tensor<19x11x43xf32, #cpu>) -> tensor<19x6x22xf32, #cpu> {
+      %c = weft.constant dense<-3.0> : tensor<f32, #cpu>
+      %p = weft.pad %x value %c, low = [0, 1, 1], high = [0, 1, 1], interior = [0, 0, 0] : tensor<19x11x43xf32, #cpu>, tensor<f32, #cpu>
+      %0 = weft.slice %p, start = [0, 0, 0], limit = [19, 11, 43], step = [1, 2, 2] : tensor<19x13x45xf32, #cpu>
+      %1 = weft.slice %p, start = [0, 0, 1], limit = [19, 11, 44], step = [1, 2, 2] : tensor<19x13x45xf32, #cpu>
+      %2 = weft.slice %p, start = [0, 2, 2], limit = [19, 13, 45], step = [1, 2, 2] : tensor<19x13x45xf32, #cpu>
+      %3 = weft.max %0, %1 : tensor<19x6x22xf32, #cpu>
+      %4 = weft.min %3, %2 : tensor<19x6x22xf32, #cpu>
+      weft.return %4 : tensor<19x6x22xf32, #cpu>
+    })"},
     {"rows_in_pieces", ir::FusionKind::row,
      R"(weft.func @main(%x: tensor<3x5x128xf32, #cpu>) -> (tensor<3x5x128xf32, #cpu>, tensor<5xf32, #cpu>) {
       %0 = weft.exp %x : tensor<3x5x128xf32, #cpu>

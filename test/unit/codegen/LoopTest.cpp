@@ -10,8 +10,10 @@
 #include "llvm/ADT/bit.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace weft::testing {
 namespace {
@@ -243,6 +245,69 @@ TEST(Loop, SlicesBetweenElementwiseOps) {
       weft.return %2 : tensor<3x3x2xi32, #cpu>
     })",
       0, 1, 2);
+}
+
+/// Windows with padding on every side. The last vector of a row overlaps the one before it, tasks begin and
+/// end within rows, and rows may be shorter than a vector.
+TEST(Loop, PaddedWindowsOfRowsOfAnyLength) {
+  for (const char *type : {"f32", "f64", "i32", "f16"})
+    for (int64_t n : {3, 15, 16, 17, 20, 28, 31, 33, 47, 100, 130}) {
+      const std::string wide = std::to_string(2 * n - 1), padded = std::to_string(2 * n + 2),
+                        last = std::to_string(2 * n + 1);
+      const std::string zero = std::string(type) == "i32" ? "1" : "1.0";
+      expectClose(
+          replaced(with(R"(weft.func @main(%x: tensor<60x9x$Wx$T, #cpu>) -> tensor<60x5x$Nx$T, #cpu> {
+        %c = weft.constant dense<$Z> : tensor<$T, #cpu>
+        %p = weft.pad %x value %c, low = [0, 1, 1], high = [0, 2, 2], interior = [0, 0, 0] : tensor<60x9x$Wx$T, #cpu>, tensor<$T, #cpu>
+        %0 = weft.slice %p, start = [0, 0, 0], limit = [60, 9, $W], step = [1, 2, 2] : tensor<60x12x$Px$T, #cpu>
+        %1 = weft.slice %p, start = [0, 1, 1], limit = [60, 10, $V], step = [1, 2, 2] : tensor<60x12x$Px$T, #cpu>
+        %2 = weft.slice %p, start = [0, 2, 2], limit = [60, 11, $L], step = [1, 2, 2] : tensor<60x12x$Px$T, #cpu>
+        %3 = weft.max %0, %1 : tensor<60x5x$Nx$T, #cpu>
+        %4 = weft.min %3, %2 : tensor<60x5x$Nx$T, #cpu>
+        weft.return %4 : tensor<60x5x$Nx$T, #cpu>
+      })",
+                        n, type),
+                   {{"$W", wide}, {"$P", padded}, {"$L", last}, {"$V", std::to_string(2 * n)}, {"$Z", zero}}),
+          0);
+    }
+}
+
+/// Of the pairs of zeros, infinities, and values that are no numbers, in vectors.
+TEST(Loop, ExtremesOfSpecialValues) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const double special[] = {0.0, -0.0, nan, inf, -inf, 1.0, -1.0};
+  for (const char *type : {"f32", "f64"}) {
+    FusedProgram program(with(R"(weft.func @main(%x: tensor<$Nx$T, #cpu>, %y: tensor<$Nx$T, #cpu>)
+        -> (tensor<$Nx$T, #cpu>, tensor<$Nx$T, #cpu>) {
+      %0 = weft.max %x, %y : tensor<$Nx$T, #cpu>
+      %1 = weft.min %x, %y : tensor<$Nx$T, #cpu>
+      weft.return %0, %1 : tensor<$Nx$T, #cpu>, tensor<$Nx$T, #cpu>
+    })",
+                              98, type),
+                         ir::FusionKind::loop);
+    ASSERT_TRUE(program.valid());
+    auto arguments = program.randomArguments(7);
+    for (size_t i = 0; i < 98; ++i) {
+      arguments[0].real[i] = special[i % 7];
+      arguments[1].real[i] = special[i / 7 % 7];
+    }
+    for (auto target : runnableTargets()) {
+      auto found = program.run(arguments, target);
+      for (size_t i = 0; i < 98; ++i) {
+        const double a = special[i % 7], b = special[i / 7 % 7];
+        const bool isNan = std::isnan(a) || std::isnan(b);
+        const double most = std::signbit(a) ? std::max(b, a) : std::max(a, b),
+                     least = std::signbit(a) ? std::min(a, b) : std::min(b, a);
+        for (auto [result, expected] : {std::pair(found[0].real[i], most), {found[1].real[i], least}}) {
+          EXPECT_EQ(std::isnan(result), isNan) << a << " and " << b;
+          if (!isNan) {
+            EXPECT_EQ(result, expected) << a << " and " << b;
+            EXPECT_EQ(std::signbit(result), std::signbit(expected)) << a << " and " << b;
+          }
+        }
+      }
+    }
+  }
 }
 
 /// Functions of several steps round once; at -15 a step in f16 would overflow.
