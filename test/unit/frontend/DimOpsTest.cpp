@@ -214,6 +214,19 @@ TEST(DimOps, ConvolutionsAndPoolingOfABatch) {
       {spec({n, 3, 8, 8})}, images, sizes);
 }
 
+TEST(DimOps, NormsOfChannelsOfABatch) {
+  Dim n("n", 2, 4096);
+  auto f = [](Tensor x) {
+    Tensor leaf = x.detach().requires_grad_();
+    Tensor y = batch_norm(leaf, {}, {}, {.training = true}).tanh();
+    return Tensors{y, gradientOf(y, leaf), x.sum({0, 2})};
+  };
+  for (int64_t pixels : {64, 48}) // whole blocks of partial results, and parts of them
+    expectStaticBits(
+        f, {spec({n, 3, pixels})}, [&](int64_t batch) { return std::tuple{numbers({batch, 3, pixels})}; },
+        {2, 5, 17}, 1e-4f);
+}
+
 TEST(DimOps, Scans) {
   Dim n("n", 1, 4096);
   auto f = [](Tensor x) {

@@ -200,6 +200,54 @@ TEST(ChannelNorm, RunningStatisticsFollowTheBatches) {
   EXPECT_EQ(norm.num_batches_tracked.item<int64_t>(), 3);
 }
 
+/// Channels lie in pieces that are read where they are, if a piece is a number of vectors.
+TEST(ChannelNorm, ValuesAndGradientsOfChannelsInPieces) {
+  for (const Shape &shape : {Shape{3, 5, 4, 16}, Shape{2, 3, 3, 16}, Shape{4, 2, 128}, Shape{2, 3, 5, 7}}) {
+    Tensor x = waves(shape), g = waves(shape, 1), w = waves({shape[1]}, 2), b = waves({shape[1]}, 3);
+    auto f = compile([](Tensor x, Tensor g, Tensor w, Tensor b) {
+      for (Tensor *t : {&x, &w, &b})
+        *t = t->detach().requires_grad_();
+      Tensor y = relu(batch_norm(x, {}, {}, {.weight = w, .bias = b, .training = true}));
+      std::vector<Tensor> results = grad({y}, {x, w, b}, {.grad_outputs = {g}});
+      results.push_back(y.detach());
+      return results;
+    });
+    const Floats from = floats(x), cotangent = floats(g), scale = floats(w), shift = floats(b);
+    const auto batch = static_cast<size_t>(shape[0]), channels = static_cast<size_t>(shape[1]),
+               pixels = from.size() / batch / channels;
+    const auto count = static_cast<double>(batch * pixels);
+    std::vector<double> y(from.size()), dx(from.size()), dw(channels), db(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      const auto each = [&](auto use) {
+        for (size_t n = 0; n < batch; ++n)
+          for (size_t i = 0; i < pixels; ++i)
+            use((n * channels + c) * pixels + i);
+      };
+      double mean = 0, variance = 0, product = 0;
+      each([&](size_t i) { mean += static_cast<double>(from[i]) / count; });
+      each([&](size_t i) { variance += std::pow(static_cast<double>(from[i]) - mean, 2) / count; });
+      const double root = 1 / std::sqrt(variance + 1e-5), factor = static_cast<double>(scale[c]);
+      const auto normal = [&](size_t i) { return (static_cast<double>(from[i]) - mean) * root; };
+      const auto before = [&](size_t i) { return normal(i) * factor + static_cast<double>(shift[c]); };
+      const auto arriving = [&](size_t i) { return before(i) > 0 ? static_cast<double>(cotangent[i]) : 0.0; };
+      each([&](size_t i) {
+        y[i] = std::max(before(i), 0.0);
+        db[c] += arriving(i);
+        product += arriving(i) * normal(i);
+      });
+      dw[c] = product;
+      each([&](size_t i) {
+        dx[i] = factor * root * (arriving(i) - db[c] / count - normal(i) * product / count);
+      });
+    }
+    const std::vector<Tensor> found = f(x, g, w, b);
+    expectClose(found[0], dx);
+    expectClose(found[1], dw, 1e-4);
+    expectClose(found[2], db, 1e-4);
+    expectClose(found[3], y);
+  }
+}
+
 TEST(ChannelNorm, CompiledStepsMoveTheStatisticsAsEagerOnesDo) {
   manual_seed(1);
   nn::BatchNorm1d eager(3), compiled = clone(eager);
