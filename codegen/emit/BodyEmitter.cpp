@@ -82,8 +82,11 @@ Value BodyEmitter::emitVar(VarId id) {
   if (known != varValues.end())
     return known->second.value;
   IndexVar var = space.var(id);
-  if (var.kind == IndexVar::gathered)
-    return nodeValues.find(var.node)->second.value;
+  if (var.kind == IndexVar::gathered) {
+    Value chosen = nodeValues.find(var.node)->second.value;
+    const bool isVector = var.lane >= 0 && isa<VectorType>(chosen.getType());
+    return isVector ? kernel.create<vector::ExtractOp>(chosen, var.lane).getResult() : chosen;
+  }
   unsigned depth = depthOf(var.of);
   Value of = emitExpr(var.of);
   OpBuilder::InsertionGuard guard(kernel.builder);
@@ -541,15 +544,17 @@ Value BodyEmitter::emitPadded(const BodyNode &node) {
 Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
   ir::Size size = ir::indexedSize(node.op);
   Value given = nodeValues.find(node.deps[0])->second.value;
-  Type i64 = kernel.builder.getI64Type();
-  if (given.getType() != i64)
-    given = kernel.create<arith::ExtSIOp>(i64, given);
+  Type i64 = kernel.builder.getI64Type(), wide = ir::withElement(given.getType(), i64);
+  if (given.getType() != wide)
+    given = kernel.create<arith::ExtSIOp>(wide, given);
   if (!ir::checksIndex(node.op)) {
-    Value low = kernel.create<arith::MaxSIOp>(given, kernel.create<arith::ConstantIntOp>(0, 64));
+    auto like = [&](Value scalar) { return isa<VectorType>(wide) ? toVector(scalar) : scalar; };
+    Value low = kernel.create<arith::MaxSIOp>(given, like(kernel.create<arith::ConstantIntOp>(0, 64)));
     Value high = kernel.integer(size == 0 ? size : size - 1);
     if (!size.isNumber()) // if the size may be 0
       high = kernel.create<arith::MaxSIOp>(high, kernel.create<arith::ConstantIntOp>(0, 64));
-    return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), kernel.minimum(low, high));
+    return kernel.create<arith::IndexCastOp>(ir::withElement(wide, kernel.builder.getIndexType()),
+                                             kernel.minimum(low, like(high)));
   }
   Value position = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
   Value limit = kernel.integer(size);

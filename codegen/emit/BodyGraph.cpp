@@ -93,13 +93,24 @@ int BodyGraph::leaf(BodyNode node) {
   return intern(std::move(all), std::move(key));
 }
 
+/// Whether the kernel computes the index of a gather, and does not check it. Then it is computed in vectors,
+/// and the lanes are taken from these.
+static bool isComputedIndex(Operation *op) {
+  Operation *maker = ir::indexOperandOf(op).get().getDefiningOp();
+  while (auto reshape = dyn_cast_or_null<ir::ReshapeOp>(maker))
+    maker = reshape.getA().getDefiningOp();
+  return !ir::checksIndex(op) && isa_and_nonnull<ir::ElementwiseOp>(maker);
+}
+
 IndexExpr BodyGraph::atLane(const IndexExpr &e, int64_t lane) {
   IndexExpr result(e.constant + e.lane * lane);
   for (auto [id, coefficient] : e.terms) {
     IndexVar var = space.var(id);
     IndexExpr term = space.expr(id);
     if (var.perLane) {
-      if (var.kind == IndexVar::gathered) {
+      if (var.kind == IndexVar::gathered && crosses && isComputedIndex(nodes[var.node].op)) {
+        term = space.expr(space.addGathered(var.node, var.maximum + 1, false, lane));
+      } else if (var.kind == IndexVar::gathered) {
         TensorIndex index = atLane(nodes[var.node].index, lane);
         int chosen = chosenIndex(nodes[var.node].op, std::move(index));
         term = space.expr(space.addGathered(chosen, var.maximum + 1, false));

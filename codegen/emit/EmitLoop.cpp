@@ -59,7 +59,19 @@ private:
   }
   unsigned chooseOuterDims(Box box, ir::Size first, ir::Size size, unsigned dim);
   void addPiece(Box box);
-  ir::Size widthOf(const Box &box) const { return ir::productOf(ArrayRef(domain).drop_front(box.outerDims)); }
+  /// The elements of a row of the domain.
+  ir::Size widthOf(const Box &box) const {
+    ir::Size inner = ir::productOf(ArrayRef(domain).drop_front(box.outerDims));
+    return box.split == 1 ? inner : ir::divide(inner, box.split).value_or(inner);
+  }
+  /// What a body costs in vector operations, and in `isPlain` whether no rows would be cheaper.
+  int64_t costOf(const LoopBody &body, ir::Size columns, bool hasRows, bool &isPlain) const;
+  /// Divides the last dimension into rows if that is cheaper than `box`: where a value of more dimensions is
+  /// read with its last ones together, their own rows need no divisions.
+  void splitLastDim(Box &box);
+  using Emitters = SmallVector<std::unique_ptr<BodyEmitter>, 4>; ///< of the bodies of a piece
+  /// The columns [low, high) of a row: in vectors from the widest down, then single elements.
+  void emitSegment(Piece &piece, Emitters &own, Value low, Value high, bool exact, ArrayRef<Value> streams);
   void emitPieces(ArrayRef<Value> streams);
   void step(LoopBody &body, BodyEmitter &emitter, Value column, ArrayRef<Value> streams);
 
@@ -99,35 +111,72 @@ unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, un
     LoopBody body(fusion, box, lanes, whole);
     if (body.space.isPerLane(body.address))
       continue; // the rows of the window are shorter, so its address is not affine
-    // The cost in vector operations: two per lane for a load that is split into lanes, and four for a
-    // division. What is left of short rows takes narrower vectors, or single elements.
-    auto nodes = static_cast<int64_t>(body.graph.size());
-    int64_t laneReads = body.graph.countLaneReads(body.roots),
-            divisions = body.graph.countDivisions(body.roots, body.column);
-    int64_t cost = (nodes + laneReads * 2 * lanes + divisions * 4) * longRow * lanes;
-    if (std::optional<int64_t> columns = inner.number();
-        crossesLanes && columns && *columns > 0 && *columns < longRow * lanes) {
-      int64_t left = *columns, vectors = 0;
-      if (outer > 0 && whole && overlaps(inner)) {
-        vectors = static_cast<int64_t>(llvm::divideCeil(left, lanes));
-        left = 0;
-      }
-      for (int64_t width : widthsFor(inner)) {
-        vectors += left / width;
-        left %= width;
-      }
-      cost = cost * (vectors + left) * lanes / *columns;
-    } else if (isShort(inner, lanes)) {
-      cost = nodes * lanes * longRow * lanes;
-    }
+    bool isPlain = false;
+    const int64_t cost = costOf(body, inner, outer > 0, isPlain);
     if (cost < least) {
       least = cost;
       best = outer;
     }
-    if (laneReads + divisions == 0)
+    if (isPlain)
       break;
   }
   return best;
+}
+
+int64_t LoopEmitter::costOf(const LoopBody &body, ir::Size inner, bool hasRows, bool &isPlain) const {
+  // Two for each lane of a load that is split into lanes, and four for a division. What is left of short rows
+  // takes narrower vectors, or single elements.
+  auto nodes = static_cast<int64_t>(body.graph.size());
+  int64_t laneReads = body.graph.countLaneReads(body.roots),
+          divisions = body.graph.countDivisions(body.roots, body.column);
+  isPlain = laneReads + divisions == 0;
+  int64_t cost = (nodes + laneReads * 2 * lanes + divisions * 4) * longRow * lanes;
+  if (std::optional<int64_t> columns = inner.number();
+      crossesLanes && columns && *columns > 0 && *columns < longRow * lanes) {
+    int64_t left = *columns, vectors = 0;
+    if (hasRows && whole && overlaps(inner)) {
+      vectors = static_cast<int64_t>(llvm::divideCeil(left, lanes));
+      left = 0;
+    }
+    for (int64_t width : widthsFor(inner)) {
+      vectors += left / width;
+      left %= width;
+    }
+    return cost * (vectors + left) * lanes / *columns;
+  }
+  return isShort(inner, lanes) ? nodes * lanes * longRow * lanes : cost;
+}
+
+void LoopEmitter::splitLastDim(Box &box) {
+  const std::optional<int64_t> last = domain.empty() ? std::nullopt : domain.back().number();
+  // GPUs have planes of rows and columns (ir/CudaLoops.h).
+  if (!crossesLanes || isUpdate || !last)
+    return;
+  bool isPlain = false;
+  int64_t least = costOf(LoopBody(fusion, box, lanes), box.columns, box.outerDims > 0, isPlain);
+  if (isPlain)
+    return;
+  SmallVector<int64_t, 4> tried;
+  for (auto reshape : fusion.getBody().front().getOps<ir::ReshapeOp>()) {
+    const std::optional<int64_t> columns =
+        ir::sizesOf(reshape.getA()).empty() ? std::nullopt : ir::sizesOf(reshape.getA()).back().number();
+    if (ir::sizesOf(reshape.getType()) != ArrayRef(domain) || !columns || *columns < lanes ||
+        *columns >= *last || *last % *columns != 0 || llvm::is_contained(tried, *columns))
+      continue;
+    tried.push_back(*columns);
+    Box rows = box;
+    rows.outerDims = static_cast<unsigned>(domain.size()) - 1;
+    rows.split = *last / *columns;
+    rows.rows = ir::productOf(ArrayRef(domain).drop_back()) * rows.split;
+    rows.columns = *columns;
+    LoopBody body(fusion, rows, lanes);
+    if (body.space.isPerLane(body.address) || !body.status.ok())
+      continue;
+    if (const int64_t cost = costOf(body, *columns, /*hasRows=*/true, isPlain); cost < least) {
+      least = cost;
+      box = rows;
+    }
+  }
 }
 
 /// The numbers of lanes of the vectors that compute a row.
@@ -169,8 +218,24 @@ void LoopEmitter::step(LoopBody &body, BodyEmitter &emitter, Value column, Array
   emitter.storeResults(values, body.address, streams);
 }
 
+void LoopEmitter::emitSegment(Piece &piece, Emitters &own, Value low, Value high, bool exact,
+                              ArrayRef<Value> streams) {
+  const size_t vectors = piece.bodies.size() - 1;
+  for (size_t i = 0; i + 1 < vectors; ++i) { // all but the narrowest
+    const int64_t width = piece.bodies[i]->space.lanes;
+    Value middle = kernel.endOfVectors(low, high, width);
+    kernel.parallelFor(low, middle, width, /*exact=*/true,
+                       [&](Value column, bool) { step(*piece.bodies[i], *own[i], column, {}); });
+    low = middle;
+  }
+  const size_t narrow = vectors ? vectors - 1 : 0;
+  kernel.parallelFor(low, high, piece.bodies[narrow]->space.lanes, exact, [&](Value column, bool vector) {
+    const size_t i = vector ? narrow : vectors;
+    step(*piece.bodies[i], *own[i], column, streams);
+  });
+}
+
 void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
-  using Emitters = SmallVector<std::unique_ptr<BodyEmitter>, 4>; // of the bodies
   SmallVector<Emitters> emitters;
   for (Piece &piece : pieces) {
     Emitters &own = emitters.emplace_back();
@@ -182,19 +247,7 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
       emitter->setVar(body->row, row);
   };
   auto segment = [&](Piece &piece, Emitters &own, Value low, Value high, bool exact) {
-    const size_t vectors = piece.bodies.size() - 1;
-    for (size_t i = 0; i + 1 < vectors; ++i) { // all but the narrowest
-      const int64_t width = piece.bodies[i]->space.lanes;
-      Value middle = kernel.endOfVectors(low, high, width);
-      kernel.parallelFor(low, middle, width, /*exact=*/true,
-                         [&](Value column, bool) { step(*piece.bodies[i], *own[i], column, {}); });
-      low = middle;
-    }
-    const size_t narrow = vectors ? vectors - 1 : 0;
-    kernel.parallelFor(low, high, piece.bodies[narrow]->space.lanes, exact, [&](Value column, bool vector) {
-      const size_t i = vector ? narrow : vectors;
-      step(*piece.bodies[i], *own[i], column, streams);
-    });
+    emitSegment(piece, own, low, high, exact, streams);
   };
   auto clampTo = [&](Value value, ir::Size size) {
     return kernel.minimum(kernel.create<arith::MaxSIOp>(value, kernel.index(0)), kernel.index(size));
@@ -269,6 +322,7 @@ Status LoopEmitter::emit() {
     box.outerDims = chooseOuterDims(box, 0, 0, 0);
     box.rows = ir::productOf(ArrayRef(domain).take_front(box.outerDims));
     box.columns = widthOf(box);
+    splitLastDim(box);
     addPiece(box);
   } else {
     whole = false;
@@ -280,7 +334,7 @@ Status LoopEmitter::emit() {
       aligned &= ir::isMultipleOf(cut * inner, lanes);
     for (auto [begin, end] : llvm::zip(ArrayRef(cuts).drop_back(), ArrayRef(cuts).drop_front())) {
       ir::Size size = end - begin;
-      Box box{dim, 0, rows, begin * inner, size * inner};
+      Box box{dim, 1, 0, rows, begin * inner, size * inner};
       if (rows == 1) {
         box.outerDims = chooseOuterDims(box, begin, size, dim);
         box.rows = 1;

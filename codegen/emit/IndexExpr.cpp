@@ -82,17 +82,18 @@ VarId IndexSpace::addLoop(ir::Size maximum, int64_t multipleOf, bool ofLanes) {
   return static_cast<VarId>(vars.size() - 1);
 }
 
-VarId IndexSpace::addGathered(int node, ir::Size size, bool perLane) {
+VarId IndexSpace::addGathered(int node, ir::Size size, bool perLane, int64_t lane) {
   IndexVar var;
   var.kind = IndexVar::gathered;
   var.node = node;
+  var.lane = lane;
   var.maximum = lastOf(size);
   var.perLane = perLane;
   return intern(var);
 }
 
 VarId IndexSpace::intern(IndexVar var) {
-  std::vector<int64_t> key{var.kind, var.by.raw(), var.node, var.maximum.raw(), var.multipleOf};
+  std::vector<int64_t> key{var.kind, var.by.raw(), var.node, var.maximum.raw(), var.multipleOf, var.lane};
   var.of.append(key);
   auto [entry, isNew] = derived.try_emplace(std::move(key), static_cast<VarId>(vars.size()));
   if (isNew)

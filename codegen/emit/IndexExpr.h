@@ -66,6 +66,7 @@ struct IndexVar {
   ir::Size maximum = ir::Size::inexpressible(); ///< the largest value, if known; the smallest is 0
   int64_t multipleOf = 1;                       ///< a number that divides all values
   int node = -1;
+  int64_t lane = -1;    ///< gathered: the lane of the node's vector; -1 if the node has one element
   bool perLane = false; ///< the value differs between lanes and is not affine in the lane
   bool ofLanes = false; ///< loop: the sum of the value and the number of any lane is at most `maximum`
 };
@@ -75,7 +76,7 @@ class IndexSpace {
 public:
   explicit IndexSpace(const ir::SymbolRanges &ranges) : ranges(ranges) {}
   VarId addLoop(ir::Size maximum, int64_t multipleOf = 1, bool ofLanes = false);
-  VarId addGathered(int node, ir::Size size, bool perLane);
+  VarId addGathered(int node, ir::Size size, bool perLane, int64_t lane = -1);
   const IndexVar &var(VarId id) const { return vars[id]; }
   size_t numVars() const { return vars.size(); }
   IndexExpr expr(VarId id, ir::Size coefficient = 1) const;

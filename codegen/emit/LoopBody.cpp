@@ -17,17 +17,22 @@ LoopBody::LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whol
   auto rank = static_cast<unsigned>(domain.size());
   ir::Size outer = ir::productOf(ArrayRef(domain).take_front(box.outerDims));
   ir::Size inner = ir::productOf(ArrayRef(domain).drop_front(box.outerDims));
+  const bool isSplit = box.split != 1; // the box is the whole domain then
+  ir::Size width = isSplit ? box.columns : inner;
   space.lanes = lanes;
   space.splitsSums = splitsSums;
   row = space.addLoop(box.rows - 1);
-  column = space.addLoop(box.columns - 1, whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1,
+  column = space.addLoop(box.columns - 1,
+                         whole && ((outer == 1 && !isSplit) || ir::isMultipleOf(width, lanes)) ? lanes : 1,
                          /*ofLanes=*/true);
   TensorIndex index;
+  IndexExpr ofRow = box.rows == 1 ? IndexExpr(box.row) : add(space.expr(row), IndexExpr(box.row));
   if (box.outerDims)
-    index.groups.push_back({box.outerDims, outer,
-                            box.rows == 1 ? IndexExpr(box.row) : add(space.expr(row), IndexExpr(box.row))});
+    index.groups.push_back({box.outerDims, outer, isSplit ? space.divide(ofRow, box.split) : ofRow});
   IndexExpr at = add(space.expr(column), IndexExpr(box.column));
   at.lane = lanes > 1 ? 1 : 0;
+  if (isSplit)
+    at = add(scale(space.modulo(ofRow, box.split), width), at);
   if (rank > box.outerDims)
     index.groups.push_back({rank - box.outerDims, inner, at});
   address = linearIndex(space, index);

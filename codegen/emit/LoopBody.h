@@ -17,9 +17,11 @@
 namespace weft::codegen {
 
 /// A range of rows and columns of the domain, whose first `outerDims` dimensions are the rows: `rows` rows
-/// from `row` on, and `columns` columns from `column` on.
+/// from `row` on, and `columns` columns from `column` on. If `split` is not 1, the next dimension is divided
+/// evenly: as many rows are in one index of the first dimensions.
 struct Box {
   unsigned outerDims = 0;
+  int64_t split = 1;
   ir::Size row = 0, rows = 1, column = 0, columns = 1;
 };
 

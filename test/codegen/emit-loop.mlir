@@ -178,3 +178,28 @@ weft.func @padded(%x: tensor<30x64xf32, #cpu>) -> tensor<30x32xf32, #cpu> {
   }
   weft.return %0 : tensor<30x32xf32, #cpu>
 }
+
+// A gather along one dimension, by an index that is computed from values of two: rows of the loop are rows of the values,
+// so nothing is divided in the inner loop, and the index is a vector whose lanes are taken.
+// CHECK-LABEL: func.func @chosen.8(
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK-NOT:         arith.{{div|rem}}
+// CHECK:             arith.cmpf ogt, {{.*}} : vector<16xf32>
+// CHECK:             arith.minsi {{.*}} : vector<16xi64>
+// CHECK-COUNT-16:    vector.extract {{.*}} : index from vector<16xindex>
+// CHECK:             vector.store {{.*}} vector<16xf32>
+// CHECK:         return
+weft.func @chosen(%x: tensor<30x100xf32, #cpu>, %y: tensor<30x4x32xf32, #cpu>, %z: tensor<30x4x32xf32, #cpu>) -> tensor<30x128xf32, #cpu> {
+  %0 = weft.fusion loop (%x, %y, %z) : (tensor<30x100xf32, #cpu>, tensor<30x4x32xf32, #cpu>, tensor<30x4x32xf32, #cpu>) -> tensor<30x128xf32, #cpu> {
+  ^bb0(%a: tensor<30x100xf32, #cpu>, %b: tensor<30x4x32xf32, #cpu>, %c: tensor<30x4x32xf32, #cpu>):
+    %1 = weft.gt %b, %c : tensor<30x4x32xf32, #cpu>
+    %2 = weft.convert %1 to i64 : tensor<30x4x32xi1, #cpu>
+    %3 = weft.iota dim = 2 : tensor<30x4x32xi64, #cpu>
+    %4 = weft.add %2, %3 : tensor<30x4x32xi64, #cpu>
+    %5 = weft.reshape %4 : tensor<30x4x32xi64, #cpu> -> tensor<30x128xi64, #cpu>
+    %6 = weft.gather %a, %5, dim = 1, kind = along mode = assume : tensor<30x100xf32, #cpu>, tensor<30x128xi64, #cpu>
+    weft.yield %6 : tensor<30x128xf32, #cpu>
+  }
+  weft.return %0 : tensor<30x128xf32, #cpu>
+}

@@ -84,7 +84,7 @@ private:
 /// the whole plane.
 SmallVector<Box> PlaneEmitter::boxes() {
   const SmallVector<ir::Size> domain = fusion.getDomain();
-  const Box whole{plane.rowDims, 0, plane.rows, 0, plane.columns};
+  const Box whole{plane.rowDims, 1, 0, plane.rows, 0, plane.columns};
   ir::ConcatOp concat = cuttingConcat(fusion, domain);
   if (!concat)
     return {whole};

@@ -272,6 +272,31 @@ TEST(Loop, PaddedWindowsOfRowsOfAnyLength) {
     }
 }
 
+/// The gather has one dimension where the values that its index is computed from have two: the rows of the
+/// loop are those of the values. The index is computed in vectors, also where rows are shorter than a vector.
+TEST(Loop, GathersByComputedIndices) {
+  for (const char *type : {"f32", "f64"})
+    for (int64_t n : {5, 16, 20, 28, 33, 64, 150})
+      expectClose(
+          replaced(
+              with(
+                  R"(weft.func @main(%x: tensor<40x$Mx$T, #cpu>, %a: tensor<40x3x$Nx$T, #cpu>, %w: tensor<3x$Nx$T, #cpu>) -> (tensor<40x$Lx$T, #cpu>, tensor<40x$Lxi64, #cpu>) {
+        %c = weft.constant dense<7> : tensor<40x3x$Nxi64, #cpu>
+        %d = weft.constant dense<2> : tensor<40x3x$Nxi64, #cpu>
+        %b = weft.broadcast_in_dim %w, dims = [1, 2] : tensor<3x$Nx$T, #cpu> -> tensor<40x3x$Nx$T, #cpu>
+        %0 = weft.gt %a, %b : tensor<40x3x$Nx$T, #cpu>
+        %1 = weft.select %0, %c, %d : tensor<40x3x$Nxi1, #cpu>, tensor<40x3x$Nxi64, #cpu>
+        %2 = weft.iota dim = 2 : tensor<40x3x$Nxi64, #cpu>
+        %3 = weft.add %1, %2 : tensor<40x3x$Nxi64, #cpu>
+        %4 = weft.reshape %3 : tensor<40x3x$Nxi64, #cpu> -> tensor<40x$Lxi64, #cpu>
+        %5 = weft.gather %x, %4, dim = 1, kind = along mode = assume : tensor<40x$Mx$T, #cpu>, tensor<40x$Lxi64, #cpu>
+        weft.return %5, %4 : tensor<40x$Lx$T, #cpu>, tensor<40x$Lxi64, #cpu>
+      })",
+                  n, type),
+              {{"$M", std::to_string(n + 7)}, {"$L", std::to_string(3 * n)}}),
+          0);
+}
+
 /// Of the pairs of zeros, infinities, and values that are no numbers, in vectors.
 TEST(Loop, ExtremesOfSpecialValues) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
