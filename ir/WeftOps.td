@@ -33,7 +33,8 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
 
     - `loop`: all results have one shape, the domain. There are no reductions.
     - `row`: all reductions of the body are over the same trailing dimensions of one shape, the domain. Results have the
-      domain's shape, or the shape of a reduction's result. Reductions may depend on each other.
+      domain's shape, or the shape of a reduction's result. Reductions may depend on each other. Dimensions in front of
+      others may be reduced too, if the last ones are, whose elements lie together in a multiple of 16.
     - `column`: all reductions of the body are over the same dimensions of one shape, the domain. These dimensions are
       consecutive, and leading or in the middle. Results have the domain's shape, or the shape of a reduction's result.
       Reductions may depend on each other.
