@@ -56,9 +56,12 @@ static std::string convolutionText(ImplicitGemmOp op) {
       text += (text.empty() ? "" : "x") + std::to_string(number);
     return text;
   };
-  ArrayRef<int64_t> shape = op.getShape();
-  return std::to_string(shape[2]) + "x" + joined(op.getWindow()) + " to " + std::to_string(shape[3]) +
-         " at " + joined(op.getPlaces());
+  ArrayRef<Size> shape = op.getShape();
+  std::string steps;
+  for (const StepOperand &each : epilogueOf(op))
+    steps += " + " + convolutionStepNames[static_cast<size_t>(each.step)].str();
+  return sizeText(shape[2]) + "x" + joined(op.getWindow()) + " to " + sizeText(shape[3]) + " at " +
+         joined(op.getPlaces()) + steps;
 }
 
 class Writer : PlanTables {
@@ -398,11 +401,11 @@ private:
     auto made = launch(op, "convolution " + convolutionText(op));
     rt::ConvolutionLaunchT convolution;
     convolution.dtype = static_cast<uint8_t>(dtypeOf(op.getA().getType()));
-    ArrayRef<int64_t> shape = op.getShape();
-    convolution.batch = shape[0];
-    convolution.groups = shape[1];
-    convolution.channels = shape[2];
-    convolution.outputs = shape[3];
+    ArrayRef<Size> shape = op.getShape();
+    convolution.batch = size(shape[0]);
+    convolution.groups = shape[1].asNumber();
+    convolution.channels = size(shape[2]);
+    convolution.outputs = shape[3].asNumber();
     convolution.extents = op.getExtents().vec();
     convolution.window = op.getWindow().vec();
     convolution.places = op.getPlaces().vec();
@@ -428,6 +431,15 @@ private:
     convolution.a = std::move(*a);
     convolution.w = std::move(*w);
     convolution.y = std::move(*y);
+    for (const auto &[step, operand] : epilogueOf(op)) {
+      convolution.steps.push_back(static_cast<uint8_t>(step));
+      if (!operand)
+        continue;
+      auto index = bufferOf(operand);
+      if (!index)
+        return index.status();
+      convolution.beside.push_back(*index);
+    }
     made->flops = amount(2 * workOf(op));
     made->op.Set(std::move(convolution));
     addLaunch(op, std::move(made));

@@ -86,7 +86,7 @@ ConvolutionAnswer TableLibrary::askConvolution(const ConvolutionSignature &signa
     return {"no launch of " + target.name.str() + " computes a convolution of " +
             std::string(name(signature.dtype))};
   if (signature.dynamic)
-    return {"a launch has sizes that are numbers, and these are known at run time only"};
+    return {"a launch has sizes that are numbers, but for a batch, and these are known at run time only"};
   if (signature.outputs == 1)
     return {"groups of one output are sums over windows where they lie"};
   for (auto [stride, dilation] : zip_equal(signature.stride, signature.baseDilation))

@@ -72,7 +72,7 @@ struct ConvolutionSignature {
   DType dtype = DType::f32;
   int64_t batch = 1, groups = 1, channels = 1, outputs = 1; ///< channels and outputs of a group
   std::vector<int64_t> window, places, stride, baseDilation;
-  bool dynamic = false; ///< some size is known at run time only
+  bool dynamic = false; ///< some size other than the batch, or the channels, is known at run time only
 };
 
 /// How a convolution is computed.

@@ -18,14 +18,26 @@
 namespace weft::ir {
 
 /// The sizes of [batch, groups, channels, extents..], as the view of the operand has them.
-llvm::SmallVector<int64_t> operandShapeOf(ImplicitGemmOp op);
+llvm::SmallVector<Size> operandShapeOf(ImplicitGemmOp op);
 /// [groups, outputs, channels, window..].
-llvm::SmallVector<int64_t> weightShapeOf(ImplicitGemmOp op);
+llvm::SmallVector<Size> weightShapeOf(ImplicitGemmOp op);
 /// [batch, groups, outputs, places..], and where that lies in the result.
-llvm::SmallVector<int64_t> resultShapeOf(ImplicitGemmOp op);
+llvm::SmallVector<Size> resultShapeOf(ImplicitGemmOp op);
 MemoryView resultViewOf(ImplicitGemmOp op);
 
-/// The multiplications of a launch; inexpressible if they do not fit in 63 bits.
+/// Steps of an epilogue, in the order of their names and of their numbers in plans.
+enum class ConvolutionStep { add, sub, mul, residual, relu };
+inline constexpr llvm::StringLiteral convolutionStepNames[] = {"add", "sub", "mul", "residual", "relu"};
+
+/// A step, and the vector or tensor beside the result that it reads; relu has none.
+struct StepOperand {
+  ConvolutionStep step;
+  mlir::Value operand;
+};
+/// The epilogue of a verified op.
+llvm::SmallVector<StepOperand> epilogueOf(ImplicitGemmOp op);
+
+/// The multiplications of a launch; inexpressible if they are too many for a size.
 Size workOf(ImplicitGemmOp op);
 
 /// The numbers of a convolution along an extent.

@@ -118,17 +118,27 @@ def Weft_ImplicitGemmOp : Weft_ComputeOp<"implicit_gemm"> {
 
     The matrix of windows is never stored. A thread keeps blocks of it in scratch, and multiplies them. Where an extent has
     a base dilation, zeros between elements, and the padding around them, are not multiplied; the stride is 1 there.
-    Otherwise zeros of the padding are elements. All sizes are static.
+    Otherwise zeros of the padding are elements.
+
+    The batch, or the channels, may be symbolic: then that dimension is outermost in memory, so that no stride depends on
+    it. All other sizes are static.
+
+    The epilogue, which `--weft-attach-epilogues` makes, is a list of steps that an element of the sum takes in order, each
+    rounded as an op of its own: "add", "sub" and "mul" have a vector with a number for each of the groups' outputs,
+    "residual" adds a tensor of the result's type, and "relu" is the larger of the element and +0. `beside` are the
+    vectors and the residual, in the order of the steps.
   }];
-  let arguments = (ins Weft_FloatTensor:$a, Weft_FloatTensor:$w, DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$extents,
-                       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$places, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$base_dilation, DenseI64ArrayAttr:$window_dilation,
-                       DenseI64ArrayAttr:$order, DenseI64ArrayAttr:$a_view, DenseI64ArrayAttr:$w_view);
+  let arguments = (ins Weft_FloatTensor:$a, Weft_FloatTensor:$w, Variadic<Weft_FloatTensor>:$beside, Weft_Sizes:$shape,
+                       DenseI64ArrayAttr:$extents, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$places,
+                       DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$base_dilation,
+                       DenseI64ArrayAttr:$window_dilation, DenseI64ArrayAttr:$order, DenseI64ArrayAttr:$a_view,
+                       DenseI64ArrayAttr:$w_view, OptionalAttr<StrArrayAttr>:$epilogue);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = [{
-    $a $a_view `,` $w $w_view `,` `shape` `=` $shape `,` `extents` `=` $extents `,` `window` `=` $window `,`
+    $a $a_view `,` $w $w_view `,` `shape` `=` custom<Sizes>($shape) `,` `extents` `=` $extents `,` `window` `=` $window `,`
     `places` `=` $places `,` `stride` `=` $stride `,` `low` `=` $low `,` `base_dilation` `=` $base_dilation `,`
-    `window_dilation` `=` $window_dilation `,` `order` `=` $order attr-dict `:` type($a) `,` type($w)
+    `window_dilation` `=` $window_dilation `,` `order` `=` $order (`epilogue` $epilogue^)?
+    (`with` `(` $beside^ `:` type($beside) `)`)? attr-dict `:` type($a) `,` type($w)
   }];
   let hasVerifier = 1;
 }

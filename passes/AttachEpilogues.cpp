@@ -10,6 +10,7 @@
 #include "passes/fusion/OnlyReader.h"
 
 #include "ir/Contraction.h"
+#include "ir/ImplicitGemm.h"
 #include "ir/Target.h"
 
 using namespace mlir;
@@ -44,8 +45,26 @@ bool isInMemory(Value value, FuncOp func) {
     value = reshape.getA();
   if (auto argument = dyn_cast<BlockArgument>(value))
     return !func.isDonated(argument.getArgNumber());
-  return isa<DotGeneralOp>(value.getDefiningOp()) ||
-         llvm::any_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp, ReturnOp>(user); });
+  return isa<DotGeneralOp, ImplicitGemmOp>(value.getDefiningOp()) ||
+         llvm::any_of(value.getUsers(),
+                      [](Operation *user) { return isa<DotGeneralOp, ImplicitGemmOp, ReturnOp>(user); });
+}
+
+/// The vector, or a tensor with as many elements, that is repeated along all dimensions of `value` but `dim`;
+/// or null.
+Value repeatedAlong(Value value, int64_t dim) {
+  auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
+  if (!broadcast)
+    return {};
+  ArrayRef<Size> from = sizesOf(broadcast.getA());
+  const Size extent = broadcast.getShape()[dim];
+  bool found = false;
+  for (auto [size, to] : llvm::zip_equal(from, broadcast.getDims())) {
+    found |= to == dim && size == extent;
+    if (to != dim && size != 1)
+      return {};
+  }
+  return found ? broadcast.getA() : Value();
 }
 
 /// The first op of an activation of `value` other than relu, or null.
@@ -76,6 +95,7 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
   /// The ops after a contraction that can become part of it.
   struct Chain {
     Value value, bias, residual;     ///< `value`: the value at its end, before relu
+    SmallVector<StepOperand> steps;  ///< of a convolution, in order
     SmallVector<Operation *, 3> ops; ///< the ops that become part of the contraction, in order
     bool relu = false;
     SmallVector<Operation *> comparisons; ///< comparisons of the value before relu with zero
@@ -85,7 +105,7 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
 
   /// The relu that reads the chain's value; collects the comparisons of that value with zero. Null if another
   /// op reads the value too, or if an op with effects would have to move behind the relu.
-  Operation *findRelu(DotGeneralOp dot, Chain &chain) {
+  Operation *findRelu(Operation *dot, Chain &chain) {
     Value value = chain.value;
     Operation *relu = nullptr, *other = nullptr;
     for (Operation *user : value.getUsers()) {
@@ -214,30 +234,127 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     auto whole = builder.create<DotGeneralOp>(loc, dot.getA(), dot.getB(), chain.bias, dot.getBatchA(),
                                               dot.getBatchB(), dot.getContractA(), dot.getContractB(),
                                               chain.relu, chain.residual, dot.getLibraryAttr());
+    replace(dot, whole.getResult(), chain);
+    return true;
+  }
+
+  /// Puts the op with the epilogue in the place of the last op of its chain.
+  static void replace(Operation *op, Value whole, const Chain &chain) {
+    Operation *last = chain.ops.back();
     if (chain.relu) {
       for (Operation *comparison : chain.comparisons)
-        comparison->replaceUsesOfWith(chain.value, whole.getResult());
-      for (Operation *op : chain.behind)
-        op->moveBefore(last);
+        comparison->replaceUsesOfWith(chain.value, whole);
+      for (Operation *each : chain.behind)
+        each->moveBefore(last);
     }
-    last->getResult(0).replaceAllUsesWith(whole.getResult());
-    for (Operation *op : llvm::reverse(chain.ops))
-      op->erase();
-    dot.erase();
-    return true;
+    last->getResult(0).replaceAllUsesWith(whole);
+    for (Operation *each : llvm::reverse(chain.ops))
+      each->erase();
+    op->erase();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Convolutions
+  //===--------------------------------------------------------------------===//
+
+  /// What the reader of a value does to it, if a convolution can do it to each sum. A launch stores its
+  /// result in any case, so what another launch has to compute first saves nothing; a vector is small.
+  std::optional<StepOperand> stepOf(Operation *reader, Value value, int64_t channels) {
+    auto one = [&](ConvolutionStep step, Value other) -> std::optional<StepOperand> {
+      Value vector = other ? repeatedAlong(other, channels) : Value();
+      return vector ? std::optional<StepOperand>({step, vector}) : std::nullopt;
+    };
+    if (auto sub = dyn_cast_if_present<SubOp>(reader); sub && sub.getA() == value && sub.getB() != value)
+      return one(ConvolutionStep::sub, sub.getB());
+    if (!reader || !isa<AddOp, MulOp>(reader))
+      return std::nullopt;
+    if (Value other = besideIn<MulOp>(reader, value))
+      return one(ConvolutionStep::mul, other);
+    Value other = besideIn<AddOp>(reader, value);
+    if (auto step = one(ConvolutionStep::add, other))
+      return step;
+    if (!other || other.getType() != value.getType() || !isInMemory(other, getOperation()))
+      return std::nullopt;
+    return StepOperand{ConvolutionStep::residual, other};
+  }
+
+  /// Follows the readers of a convolution as long as its launch can do what they do. Every step is rounded as
+  /// the op is.
+  Chain follow(ImplicitGemmOp op) {
+    Chain chain;
+    chain.value = op.getResult();
+    const auto channels = llvm::find(op.getOrder(), 1) - op.getOrder().begin();
+    while (static_cast<int64_t>(chain.steps.size()) < maxConvolutionSteps) {
+      Operation *reader = onlyReader(chain.value);
+      std::optional<StepOperand> step = stepOf(reader, chain.value, channels);
+      if (!step)
+        break;
+      chain.steps.push_back(*step);
+      chain.ops.push_back(reader);
+      chain.value = reader->getResult(0);
+    }
+    if (static_cast<int64_t>(chain.steps.size()) == maxConvolutionSteps)
+      return chain;
+    if (Operation *relu = findRelu(op, chain)) {
+      chain.steps.push_back({ConvolutionStep::relu, {}});
+      chain.ops.push_back(relu);
+      chain.relu = true;
+    } else if (Operation *activation = findActivation(chain.value)) {
+      note(op, activation, "WEFT-N005",
+           "is computed by the kernel after the convolution: its epilogues are sums, products and relu");
+    }
+    return chain;
+  }
+
+  void attach(ImplicitGemmOp op) {
+    if (op.getEpilogue())
+      return;
+    const Chain chain = follow(op);
+    if (chain.ops.empty())
+      return;
+    Operation *last = chain.ops.back();
+    OpBuilder builder(last);
+    const Location loc = FusedLoc::get(builder.getContext(), {op.getLoc(), last->getLoc()});
+    SmallVector<StringRef> names;
+    SmallVector<Value> beside;
+    for (const auto &[step, operand] : chain.steps) {
+      names.push_back(convolutionStepNames[static_cast<size_t>(step)]);
+      if (step == ConvolutionStep::residual)
+        beside.push_back(operand);
+      else if (operand)
+        beside.push_back(vectorOf(operand, builder));
+    }
+    auto whole = builder.create<ImplicitGemmOp>(
+        loc, op.getA(), op.getW(), beside, op.getShapeAttr(), op.getExtentsAttr(), op.getWindowAttr(),
+        op.getPlacesAttr(), op.getStrideAttr(), op.getLowAttr(), op.getBaseDilationAttr(),
+        op.getWindowDilationAttr(), op.getOrderAttr(), op.getAViewAttr(), op.getWViewAttr(),
+        builder.getStrArrayAttr(names));
+    replace(op, whole.getResult(), chain);
+  }
+
+  /// A value with dimensions of 1 but one, as a vector.
+  static Value vectorOf(Value value, OpBuilder &builder) {
+    if (cast<RankedTensorType>(value.getType()).getRank() == 1)
+      return value;
+    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && reshape.getA().getType().getRank() == 1)
+      return reshape.getA();
+    return builder.create<ReshapeOp>(value.getLoc(), value,
+                                     SizesAttr::get(builder.getContext(), {elementsOf(value.getType())}));
   }
 
   void runOnOperation() override {
     const std::optional<Target> machine = parseTarget(getOperation(), target);
     if (!machine)
       return signalPassFailure();
-    if (getOperation().getOps<DotGeneralOp>().empty())
+    if (getOperation().getOps<DotGeneralOp>().empty() && getOperation().getOps<ImplicitGemmOp>().empty())
       return markAllAnalysesPreserved();
     decisions.clear();
     SymbolRanges ranges = rangesOf(getOperation());
     for (DotGeneralOp dot : llvm::to_vector(getOperation().getOps<DotGeneralOp>()))
       if (!attach(dot, *machine, ranges))
         return signalPassFailure();
+    for (ImplicitGemmOp op : llvm::to_vector(getOperation().getOps<ImplicitGemmOp>()))
+      attach(op);
     recordDecisions(getOperation(), decisions);
   }
 };

@@ -12,6 +12,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace weft::ir;
 
@@ -20,6 +22,23 @@ namespace weft::passes {
 #include "passes/Passes.h.inc"
 
 namespace {
+
+/// Which dimensions of operand, weights and result a launch may have with a symbolic size: the batch, which
+/// is the first one of operand and result; or the channels, which are the second one of operand and weights.
+/// A derivative with respect to weights sums over the batch, so its channels are the batch of the
+/// convolution.
+struct SymbolicSizes {
+  bool batch = false, channels = false, others = false;
+};
+
+SymbolicSizes symbolicSizesOf(ConvolutionOp op) {
+  ArrayRef<Size> a = sizesOf(op.getA()), w = sizesOf(op.getW()), y = sizesOf(op.getResult());
+  SymbolicSizes found{a[0].isSymbolic(), w[1].isSymbolic(), false};
+  found.others = w[0].isSymbolic() || anySymbolic(a.drop_front(2)) || anySymbolic(w.drop_front(2)) ||
+                 anySymbolic(y.drop_front(2)) || anySymbolic(op.getLow()) || anySymbolic(op.getHigh()) ||
+                 (found.batch && found.channels) || (found.channels && op.getGroups() != 1);
+  return found;
+}
 
 ConvolutionSignature signatureOf(ConvolutionOp op) {
   const SymbolRanges ranges = rangesOf(op);
@@ -35,49 +54,135 @@ ConvolutionSignature signatureOf(ConvolutionOp op) {
   signature.places = ranges.largest(y.drop_front(2));
   signature.stride.assign(op.getStride().begin(), op.getStride().end());
   signature.baseDilation.assign(op.getBaseDilation().begin(), op.getBaseDilation().end());
-  signature.dynamic = isDynamic(op.getA().getType()) || isDynamic(op.getW().getType()) ||
-                      anySymbolic(op.getLow()) || anySymbolic(op.getHigh());
+  signature.dynamic = symbolicSizesOf(op).others;
   return signature;
+}
+
+/// The dimensions of more than one element.
+SmallVector<size_t> longDimsOf(Value value) {
+  SmallVector<size_t> dims;
+  for (auto [i, size] : llvm::enumerate(sizesOf(value)))
+    if (size != 1)
+      dims.push_back(i);
+  return dims;
+}
+
+/// The strides of the result of `op`, a transposition or a reshape, from those of its operand. None if a
+/// reshape does more than add and remove dimensions of one element.
+std::optional<SmallVector<int64_t>> stridesThrough(Operation *op, ArrayRef<int64_t> strides) {
+  SmallVector<int64_t> result(sizesOf(op->getResult(0)).size(), 0);
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (auto [to, dim] : llvm::zip_equal(result, transpose.getPerm()))
+      to = strides[dim];
+    return result;
+  }
+  SmallVector<size_t> from = longDimsOf(op->getOperand(0)), to = longDimsOf(op->getResult(0));
+  if (from.size() != to.size())
+    return std::nullopt;
+  for (auto [i, j] : llvm::zip_equal(from, to)) {
+    if (sizesOf(op->getOperand(0))[i] != sizesOf(op->getResult(0))[j])
+      return std::nullopt;
+    result[j] = strides[i];
+  }
+  return result;
+}
+
+/// Where the elements of a value with one symbolic size lie, as strides of its dimensions: in the first value
+/// before its transpositions and reshapes whose symbolic dimension is outermost, so that no stride depends on
+/// it. None if there is no such value.
+std::optional<ViewedValue> symbolicSourceOf(Value value) {
+  std::optional<ViewedValue> found;
+  SmallVector<Operation *> views;
+  for (Value base = value;; base = views.back()->getOperand(0)) {
+    ArrayRef<Size> sizes = sizesOf(base);
+    if (!anySymbolic(sizes.drop_front())) {
+      SmallVector<int64_t> extents{1};
+      llvm::append_range(extents, *numbersOf(sizes.drop_front()));
+      std::optional<SmallVector<int64_t>> strides = rowMajorView(extents).strides;
+      for (Operation *op : llvm::reverse(views))
+        strides = strides ? stridesThrough(op, *strides) : std::nullopt;
+      if (strides)
+        found = ViewedValue{base, {0, *strides}};
+    }
+    Operation *op = base.getDefiningOp();
+    if (!isa_and_present<TransposeOp, ReshapeOp>(op))
+      return found;
+    views.push_back(op);
+  }
+}
+
+/// The operands of a launch where they lie: [batch, groups, channels, extents..] and
+/// [groups, outputs, channels, window..].
+struct Sources {
+  SmallVector<Size> aShape, wShape;
+  std::optional<ViewedValue> a, w;
+};
+
+Sources sourcesOf(ConvolutionOp op) {
+  ArrayRef<Size> a = sizesOf(op.getA()), w = sizesOf(op.getW());
+  const auto groups = static_cast<int64_t>(op.getGroups());
+  Sources found{{a[0], groups, w[1]}, {groups, *divide(w[0], groups), w[1]}, {}, {}};
+  llvm::append_range(found.aShape, a.drop_front(2));
+  llvm::append_range(found.wShape, w.drop_front(2));
+  if (auto numbers = numbersOf(found.aShape))
+    found.a = sourceOf(op.getA(), *numbers, true);
+  else if ((found.a = symbolicSourceOf(op.getA()))) {
+    // The stride of groups, of which symbolic channels have one.
+    SmallVector<int64_t> &strides = found.a->view.strides;
+    strides.insert(strides.begin() + 1, w[1].number().value_or(0) * strides[1]);
+  }
+  if (auto numbers = numbersOf(found.wShape))
+    found.w = sourceOf(op.getW(), *numbers, true);
+  else if ((found.w = symbolicSourceOf(op.getW())))
+    found.w->view.strides.insert(found.w->view.strides.begin(), 0);
+  return found;
 }
 
 /// Why no launch has these numbers; empty if one has. The library's answer is about what it computes.
 std::string whyNoLaunch(ConvolutionOp op) {
-  if (elementsOf(op.getA().getType()) == 0 || elementsOf(op.getW().getType()) == 0 ||
-      elementsOf(op.getType()) == 0)
-    return "there is nothing to multiply";
+  const SymbolRanges ranges = rangesOf(op);
+  for (Value value : {Value(op.getA()), Value(op.getW()), Value(op.getResult())})
+    if (!ranges.isAtLeast(elementsOf(value.getType()), 1))
+      return isDynamic(value.getType()) ? "a size may be 0 at run time" : "there is nothing to multiply";
   ArrayRef<Size> a = sizesOf(op.getA()), w = sizesOf(op.getW()), y = sizesOf(op.getResult());
   Size work = productOf(y) * productOf(w.drop_front(1));
   SmallVector<ConvolutionReach> reaches;
   for (size_t i = 0; i < op.getStride().size(); ++i)
     reaches.push_back({a[2 + i], w[2 + i], y[2 + i], op.getStride()[i], op.getLow()[i].asNumber(),
                        op.getBaseDilation()[i], op.getWindowDilation()[i]});
-  const bool fits = work.number().value_or(INT64_MAX) <= maxProductWork && fitsLaunch(reaches);
-  return fits ? "" : "it is larger than any launch";
+  if (!work.isExpressible() || ranges.largest(work) >= maxProductWork || !fitsLaunch(reaches))
+    return "it is larger than any launch";
+  const Sources sources = sourcesOf(op);
+  return sources.a && sources.w ? "" : "a stride of an operand would be known at run time only";
 }
 
-/// The transposition that is all that reads the result, or null.
-TransposeOp onlyTranspose(Value result) {
-  return result.hasOneUse() ? dyn_cast<TransposeOp>(*result.getUsers().begin()) : TransposeOp();
+/// The transposition that is all that reads the result, and leaves a symbolic batch first; or null.
+TransposeOp onlyTranspose(ConvolutionOp op) {
+  Value result = op.getResult();
+  auto transpose = result.hasOneUse() ? dyn_cast<TransposeOp>(*result.getUsers().begin()) : TransposeOp();
+  const bool fits = transpose && (!isDynamic(op.getType()) || transpose.getPerm()[0] == 0);
+  return fits ? transpose : TransposeOp();
 }
 
 void lowerToLaunch(ConvolutionOp op) {
   OpBuilder b(op);
-  SmallVector<int64_t> a = *numbersOf(sizesOf(op.getA())), w = *numbersOf(sizesOf(op.getW())),
-                       y = *numbersOf(sizesOf(op.getResult())), low = *numbersOf(op.getLow());
-  const auto groups = static_cast<int64_t>(op.getGroups());
-  SmallVector<int64_t> operand{a[0], groups, w[1]}, weights{groups, w[0] / groups, w[1]};
-  llvm::append_range(operand, ArrayRef(a).drop_front(2));
-  llvm::append_range(weights, ArrayRef(w).drop_front(2));
-  ViewedValue from = sourceOf(op.getA(), operand, true), by = sourceOf(op.getW(), weights, true);
-  TransposeOp transposed = onlyTranspose(op.getResult());
-  SmallVector<int64_t> order =
-      transposed ? SmallVector<int64_t>(transposed.getPerm()) : orderOf(rowMajorView(y));
+  ArrayRef<Size> a = sizesOf(op.getA()), y = sizesOf(op.getResult());
+  const Sources sources = sourcesOf(op);
+  SmallVector<int64_t> window = *numbersOf(ArrayRef(sources.wShape).drop_front(3)),
+                       low = *numbersOf(op.getLow());
+  TransposeOp transposed = onlyTranspose(op);
+  SmallVector<int64_t> order(y.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (transposed)
+    order.assign(transposed.getPerm().begin(), transposed.getPerm().end());
   auto list = [&](ArrayRef<int64_t> numbers) { return b.getDenseI64ArrayAttr(numbers); };
+  auto sizes = [&](ArrayRef<Size> given) { return SizesAttr::get(b.getContext(), given); };
   auto launch = b.create<ImplicitGemmOp>(
-      op.getLoc(), from.base, by.base, list({a[0], groups, w[1], w[0] / groups}),
-      list(ArrayRef(a).drop_front(2)), list(ArrayRef(w).drop_front(2)), list(ArrayRef(y).drop_front(2)),
-      op.getStrideAttr(), list(low), op.getBaseDilationAttr(), op.getWindowDilationAttr(), list(order),
-      list(from.view.write()), list(by.view.write()));
+      op.getLoc(), sources.a->base, sources.w->base, ValueRange(),
+      sizes({a[0], sources.wShape[0], sources.wShape[2], sources.wShape[1]}),
+      list(*numbersOf(a.drop_front(2))), list(window), list(*numbersOf(y.drop_front(2))), op.getStrideAttr(),
+      list(low), op.getBaseDilationAttr(), op.getWindowDilationAttr(), list(order),
+      list(sources.a->view.write()), list(sources.w->view.write()), ArrayAttr());
   if (transposed) {
     transposed.getResult().replaceAllUsesWith(launch.getResult());
     transposed.erase();

@@ -46,7 +46,7 @@ def AssignQueues : Weft_FuncPass<"weft-assign-queues"> {
 }
 
 def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
-  let summary = "merges a bias, a residual and relu into contractions";
+  let summary = "merges a bias, a residual and relu into contractions and convolutions";
   let description = [{
     Three ops after a `weft.dot_general` become its bias, residual and relu, in this order: `add` of the broadcast of a
     vector along the last dimension; `add` of a tensor of the result's type that is in memory in any case; `max(.., 0)`.
@@ -56,6 +56,10 @@ def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
     one, the table of the device does. WEFT-N001: the type is f16 or bf16. WEFT-N003: the library does not support it.
     WEFT-N005: another activation, which a library would round differently. With fast numerics, f16 and bf16 have bias
     and relu, and are rounded once (WEFT-N007).
+
+    The epilogue of a `weft.implicit_gemm` is up to eight of these ops, as they come: `add`, `sub` and `mul` of the
+    broadcast of a number for each output, `add` of a tensor of the result's type that is in memory in any case, and last
+    `max(.., 0)`. Each is rounded as the single op.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "target whose tables are used (ir/Target.h)">,
                  Option<"report", "report", "bool", "false", "record refusals in weft.decisions">];

@@ -23,9 +23,9 @@ inline constexpr int64_t maxAttentionColumns = 1024;
 
 /// Limits of one launch of a convolution: places that a window may lie from its operand, or a number be;
 /// elements of the padded image along all extents; and remainders of places by base dilations, each of which
-/// is a convolution of its own.
+/// is a convolution of its own; and the steps after its sums.
 inline constexpr int64_t maxConvolutionReach = int64_t(1) << 40, maxConvolutionBox = int64_t(1) << 31,
-                         maxConvolutionRemainders = 64;
+                         maxConvolutionRemainders = 64, maxConvolutionSteps = 8;
 
 } // namespace weft
 

@@ -18,17 +18,38 @@ static int64_t placeOf(ArrayRef<int64_t> strides, ArrayRef<int64_t> index) {
   return at;
 }
 
+/// An element after a step, whose vector or residual has the number `by` for it.
+static double after(ConvolutionStep step, double element, double by) {
+  switch (step) {
+  case ConvolutionStep::add:
+  case ConvolutionStep::residual:
+    return element + by;
+  case ConvolutionStep::sub:
+    return element - by;
+  case ConvolutionStep::mul:
+    return element * by;
+  case ConvolutionStep::relu:
+    return larger(element, 0);
+  }
+  llvm_unreachable("all steps are above");
+}
+
 LogicalResult ImplicitGemmOp::interpret(ArrayRef<const Literal *> operands,
                                         MutableArrayRef<Literal> results) {
+  FailureOr<SmallVector<int64_t>> shape = concreteSizes(*this, resultShapeOf(*this)),
+                                  channels = concreteSizes(*this, getShape()[2]);
+  if (failed(shape) || failed(channels))
+    return failure();
   const Literal &a = *operands[0], &w = *operands[1];
   Literal &out = results[0];
   const MemoryView aView = MemoryView::read(getAView()), wView = MemoryView::read(getWView()),
                    yView = resultViewOf(*this);
   // As in weft.convolution: with zeros between elements, weights meet the elements alone.
   const bool multipliesPadding = llvm::all_of(getBaseDilation(), [](int64_t each) { return each == 1; });
-  SmallVector<int64_t> terms{getShape()[2]};
+  SmallVector<int64_t> terms{channels->front()};
   llvm::append_range(terms, getWindow());
-  forEachIndex(resultShapeOf(*this), [&](ArrayRef<int64_t> place, int64_t) {
+  const SmallVector<StepOperand> steps = epilogueOf(*this);
+  forEachIndex(*shape, [&](ArrayRef<int64_t> place, int64_t) {
     double sum = 0;
     forEachIndex(terms, [&](ArrayRef<int64_t> term, int64_t) {
       SmallVector<int64_t> element{place[0], place[1], term[0]}, weight{place[1], place[2]};
@@ -45,7 +66,16 @@ LogicalResult ImplicitGemmOp::interpret(ArrayRef<const Literal *> operands,
       }
       sum += a.real[aView.offset + placeOf(aView.strides, element)] * by;
     });
-    out.setReal(yView.offset + placeOf(yView.strides, place), sum);
+    const int64_t to = yView.offset + placeOf(yView.strides, place),
+                  output = place[1] * (*shape)[2] + place[2];
+    out.setReal(to, sum);
+    const Literal *const *beside = operands.begin() + 2;
+    for (const auto &[step, operand] : steps) {
+      const double by = step == ConvolutionStep::relu       ? 0
+                        : step == ConvolutionStep::residual ? (*beside++)->real[to]
+                                                            : (*beside++)->real[output];
+      out.setReal(to, after(step, out.real[to], by));
+    }
   });
   return success();
 }

@@ -10,36 +10,50 @@
 using namespace mlir;
 namespace weft::ir {
 
-static SmallVector<int64_t> joined(ArrayRef<int64_t> first, ArrayRef<int64_t> rest) {
-  SmallVector<int64_t> all(first);
+static SmallVector<Size> joined(ArrayRef<Size> first, ArrayRef<int64_t> rest) {
+  SmallVector<Size> all(first);
   llvm::append_range(all, rest);
   return all;
 }
 
-SmallVector<int64_t> operandShapeOf(ImplicitGemmOp op) {
+SmallVector<Size> operandShapeOf(ImplicitGemmOp op) {
   return joined(op.getShape().take_front(3), op.getExtents());
 }
-SmallVector<int64_t> weightShapeOf(ImplicitGemmOp op) {
-  ArrayRef<int64_t> shape = op.getShape();
+SmallVector<Size> weightShapeOf(ImplicitGemmOp op) {
+  ArrayRef<Size> shape = op.getShape();
   return joined({shape[1], shape[3], shape[2]}, op.getWindow());
 }
-SmallVector<int64_t> resultShapeOf(ImplicitGemmOp op) {
-  ArrayRef<int64_t> shape = op.getShape();
+SmallVector<Size> resultShapeOf(ImplicitGemmOp op) {
+  ArrayRef<Size> shape = op.getShape();
   return joined({shape[0], shape[1], shape[3]}, op.getPlaces());
 }
 
 MemoryView resultViewOf(ImplicitGemmOp op) {
-  SmallVector<int64_t> shape = resultShapeOf(op), merged = shape;
-  merged.erase(merged.begin() + 1);
-  merged[1] *= shape[1];
+  ArrayRef<Size> shape = op.getShape();
+  const int64_t groups = shape[1].asNumber(), outputs = shape[3].asNumber();
+  // A symbolic batch is outermost, so no stride depends on it.
+  SmallVector<int64_t> merged{shape[0].number().value_or(1), groups * outputs};
+  llvm::append_range(merged, op.getPlaces());
   MemoryView view = orderedView(merged, op.getOrder());
-  view.strides.insert(view.strides.begin() + 1, view.strides[1] * shape[2]);
+  view.strides.insert(view.strides.begin() + 1, view.strides[1] * outputs);
   return view;
+}
+
+SmallVector<StepOperand> epilogueOf(ImplicitGemmOp op) {
+  SmallVector<StepOperand> steps;
+  auto operand = op.getBeside().begin();
+  if (auto names = op.getEpilogue())
+    for (StringRef name : names->getAsValueRange<StringAttr>()) {
+      const auto step =
+          static_cast<ConvolutionStep>(llvm::find(convolutionStepNames, name) - convolutionStepNames);
+      steps.push_back({step, step == ConvolutionStep::relu ? Value() : *operand++});
+    }
+  return steps;
 }
 
 Size workOf(ImplicitGemmOp op) {
   Size work = 1;
-  for (int64_t extent : joined(op.getShape(), joined(op.getWindow(), op.getPlaces())))
+  for (Size extent : joined(joined(op.getShape(), op.getWindow()), op.getPlaces()))
     work = work * extent;
   return work;
 }
@@ -64,12 +78,18 @@ LogicalResult ImplicitGemmOp::inferReturnTypes(MLIRContext *, std::optional<Loca
                                                OpaqueProperties properties, RegionRange regions,
                                                SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
-  ArrayRef<int64_t> shape = op.getShape(), places = op.getPlaces(), order = op.getOrder();
+  ArrayRef<Size> shape = op.getShape();
+  ArrayRef<int64_t> places = op.getPlaces(), order = op.getOrder();
   auto isPositive = [](int64_t number) { return number >= 1 && number <= maxConvolutionReach; };
-  if (shape.size() != 4 || !llvm::all_of(shape, isPositive))
+  auto isCount = [&](Size size) { return size.isNumber() && isPositive(size.asNumber()); };
+  // A batch, or channels that are the batch of the convolution whose weights this is a derivative of.
+  auto mayBe = [&](size_t i) { return shape[i].isSymbolic() && !shape[2 - i].isSymbolic(); };
+  if (shape.size() != 4 || !isCount(shape[1]) || !isCount(shape[3]) || (!isCount(shape[0]) && !mayBe(0)) ||
+      (!isCount(shape[2]) && !mayBe(2)))
     return emitOptionalError(loc,
-                             "'weft.implicit_gemm' op needs a shape of four numbers, each at least 1: batch, "
-                             "groups, and the channels and outputs of a group");
+                             "'weft.implicit_gemm' op needs a shape of four sizes, each at least 1: batch, "
+                             "groups, and the channels and outputs of a group, of which either the batch "
+                             "or the channels may be symbolic");
   if (places.empty() || places.size() > 3)
     return emitOptionalError(loc, "'weft.implicit_gemm' op needs one to three extents, found ",
                              places.size());
@@ -85,7 +105,9 @@ LogicalResult ImplicitGemmOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   if (ArrayRef<int64_t>(sorted) != ArrayRef<int64_t>(allDims(static_cast<int64_t>(places.size()) + 2)))
     return emitOptionalError(loc, "'weft.implicit_gemm' op needs an order of the ", places.size() + 2,
                              " dimensions of the result");
-  SmallVector<Size> whole{shape[0], Size(shape[1]) * shape[3]}, result;
+  if (shape[0].isSymbolic() && order[0] != 0)
+    return emitOptionalError(loc, "'weft.implicit_gemm' op needs a symbolic batch first in its order");
+  SmallVector<Size> whole{shape[0], shape[1] * shape[3]}, result;
   llvm::append_range(whole, places);
   for (int64_t dim : order)
     result.push_back(whole[dim]);
@@ -94,10 +116,7 @@ LogicalResult ImplicitGemmOp::inferReturnTypes(MLIRContext *, std::optional<Loca
 
 /// Verifies that a view of a tensor of `shape` is within the operand.
 static LogicalResult verifyView(ImplicitGemmOp op, StringRef name, Value operand, ArrayRef<int64_t> numbers,
-                                ArrayRef<int64_t> shape) {
-  if (isDynamic(operand.getType()))
-    return op.emitOpError() << "needs sizes that are numbers, found " << name << " of type "
-                            << operand.getType();
+                                ArrayRef<Size> shape, const SymbolRanges &ranges) {
   if (numbers.size() != shape.size() + 1)
     return op.emitOpError() << "needs a view of " << name << " of an offset and " << shape.size()
                             << " strides, found " << numbers.size() << " numbers";
@@ -106,10 +125,45 @@ static LogicalResult verifyView(ImplicitGemmOp op, StringRef name, Value operand
     Size reach = Size(stride) * (extent - 1);
     (stride < 0 ? first : last) = (stride < 0 ? first : last) + reach;
   }
-  int64_t elements = elementsOf(operand.getType()).asNumber();
-  if (!first.isExpressible() || !last.isExpressible() || first.asNumber() < 0 || last.asNumber() >= elements)
-    return op.emitOpError() << "has a view of " << name << " that reaches beyond its " << elements
+  Size elements = elementsOf(operand.getType());
+  if (!ranges.isAtLeast(first, 0) || !ranges.isAtLeast(elements - last, 1))
+    return op.emitOpError() << "has a view of " << name << " that reaches beyond its " << sizeText(elements)
                             << " elements";
+  return success();
+}
+
+/// Verifies the steps after the sums.
+static LogicalResult verifyEpilogue(ImplicitGemmOp op) {
+  auto names = op.getEpilogue();
+  size_t operands = 0;
+  if (names && static_cast<int64_t>(names->size()) > maxConvolutionSteps)
+    return op.emitOpError() << "has an epilogue of " << names->size() << " steps, expected at most "
+                            << maxConvolutionSteps;
+  if (names)
+    for (StringRef name : names->getAsValueRange<StringAttr>()) {
+      if (!llvm::is_contained(convolutionStepNames, name))
+        return op.emitOpError() << "has an unknown step '" << name
+                                << "', expected one of add, sub, mul, residual, relu";
+      operands += name != convolutionStepNames[static_cast<size_t>(ConvolutionStep::relu)];
+    }
+  if (operands != op.getBeside().size())
+    return op.emitOpError() << "has an epilogue that reads " << operands << " operands, found "
+                            << op.getBeside().size();
+  const Size outputs = op.getShape()[1] * op.getShape()[3];
+  for (const auto &[step, operand] : epilogueOf(op)) {
+    if (step == ConvolutionStep::relu)
+      continue;
+    auto type = cast<RankedTensorType>(operand.getType());
+    const bool fits = step == ConvolutionStep::residual
+                          ? type == op.getType()
+                          : type.getElementType() == op.getType().getElementType() && type.getRank() == 1 &&
+                                sizesOf(type)[0] == outputs;
+    if (!fits)
+      return op.emitOpError() << "needs "
+                              << (step == ConvolutionStep::residual ? "a residual of the result's type"
+                                                                    : "a number for each output")
+                              << ", found " << type;
+  }
   return success();
 }
 
@@ -129,11 +183,16 @@ LogicalResult ImplicitGemmOp::verify() {
   }
   if (!fitsLaunch(reaches))
     return emitOpError() << "has windows that reach further than those of any launch";
-  if (Size work = workOf(*this); !work.isExpressible() || work.asNumber() > maxProductWork)
+  const SymbolRanges ranges = rangesOf(*this);
+  if (Size work = workOf(*this); !work.isExpressible() || ranges.largest(work) >= maxProductWork)
     return emitOpError() << "has more multiplications than any launch";
-  if (failed(verifyView(*this, "a", getA(), getAView(), operandShapeOf(*this))))
+  for (Size size : getShape())
+    if (!ranges.isAtLeast(size, 1))
+      return emitOpError() << "has a size that may be 0: " << sizeText(size);
+  if (failed(verifyView(*this, "a", getA(), getAView(), operandShapeOf(*this), ranges)) ||
+      failed(verifyView(*this, "w", getW(), getWView(), weightShapeOf(*this), ranges)))
     return failure();
-  return verifyView(*this, "w", getW(), getWView(), weightShapeOf(*this));
+  return verifyEpilogue(*this);
 }
 
 } // namespace weft::ir

@@ -7,6 +7,7 @@
 #include "passes/launch/PlanReport.h"
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
+#include "ir/ImplicitGemm.h"
 #include "ir/Loops.h"
 #include "ir/Reasons.h"
 #include "passes/launch/LaunchList.h"
@@ -40,8 +41,12 @@ std::string launchKind(Operation *op) {
   }
   if (auto attention = dyn_cast<AttentionOp>(op))
     return attention.getGrad() ? "attention backward" : "attention";
-  if (isa<ImplicitGemmOp>(op))
-    return "convolution";
+  if (auto convolution = dyn_cast<ImplicitGemmOp>(op)) {
+    std::string kind = "convolution";
+    for (const StepOperand &each : epilogueOf(convolution))
+      kind += "+" + convolutionStepNames[static_cast<size_t>(each.step)].str();
+    return kind;
+  }
   if (auto sort = dyn_cast<SortOp>(op))
     return sort.getDescending() ? "sort descending" : "sort";
   if (auto factorize = dyn_cast<FactorizeOp>(op))

@@ -120,7 +120,7 @@ struct Launch {
   bool bias = false, residual = false;
   // Attention: the operands are its parts, in order
   std::shared_ptr<const Attention> attention;
-  // Convolution: a, w, y
+  // Convolution: a, w, y, and what its steps read
   std::shared_ptr<const Convolution> convolution;
   // Sort: the operands are source, values and indices
   std::optional<Sort> sort;

@@ -213,7 +213,7 @@ Status run_launches(const LaunchRun &run) {
       launch.attention->run(at, run.library_scratch, run.serial);
       break;
     case LaunchKind::convolution:
-      launch.convolution->run(at[0], at[1], at[2], run.library_scratch, run.serial);
+      launch.convolution->run(at[0], at[1], at[2], at + 3, run.library_scratch, run.serial);
       break;
     case LaunchKind::sort:
       launch.sort->run({at[0], at[1], at[2]}, run.library_scratch, run.serial);

@@ -8,7 +8,6 @@
 #include "runtime/gemm/Convolution.h"
 
 #include "runtime/gemm/ContractionBlocks.h"
-#include "runtime/gemm/ConvolutionTask.h"
 #include "runtime/threads/Executor.h"
 
 #include <algorithm>
@@ -349,6 +348,15 @@ ConvolutionTask Convolution::task_of(const ConvolutionPart &part, int64_t group,
     task.y_place[1 + d] = s.y.strides[3 + d];
     task.w_term[1 + d] = s.w.strides[3 + d];
   }
+  const void *const *beside = call.beside;
+  for (const ConvolutionStep step : s.steps) {
+    const float *from = step == ConvolutionStep::relu ? nullptr : static_cast<const float *>(*beside++);
+    if (step == ConvolutionStep::residual)
+      from += s.y.offset + group * s.y.strides[1];
+    else if (from)
+      from += group * s.outputs;
+    task.steps[task.step_count++] = {step, from};
+  }
   return task;
 }
 
@@ -408,7 +416,8 @@ void Convolution::add_sums(const ConvolutionPart &part, const Call &call) const 
 void Convolution::run_term_by_term(const ConvolutionPart &part, const Call &call) const {
   const ConvolutionShape &s = part.shape;
   const std::array<int64_t, 6> &as = s.a.strides, &ws = s.w.strides, &ys = s.y.strides;
-  const auto compute = [&](int64_t b, int64_t g, int64_t o, const ConvolutionNumbers &p) {
+  const auto compute = [&](const ConvolutionTask &task, int64_t b, int64_t g, int64_t o,
+                           const ConvolutionNumbers &p) {
     const float *a = call.a + s.a.offset + b * as[0] + g * as[1],
                 *w = call.w + s.w.offset + g * ws[0] + o * ws[1];
     float sum = 0, chain = 0;
@@ -431,21 +440,28 @@ void Convolution::run_term_by_term(const ConvolutionPart &part, const Call &call
         chain = 0;
       }
     }
-    call.y[s.y.offset + b * ys[0] + g * ys[1] + o * ys[2] + p[0] * ys[3] + p[1] * ys[4] + p[2] * ys[5]] = sum;
+    const int64_t to = b * ys[0] + o * ys[2] + p[0] * ys[3] + p[1] * ys[4] + p[2] * ys[5];
+    task.y[to] = functions_.finish(&task, o, to, sum);
   };
   const int64_t rows = s.batch * s.groups * s.outputs;
   for_all(rows, flops_, call, [&](int64_t row, int) {
     const int64_t o = row % s.outputs, g = row / s.outputs % s.groups, b = row / s.outputs / s.groups;
+    const ConvolutionTask task = task_of(part, g, call);
     for (int64_t z = 0; z < s.places[0]; ++z)
       for (int64_t y = 0; y < s.places[1]; ++y)
         for (int64_t x = 0; x < s.places[2]; ++x)
-          compute(b, g, o, {z, y, x});
+          compute(task, b, g, o, {z, y, x});
   });
 }
 
-void Convolution::run(const void *a, const void *w, void *y, void *scratch, bool serial) const {
-  const Call call = {static_cast<const float *>(a), static_cast<const float *>(w), static_cast<float *>(y),
-                     static_cast<float *>(scratch), serial};
+void Convolution::run(const void *a, const void *w, void *y, const void *const *beside, void *scratch,
+                      bool serial) const {
+  const Call call = {static_cast<const float *>(a),
+                     static_cast<const float *>(w),
+                     static_cast<float *>(y),
+                     static_cast<float *>(scratch),
+                     beside,
+                     serial};
   bool finite = true;
   for (const ConvolutionPart &part : parts_)
     if (part.packed)

@@ -8,11 +8,13 @@
 // y[b,g,o,p] = sum over the channels c of a group and the places k of the window of w[g,o,c,k] times the
 // element of a[b,g,c] at p stride + k window_dilation - low, in blocks of windows that threads compute in
 // parallel (ConvolutionTask.h). The blocks, and the bits of the result, depend on the extents alone.
+// Each sum then takes the steps of the epilogue, before it is stored.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_CONVOLUTION_H
 #define WEFT_RUNTIME_GEMM_CONVOLUTION_H
 
+#include "runtime/gemm/ConvolutionTask.h"
 #include "runtime/support/CpuLevel.h"
 #include "weft/dtype.hpp"
 #include "weft/export.hpp"
@@ -23,9 +25,6 @@
 #include <vector>
 
 namespace weft::runtime {
-
-struct ConvolutionTable;
-struct ConvolutionTask;
 
 /// A number for each extent; where there are fewer than three, the first ones are 1, or 0 for `low`.
 using ConvolutionNumbers = std::array<int64_t, 3>;
@@ -44,6 +43,7 @@ struct WEFT_RUNTIME_API ConvolutionShape {
   ConvolutionNumbers extents{1, 1, 1}, window{1, 1, 1}, places{1, 1, 1}, stride{1, 1, 1}, low{0, 0, 0},
       base_dilation{1, 1, 1}, window_dilation{1, 1, 1};
   ConvolutionPlace a, w, y;
+  std::vector<ConvolutionStep> steps; ///< at most maxConvolutionSteps
   bool operator==(const ConvolutionShape &) const = default;
 
   std::array<int64_t, 6> a_extents() const {
@@ -87,13 +87,16 @@ public:
   const ConvolutionShape &shape() const { return shape_; }
   /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
   size_t scratch_bytes(int width) const;
-  /// If `serial`, only the calling thread computes; the results are the same.
-  void run(const void *a, const void *w, void *y, void *scratch, bool serial) const;
+  /// `beside` has the vector of each step, of groups * outputs numbers, or its residual, which lies as `y`
+  /// and is not `y`; none of relu. If `serial`, only the calling thread computes; the results are the same.
+  void run(const void *a, const void *w, void *y, const void *const *beside, void *scratch,
+           bool serial) const;
 
 private:
   struct Call {
     const float *a, *w;
     float *y, *scratch;
+    const void *const *beside;
     bool serial;
   };
   bool pack_weights(const ConvolutionPart &part, const Call &call) const;

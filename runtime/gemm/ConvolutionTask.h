@@ -22,6 +22,7 @@
 #define WEFT_RUNTIME_GEMM_CONVOLUTIONTASK_H
 
 #include "weft/export.hpp"
+#include "weft/limits.hpp"
 
 #include <stdint.h>
 
@@ -32,6 +33,19 @@ inline constexpr int64_t convolutionChain = 384;
 /// The most places, and outputs, of a task whose places are inner; and of one whose terms are.
 inline constexpr int64_t innerPlaces = 128, innerPlaceOutputs = 512;
 inline constexpr int64_t outerPlaces = 192, outerPlaceOutputs = 256;
+
+/// What a sum takes after its last chain, each rounded by itself: a number of its output is added, subtracted
+/// or multiplied, or the residual's element at its place added; relu is the larger of it and +0, and leaves a
+/// NaN.
+enum class ConvolutionStep : uint8_t { add, sub, mul, residual, relu };
+inline constexpr int64_t convolutionSteps = 5;
+
+/// A step, and the number of output 0, or the residual's element of output 0 and place 0, which lies as y
+/// does.
+struct ConvolutionStepOf {
+  ConvolutionStep step;
+  const float *from;
+};
 
 /// Places or terms: planes of the image, `plane` elements apart, and three numbers, each of which moves by
 /// `step` elements of the padded image.
@@ -63,7 +77,9 @@ struct ConvolutionTask {
   int64_t w_term[4], w_run;
   float *y; ///< the element of output 0 and place 0
   int64_t y_output, y_place[4];
-  float *sums; ///< if not null, results go here: a row of outputs for each place
+  ConvolutionStepOf steps[maxConvolutionSteps];
+  int64_t step_count;
+  float *sums; ///< if not null, sums go here: a row of outputs for each place
   int64_t sums_row;
   float *scratch; ///< 64-byte aligned, of convolution_task_floats()
 };
@@ -74,6 +90,8 @@ struct ConvolutionTable {
   /// The results of all outputs for places [begin, end), from `blocks` sums of terms, the first of which are
   /// `sums`.
   void (*add_sums)(const ConvolutionTask *task, int64_t blocks, int64_t distance);
+  /// A sum of an output whose result is `at` elements behind `y`, after the steps.
+  float (*finish)(const ConvolutionTask *task, int64_t output, int64_t at, float sum);
 };
 WEFT_RUNTIME_API extern const ConvolutionTable convolutionBaseline, convolutionV3, convolutionV4;
 

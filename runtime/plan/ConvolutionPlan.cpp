@@ -86,6 +86,34 @@ std::string numbers_problem(const ConvolutionShape &s) {
   return "";
 }
 
+/// What is wrong with the steps after the sums, or with what they read.
+std::string steps_problem(const fb::ConvolutionLaunch &launch, const ConvolutionShape &shape,
+                          const fb::Plan &plan) {
+  if (static_cast<int64_t>(shape.steps.size()) > maxConvolutionSteps)
+    return "has " + number(shape.steps.size()) + " steps, expected at most " + number(maxConvolutionSteps);
+  uint32_t reads = 0;
+  for (const ConvolutionStep step : shape.steps) {
+    if (static_cast<int64_t>(step) >= convolutionSteps)
+      return "has a step of kind number " + number(static_cast<int>(step));
+    if (step == ConvolutionStep::relu)
+      continue;
+    const uint32_t next = reads++;
+    if (next >= length(launch.beside()))
+      continue; // the number of operands is compared below
+    const bool residual = step == ConvolutionStep::residual;
+    const std::array<int64_t, 1> one{1}, outputs{shape.groups * shape.outputs};
+    const std::array<int64_t, 6> extents = shape.y_extents();
+    const TensorPlace place = {launch.beside()->Get(next), residual ? shape.y.offset : 0,
+                               residual ? std::span<const int64_t>(shape.y.strides) : one,
+                               residual ? std::span<const int64_t>(extents) : outputs, itemsize(shape.dtype)};
+    if (std::string problem = place_problem(place, plan); !problem.empty())
+      return ": operand " + number(next) + " of a step " + problem;
+  }
+  return reads == length(launch.beside())
+             ? ""
+             : "has steps that read " + number(reads) + " operands, found " + number(length(launch.beside()));
+}
+
 } // namespace
 
 ConvolutionShape convolution_shape(const fb::ConvolutionLaunch &launch) {
@@ -105,6 +133,8 @@ ConvolutionShape convolution_shape(const fb::ConvolutionLaunch &launch) {
   shape.a = from_place(*launch.a());
   shape.w = from_place(*launch.w());
   shape.y = from_place(*launch.y());
+  for (uint32_t i = 0; i < length(launch.steps()); ++i)
+    shape.steps.push_back(static_cast<ConvolutionStep>(launch.steps()->Get(i)));
   return shape;
 }
 
@@ -132,7 +162,7 @@ std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::P
                                             plan);
         !problem.empty())
       return std::string(": ") + name + " " + problem;
-  return "";
+  return steps_problem(launch, shape, plan);
 }
 
 } // namespace weft::runtime

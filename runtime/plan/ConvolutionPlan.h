@@ -16,8 +16,8 @@
 namespace weft::runtime {
 
 /// Describes what is wrong with a launch, in words that follow the launch's name. Empty if every tensor is
-/// inside of its buffer and no two elements of the result have the same address. Overlaps of the result with
-/// operands are checked by the plan verifier.
+/// inside of its buffer, each step has what it reads, and no two elements of the result have the same
+/// address. Overlaps of the result with operands are checked by the plan verifier.
 std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::Plan &plan);
 
 /// The shape of a launch for which `convolution_problem` found nothing.

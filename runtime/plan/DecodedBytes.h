@@ -117,7 +117,8 @@ private:
                                 launch.low(), launch.base_dilation(), launch.window_dilation()})
       if (!list(numbers))
         return false;
-    return matrix(launch.a()) && matrix(launch.w()) && matrix(launch.y());
+    return matrix(launch.a()) && matrix(launch.w()) && matrix(launch.y()) && list(launch.steps()) &&
+           list(launch.beside());
   }
   bool launch(const fb::Launch &launch) {
     if (!string(launch.name()) || !string(launch.location()) || !place(launch.place()) ||

@@ -106,6 +106,45 @@ void evaluate_product(fb::ContractionLaunchT &product, Evaluator &evaluate) {
   }
 }
 
+void evaluate_launch(fb::LaunchT &launch, Evaluator &evaluate) {
+  const auto all = [&](std::vector<int64_t> &sizes) {
+    for (int64_t &size : sizes)
+      size = evaluate(size);
+  };
+  launch.bytes_read = evaluate(launch.bytes_read);
+  launch.bytes_written = evaluate(launch.bytes_written);
+  launch.flops = evaluate(launch.flops);
+  if (fb::KernelLaunchT *kernel = launch.op.AsKernelLaunch()) {
+    all(kernel->sizes);
+    kernel->tasks = evaluate(kernel->tasks);
+    // The number of tasks is a sum of quotients, which is not an expression of plans, so the plan has an
+    // upper bound.
+    if (kernel->chunk)
+      kernel->tasks = step_tasks(kernel->sizes, kernel->chunk).value_or(kernel->tasks);
+    // The grain was chosen for the largest size. If there are few tasks, it must not give all to one
+    // thread.
+    kernel->grain = std::min(kernel->grain, std::max<int64_t>(kernel->tasks / 16, 1));
+  } else if (fb::ContractionLaunchT *product = launch.op.AsContractionLaunch()) {
+    evaluate_product(*product, evaluate);
+  } else if (fb::ConvolutionLaunchT *convolution = launch.op.AsConvolutionLaunch()) {
+    for (int64_t *extent : {&convolution->batch, &convolution->channels})
+      *extent = evaluate(*extent);
+  } else if (fb::SortLaunchT *sort = launch.op.AsSortLaunch()) {
+    for (int64_t *extent : {&sort->rows, &sort->extent, &sort->count})
+      *extent = evaluate(*extent);
+  } else if (fb::MatrixLaunchT *matrices = launch.op.AsMatrixLaunch()) {
+    matrices->batch = evaluate(matrices->batch);
+  } else if (fb::RawLaunchT *raw = launch.op.AsRawLaunch()) {
+    all(raw->grid);
+    for (auto &argument : raw->arguments) {
+      argument->bytes = evaluate(argument->bytes);
+      argument->size = evaluate(argument->size);
+    }
+  } else if (fb::HostLaunchT *host = launch.op.AsHostLaunch()) {
+    all(host->shape);
+  }
+}
+
 /// Whether all numbers of a launch may be read through pointers, as unpacking the plan reads them.
 bool aligned_numbers(const fb::Launch &launch) {
   if (const auto *kernel = launch.op_as_KernelLaunch())
@@ -299,37 +338,8 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
     buffer->offset = evaluate(buffer->offset);
     buffer->bytes = evaluate(buffer->bytes);
   }
-  for (auto &launch : made.launches) {
-    launch->bytes_read = evaluate(launch->bytes_read);
-    launch->bytes_written = evaluate(launch->bytes_written);
-    launch->flops = evaluate(launch->flops);
-    if (fb::KernelLaunchT *kernel = launch->op.AsKernelLaunch()) {
-      all(kernel->sizes);
-      kernel->tasks = evaluate(kernel->tasks);
-      // The number of tasks is a sum of quotients, which is not an expression of plans, so the plan has an
-      // upper bound.
-      if (kernel->chunk)
-        kernel->tasks = step_tasks(kernel->sizes, kernel->chunk).value_or(kernel->tasks);
-      // The grain was chosen for the largest size. If there are few tasks, it must not give all to one
-      // thread.
-      kernel->grain = std::min(kernel->grain, std::max<int64_t>(kernel->tasks / 16, 1));
-    } else if (fb::ContractionLaunchT *product = launch->op.AsContractionLaunch()) {
-      evaluate_product(*product, evaluate);
-    } else if (fb::SortLaunchT *sort = launch->op.AsSortLaunch()) {
-      for (int64_t *extent : {&sort->rows, &sort->extent, &sort->count})
-        *extent = evaluate(*extent);
-    } else if (fb::MatrixLaunchT *matrices = launch->op.AsMatrixLaunch()) {
-      matrices->batch = evaluate(matrices->batch);
-    } else if (fb::RawLaunchT *raw = launch->op.AsRawLaunch()) {
-      all(raw->grid);
-      for (auto &argument : raw->arguments) {
-        argument->bytes = evaluate(argument->bytes);
-        argument->size = evaluate(argument->size);
-      }
-    } else if (fb::HostLaunchT *host = launch->op.AsHostLaunch()) {
-      all(host->shape);
-    }
-  }
+  for (auto &launch : made.launches)
+    evaluate_launch(*launch, evaluate);
   for (auto &check : made.checks)
     check->size = evaluate(check->size);
   for (auto &device : made.devices) {

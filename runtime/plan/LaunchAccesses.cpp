@@ -37,6 +37,8 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
     accesses = {{convolution->a()->buffer(), false},
                 {convolution->w()->buffer(), false},
                 {convolution->y()->buffer(), true}};
+    for (uint32_t i = 0; i < length(convolution->beside()); ++i)
+      accesses.push_back({convolution->beside()->Get(i), false});
   } else if (const auto *raw = launch.op_as_RawLaunch()) {
     for (uint32_t i = 0; i < length(raw->buffers()); ++i)
       accesses.push_back({raw->buffers()->Get(i), i >= raw->first_result()});

@@ -675,6 +675,9 @@ private:
     const fb::Buffer &result = *buffer(launch.y()->buffer());
     if (overlap(*buffer(launch.a()->buffer()), result) || overlap(*buffer(launch.w()->buffer()), result))
       return fail(what + ": y overlaps an operand");
+    for (uint32_t i = 0; i < length(launch.beside()); ++i)
+      if (overlap(*buffer(launch.beside()->Get(i)), result))
+        return fail(what + ": y overlaps an operand of a step");
     return check_write(what, result, index);
   }
 

@@ -18,3 +18,20 @@ weft.func @implicit_gemm(%x: tensor<2x3x8x9xf32, #cpu>, %w: tensor<3x4x2x3xf32, 
      : tensor<2x3x8x9xf32, #cpu>, tensor<3x4x2x3xf32, #cpu>
   weft.return %y, %z : tensor<4x2x7x4xf32, #cpu>, tensor<2x6x5xf32, #cpu>
 }
+
+// A batch of any size, and what follows the sums.
+// CHECK-LABEL: weft.func @epilogue
+// CHECK: weft.implicit_gemm {{.*}}order = [0, 1, 2] epilogue ["relu"] : tensor
+// CHECK: weft.implicit_gemm %{{.*}} [0, 24, 0, 8, 1], %{{.*}} [0, 0, 9, 3, 1], shape = [n, 1, 3, 4], {{.*}}order = [0, 1, 2] epilogue ["sub", "mul", "add", "residual", "relu"] with(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<?x4x6xf32, #weft.device<cpu, [n]>>) : tensor<?x3x8xf32
+weft.func @epilogue(%x: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x3x3xf32, #cpu>, %v: tensor<4xf32, #cpu>)
+    -> tensor<?x4x6xf32, #weft.device<cpu, [n]>> attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  %r = weft.implicit_gemm %x [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [n, 1, 3, 4], extents = [8], window = [3], places = [6],
+       stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["relu"]
+     : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  %y = weft.implicit_gemm %x [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [n, 1, 3, 4], extents = [8], window = [3], places = [6],
+       stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2]
+       epilogue ["sub", "mul", "add", "residual", "relu"]
+       with (%v, %v, %v, %r : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<?x4x6xf32, #weft.device<cpu, [n]>>)
+     : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  weft.return %y : tensor<?x4x6xf32, #weft.device<cpu, [n]>>
+}

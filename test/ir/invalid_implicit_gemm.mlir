@@ -2,7 +2,7 @@
 
 #cpu = #weft.device<cpu>
 weft.func @shape(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
-  // expected-error@+1 {{'weft.implicit_gemm' op needs a shape of four numbers, each at least 1: batch, groups, and the channels and outputs of a group}}
+  // expected-error@+1 {{'weft.implicit_gemm' op needs a shape of four sizes, each at least 1: batch, groups, and the channels and outputs of a group, of which either the batch or the channels may be symbolic}}
   %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
   weft.return
 }
@@ -11,7 +11,7 @@ weft.func @shape(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
 
 #cpu = #weft.device<cpu>
 weft.func @no_outputs(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
-  // expected-error@+1 {{needs a shape of four numbers, each at least 1}}
+  // expected-error@+1 {{needs a shape of four sizes, each at least 1}}
   %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 0], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
   weft.return
 }
@@ -147,7 +147,124 @@ weft.func @work(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
 #cpu = #weft.device<cpu>
 #n = #weft.device<cpu, [n]>
 weft.func @dynamic(%a: tensor<?x3x8xf32, #n>, %w: tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
-  // expected-error@+1 {{needs sizes that are numbers, found a of type}}
+  // expected-error@+1 {{has a view of a that reaches beyond its 24 * n elements}}
   %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<?x3x8xf32, #n>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @symbolic_outputs(%a: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  // expected-error@+1 {{of which either the batch or the channels may be symbolic}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, n], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @symbolic_both(%a: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  // expected-error@+1 {{of which either the batch or the channels may be symbolic}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [n, 1, n, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @symbolic_order(%a: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  // expected-error@+1 {{'weft.implicit_gemm' op needs a symbolic batch first in its order}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [n, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [1, 0, 2] : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @may_be_empty(%a: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"n", 0, 64>]} {
+  // expected-error@+1 {{has a size that may be 0: n}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [n, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @symbolic_reach(%a: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  // expected-error@+1 {{has a view of a that reaches beyond its 24 * n elements}}
+  %y = weft.implicit_gemm %a [0, 25, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [n, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @symbolic_work(%a: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"n", 1, 36028797018963968>]} {
+  // expected-error@+1 {{has more multiplications than any launch}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [n, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @steps(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
+  // expected-error@+1 {{has an epilogue of 9 steps, expected at most 8}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["relu", "relu", "relu", "relu", "relu", "relu", "relu", "relu", "relu"] : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @unknown_step(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
+  // expected-error@+1 {{has an unknown step 'tanh', expected one of add, sub, mul, residual, relu}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["tanh"] : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @operands(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>, %v: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{has an epilogue that reads 2 operands, found 1}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["sub", "relu", "mul"] with (%v : tensor<4xf32, #cpu>) : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @operands_alone(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>, %v: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{has an epilogue that reads 0 operands, found 1}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] with (%v : tensor<4xf32, #cpu>) : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @vector(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>, %v: tensor<2xf32, #cpu>) {
+  // expected-error@+1 {{needs a number for each output, found 'tensor<2xf32, #weft.device<cpu>>'}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["add"] with (%v : tensor<2xf32, #cpu>) : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @vector_type(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>, %v: tensor<4xf64, #cpu>) {
+  // expected-error@+1 {{needs a number for each output, found 'tensor<4xf64, #weft.device<cpu>>'}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["add"] with (%v : tensor<4xf64, #cpu>) : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @residual(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>, %v: tensor<2x4x7xf32, #cpu>) {
+  // expected-error@+1 {{needs a residual of the result's type, found 'tensor<2x4x7xf32, #weft.device<cpu>>'}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["residual"] with (%v : tensor<2x4x7xf32, #cpu>) : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
   weft.return
 }

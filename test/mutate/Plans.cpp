@@ -245,6 +245,12 @@ private:
         number("convolution.offset", (*place)->offset);
         list("convolution.strides", (*place)->strides);
       }
+      for (uint8_t &step : convolution->steps)
+        number("convolution.step", step);
+      for (uint32_t &buffer : convolution->beside)
+        number("convolution.beside", buffer);
+      whole("convolution.steps", convolution->steps);
+      whole("convolution.besides", convolution->beside);
     } else if (auto *loop = launch.op.AsLoopLaunch()) {
       string("loop.body", loop->body);
       list("loop.buffers", loop->buffers);

@@ -67,13 +67,39 @@ weft.func @others(%d: tensor<2x3x8xf64, #cpu>, %e: tensor<4x3x3xf64, #cpu>, %x: 
   weft.return %0, %1, %2, %3 : tensor<2x4x6xf64, #cpu>, tensor<2x4x6xf32, #cpu>, tensor<2x2x7xf32, #cpu>, tensor<0x2x6xf32, #cpu>
 }
 
-// Dynamic sizes.
+// A batch of any size. Neither of the derivatives' operands is copied.
 // CHECK-LABEL: weft.func @batch
-// CHECK-SAME: WEFT-N011{{.*}}a launch has sizes that are numbers, and these are known at run time only
-// CHECK: weft.convolution
-weft.func @batch(%x: tensor<?x3x8xf32, #weft.device<cpu, [batch]>>, %w: tensor<4x3x3xf32, #cpu>) -> tensor<?x4x6xf32, #weft.device<cpu, [batch]>>
-    attributes {weft.symbols = [#weft.symbol<"batch", 1, 64>]} {
+// CHECK: weft.implicit_gemm %arg0 [0, 24, 24, 8, 1], %arg1 [0, 36, 9, 3, 1], shape = [batch, 1, 3, 4], extents = [8], window = [3], places = [6]
+// CHECK: weft.implicit_gemm %{{.*}} [0, 24, 24, 6, 1], %arg1 [2, 0, 3, 9, -1], shape = [batch, 1, 4, 3], extents = [6], window = [3], places = [8]
+// CHECK: weft.implicit_gemm %arg0 [0, 8, 0, 24, 1], %{{.*}} [0, 0, 6, 24, 1], shape = [3, 1, batch, 4], extents = [8], window = [6], places = [3], {{.*}}order = [1, 0, 2]
+weft.func @batch(%x: tensor<?x3x8xf32, #weft.device<cpu, [batch]>>, %w: tensor<4x3x3xf32, #cpu>)
+    -> (tensor<?x3x8xf32, #weft.device<cpu, [batch]>>, tensor<4x3x3xf32, #cpu>) attributes {weft.symbols = [#weft.symbol<"batch", 1, 64>]} {
   %y = weft.convolution %x, %w, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<?x3x8xf32, #weft.device<cpu, [batch]>>, tensor<4x3x3xf32, #cpu>
-  weft.return %y : tensor<?x4x6xf32, #weft.device<cpu, [batch]>>
+  %m = weft.mul %y, %y : tensor<?x4x6xf32, #weft.device<cpu, [batch]>>
+  %dx, %dw = weft.gradient %m wrt %x, %w : tensor<?x4x6xf32, #weft.device<cpu, [batch]>>, tensor<?x3x8xf32, #weft.device<cpu, [batch]>>, tensor<4x3x3xf32, #cpu>
+  weft.return %dx, %dw : tensor<?x3x8xf32, #weft.device<cpu, [batch]>>, tensor<4x3x3xf32, #cpu>
+}
+
+// Other dynamic sizes: an extent; channels of groups; a stride that depends on the batch; a batch that may be 0.
+// CHECK-LABEL: weft.func @dynamic
+// CHECK-SAME: WEFT-N011{{[^;]*}}a launch has sizes that are numbers, but for a batch, and these are known at run time only
+// CHECK-SAME: WEFT-N011{{[^;]*}}a launch has sizes that are numbers, but for a batch, and these are known at run time only
+// CHECK-SAME: WEFT-N011{{[^;]*}}a stride of an operand would be known at run time only
+// CHECK-SAME: WEFT-N011{{[^;]*}}a size may be 0 at run time
+// CHECK-NOT: weft.implicit_gemm
+weft.func @dynamic(%x: tensor<2x3x?xf32, #weft.device<cpu, [n + 2]>>, %w: tensor<4x3x3xf32, #cpu>,
+                   %b: tensor<2x?x8xf32, #weft.device<cpu, [2 * n]>>, %v: tensor<4x?x3xf32, #weft.device<cpu, [n]>>,
+                   %c: tensor<2x?x8xf32, #weft.device<cpu, [n]>>, %z: tensor<?x3x8xf32, #weft.device<cpu, [m]>>)
+    -> (tensor<2x4x?xf32, #weft.device<cpu, [n]>>, tensor<2x4x6xf32, #cpu>, tensor<2x4x6xf32, #cpu>, tensor<?x4x6xf32, #weft.device<cpu, [m]>>)
+    attributes {weft.symbols = [#weft.symbol<"m", 0, 64>, #weft.symbol<"n", 1, 64>]} {
+  %0 = weft.convolution %x, %w, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
+     : tensor<2x3x?xf32, #weft.device<cpu, [n + 2]>>, tensor<4x3x3xf32, #cpu>
+  %1 = weft.convolution %b, %v, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 2
+     : tensor<2x?x8xf32, #weft.device<cpu, [2 * n]>>, tensor<4x?x3xf32, #weft.device<cpu, [n]>>
+  %2 = weft.convolution %c, %v, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
+     : tensor<2x?x8xf32, #weft.device<cpu, [n]>>, tensor<4x?x3xf32, #weft.device<cpu, [n]>>
+  %3 = weft.convolution %z, %w, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
+     : tensor<?x3x8xf32, #weft.device<cpu, [m]>>, tensor<4x3x3xf32, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<2x4x?xf32, #weft.device<cpu, [n]>>, tensor<2x4x6xf32, #cpu>, tensor<2x4x6xf32, #cpu>, tensor<?x4x6xf32, #weft.device<cpu, [m]>>
 }

@@ -8,9 +8,11 @@
 #include "codegen/HostLibrary.h"
 
 #include "ir/Contraction.h"
+#include "ir/ImplicitGemm.h"
 #include "ir/TargetDescription.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
+#include "runtime/gemm/ConvolutionTask.h"
 #include "runtime/plan/plan_generated.h"
 
 #include "mlir/Parser/Parser.h"
@@ -221,6 +223,19 @@ weft.func @main(%x: tensor<2x3x8x8xf32, #cpu>, %w: tensor<4x3x3x3xf32, #cpu>) ->
 })";
 
 // A convolution is one launch where the library has it, and else a product of its windows, which says why.
+/// Plans have the numbers of steps.
+TEST(Library, StepsOfConvolutionsHaveTheNumbersOfTheRuntime) {
+  EXPECT_EQ(std::ssize(ir::convolutionStepNames), runtime::convolutionSteps);
+  const std::pair<ir::ConvolutionStep, runtime::ConvolutionStep> pairs[] = {
+      {ir::ConvolutionStep::add, runtime::ConvolutionStep::add},
+      {ir::ConvolutionStep::sub, runtime::ConvolutionStep::sub},
+      {ir::ConvolutionStep::mul, runtime::ConvolutionStep::mul},
+      {ir::ConvolutionStep::residual, runtime::ConvolutionStep::residual},
+      {ir::ConvolutionStep::relu, runtime::ConvolutionStep::relu}};
+  for (const auto &[written, read] : pairs)
+    EXPECT_EQ(static_cast<int>(written), static_cast<int>(read));
+}
+
 TEST(Library, ConvolutionsAreAskedFor) {
   ir::TableLibrary table(ir::cpuDescription());
   FakeLibrary none(table.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false}));

@@ -95,6 +95,37 @@ TEST(Convolution, PaddingMeetsInfiniteWeights) {
   EXPECT_EQ(y[2], INFINITY);
 }
 
+/// A residual block in evaluation is launches of its convolutions, with the bits of single ops.
+TEST(Convolution, ItsLaunchHasTheBiasNormResidualAndRelu) {
+  const Tensor x = waves({3, 4, 9, 9}), w = waves({4, 4, 3, 3}, 0.2), bias = waves({4}, 1),
+               mean = waves({4}, 2), variance = waves({4}, 3).square() + 0.1, weight = waves({4}, 4),
+               shift = waves({4}, 5);
+  auto norm = [&](const Tensor &y) {
+    return batch_norm(y, mean, variance, {.weight = weight, .bias = shift});
+  };
+  auto first = [&](const Tensor &a) { return conv2d(a, w, bias, {.padding = 1}); };
+  auto second = [&](const Tensor &a) { return conv2d(a, w, {}, {.padding = 1}); };
+  auto block =
+      compile([&](Tensor a) { return relu(norm(second(relu(norm(first(a))))) + a); }, {.name = "block"});
+  const Tensor found = block(x);
+  const std::string text = block.explain();
+  EXPECT_NE(text.find("convolution+add+sub+mul+mul+add+relu"), std::string::npos) << text;
+  EXPECT_NE(text.find("convolution+sub+mul+mul+add+residual+relu"), std::string::npos) << text;
+  // Each op by itself.
+  auto alone = [](Tensor t) { return Tensor::from(floats(t), t.sizes()); };
+  Tensor y = alone(first(x));
+  const Shape channels = {4, 1, 1};
+  auto normAlone = [&](Tensor t) {
+    const Tensor scale = alone(alone(variance.reshape(channels) + 1e-5).rsqrt());
+    t = alone(t - mean.reshape(channels));
+    t = alone(alone(t * scale) * weight.reshape(channels));
+    return alone(t + shift.reshape(channels));
+  };
+  y = alone(second(alone(relu(normAlone(y)))));
+  y = alone(relu(alone(normAlone(y) + x)));
+  EXPECT_EQ(floats(found), floats(y));
+}
+
 TEST(Convolution, TheTransposedOneIsTheDerivative) {
   Tensor x = waves({2, 4, 5, 6}), w = waves({3, 4, 3, 2}, 1), g = waves({2, 3, 3, 3}, 2);
   Tensor a = x.clone();

@@ -95,6 +95,7 @@ private:
 struct Problem {
   ConvolutionShape shape;
   std::vector<float> a, w;
+  std::vector<std::vector<float>> beside; ///< what each step but relu reads
 
   Problem(const ConvolutionShape &of, uint32_t seed) : shape(of) {
     std::mt19937 random(seed);
@@ -104,6 +105,14 @@ struct Problem {
     for (std::vector<float> *values : {&a, &w})
       for (float &value : *values)
         value = normal(random);
+    for (const ConvolutionStep step : of.steps) {
+      if (step == ConvolutionStep::relu)
+        continue;
+      const bool residual = step == ConvolutionStep::residual;
+      beside.emplace_back(residual ? count_of(of.y_extents()) : of.groups * of.outputs);
+      for (float &value : beside.back())
+        value = normal(random);
+    }
   }
 
   double work() const {
@@ -115,7 +124,10 @@ struct Problem {
     const Convolution convolution(shape, level);
     Scratch scratch(convolution.scratch_bytes(executor().width()));
     std::vector<float> y(static_cast<size_t>(count_of(shape.y_extents())), -7);
-    convolution.run(a.data(), w.data(), y.data(), scratch.data(), serial);
+    std::vector<const void *> read;
+    for (const std::vector<float> &each : beside)
+      read.push_back(each.data());
+    convolution.run(a.data(), w.data(), y.data(), read.data(), scratch.data(), serial);
     EXPECT_TRUE(scratch.is_intact());
     return y;
   }
@@ -245,6 +257,70 @@ TEST(ImplicitGemm, SpecialValues) {
   }
 }
 
+/// Every step has the bits of an op of its own after the convolution without steps.
+TEST(ImplicitGemm, StepsAreRoundedAsOpsOfTheirOwn) {
+  using enum ConvolutionStep;
+  const std::vector<std::vector<ConvolutionStep>> epilogues = {
+      {add}, {relu}, {sub, mul, mul, add, residual, relu}, {residual, sub, relu}, {mul, residual, residual}};
+  for (uint32_t seed = 0; seed < 24; ++seed) {
+    std::mt19937 random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const ConvolutionShape plain = random_shape(random, seed % 3 == 2);
+    ConvolutionShape shape = plain;
+    shape.steps = epilogues[seed % epilogues.size()];
+    Problem problem(shape, seed);
+    if (seed % 4 == 3) // these of a dilated convolution are computed term by term
+      problem.w[random() % problem.w.size()] = infinity;
+    const std::vector<float> found = problem.run(false, cpu_level());
+    Problem without = problem;
+    without.shape = plain;
+    std::vector<float> expected = without.run(true, cpu_level());
+    size_t next = 0;
+    for (const ConvolutionStep step : shape.steps) {
+      const std::vector<float> *read = step == relu ? nullptr : &problem.beside[next++];
+      for_each(plain.y_extents(), [&](const Extents &index) {
+        const auto place = static_cast<size_t>(at(plain.y, index));
+        const auto output = static_cast<size_t>(index[1] * plain.outputs + index[2]);
+        float &y = expected[place];
+        y = step == add        ? y + (*read)[output]
+            : step == sub      ? y - (*read)[output]
+            : step == mul      ? y * (*read)[output]
+            : step == residual ? y + (*read)[place]
+            : std::isnan(y)    ? y
+                               : std::max(y, 0.0f);
+      });
+    }
+    for (size_t i = 0; i < expected.size(); ++i)
+      ASSERT_TRUE(found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i])))
+          << "element " << i << ": " << found[i] << ", " << expected[i];
+  }
+}
+
+/// Of a convolution whose terms are inner, and of one whose sums are parts that are added.
+TEST(ImplicitGemm, StepsOfLongSums) {
+  for (const int64_t batch : {2, 300}) {
+    ConvolutionShape s;
+    s.batch = batch;
+    s.channels = 90;
+    s.outputs = 35;
+    s.extents = {1, 5, 5};
+    s.window = {1, 4, 4};
+    s.places = {1, 2, 2};
+    lay_out(s);
+    Problem plain(s, 1);
+    s.steps = {ConvolutionStep::mul, ConvolutionStep::residual, ConvolutionStep::relu};
+    const Problem problem(s, 1);
+    plain.a = problem.a;
+    plain.w = problem.w;
+    const std::vector<float> sums = plain.run(true, cpu_level()), found = problem.run(false, cpu_level());
+    for_each(s.y_extents(), [&](const Extents &index) {
+      const auto place = static_cast<size_t>(at(s.y, index));
+      const float scaled = sums[place] * problem.beside[0][static_cast<size_t>(index[2])];
+      EXPECT_EQ(found[place], std::max(scaled + problem.beside[1][place], 0.0f));
+    });
+  }
+}
+
 /// Long sums of few places are cut, and their parts added.
 TEST(ImplicitGemm, LongSums) {
   ConvolutionShape s;
@@ -287,14 +363,16 @@ std::unique_ptr<fb::MatrixPlaceT> place_in(uint32_t buffer, std::vector<int64_t>
   return place;
 }
 
-/// y[2,4,6] of a[2,3,8] and w[4,3,3].
+/// y[2,4,6] of a[2,3,8] and w[4,3,3], times a vector, and its relu.
 PlanBuilder convolution_plan() {
   PlanBuilder b;
   b.argument("a", DType::f32, {2, 3, 8});
   b.argument("w", DType::f32, {4, 3, 3});
+  b.argument("scale", DType::f32, {4});
   b.result("y", DType::f32, {2, 4, 6});
   const uint32_t a = b.buffer(fb::Storage::argument, 0, 0, 192),
-                 w = b.buffer(fb::Storage::argument, 1, 0, 144), y = b.buffer(fb::Storage::result, 0, 0, 192);
+                 w = b.buffer(fb::Storage::argument, 1, 0, 144), y = b.buffer(fb::Storage::result, 0, 0, 192),
+                 scale = b.buffer(fb::Storage::argument, 2, 0, 16);
   fb::ConvolutionLaunchT launch;
   launch.dtype = static_cast<uint8_t>(DType::f32);
   launch.batch = 2;
@@ -309,6 +387,8 @@ PlanBuilder convolution_plan() {
   launch.a = place_in(a, {24, 0, 8, 1});
   launch.w = place_in(w, {0, 9, 3, 1});
   launch.y = place_in(y, {24, 0, 6, 1});
+  launch.steps = {static_cast<uint8_t>(ConvolutionStep::mul), static_cast<uint8_t>(ConvolutionStep::relu)};
+  launch.beside = {scale};
   b.launch("convolution").op.Set(std::move(launch));
   return b;
 }
@@ -340,7 +420,7 @@ TEST(ImplicitGemm, PlansAreProven) {
       {"has a stride and a base dilation of one extent", [](auto &c) { c.stride = c.base_dilation = {2}; }},
       {"has windows that reach too far", [](auto &c) { c.stride = {int64_t(1) << 39}; }},
       {"has windows that reach too far", [](auto &c) { c.base_dilation = {65}; }},
-      {": a is buffer 17 of 3", [](auto &c) { c.a->buffer = 17; }},
+      {": a is buffer 17 of 4", [](auto &c) { c.a->buffer = 17; }},
       {": a reaches beyond the 192 bytes of buffer 0", [](auto &c) { c.a->offset = 1; }},
       {": a reaches beyond the 192 bytes of buffer 0", [](auto &c) { c.extents = {9}; }},
       {": w reaches beyond the 144 bytes of buffer 1", [](auto &c) { c.w->strides[3] = -1; }},
@@ -353,6 +433,13 @@ TEST(ImplicitGemm, PlansAreProven) {
        }},
       {": y has elements that share memory: stride 5, reach 5", [](auto &c) { c.y->strides[2] = 5; }},
       {": y overlaps an operand", [](auto &c) { c.a->buffer = 2; }},
+      {"has 9 steps, expected at most 8", [](auto &c) { c.steps.assign(9, 4); }},
+      {"has a step of kind number 5", [](auto &c) { c.steps = {5}; }},
+      {"has steps that read 2 operands, found 1", [](auto &c) { c.steps = {0, 1}; }},
+      {"has steps that read 0 operands, found 1", [](auto &c) { c.steps = {}; }},
+      {": operand 0 of a step is buffer 9 of 4", [](auto &c) { c.beside = {9}; }},
+      {": operand 0 of a step reaches beyond the 16 bytes of buffer 3", [](auto &c) { c.steps = {3}; }},
+      {": y overlaps an operand of a step", [](auto &c) { c.beside = {2}; }},
   };
   for (const auto &each : cases) {
     PlanBuilder b = convolution_plan();
