@@ -107,32 +107,6 @@ int64_t chain_of(int64_t terms) {
   return chains < 2 ? std::max<int64_t>(terms, 1) : up(pieces(terms, chains));
 }
 
-/// Blocks of at most `most`, as many as there have to be for `fewest` blocks, but not smaller than `least`.
-int64_t block_of(int64_t extent, int64_t most, int64_t least, int64_t fewest) {
-  const int64_t block = std::clamp(pieces(extent, std::max<int64_t>(fewest, 1)), least, most);
-  return std::min(extent, pieces(block, least) * least);
-}
-
-void choose_blocks(ConvolutionPart &part) {
-  const ConvolutionShape &s = part.shape;
-  const int64_t places = part.all_places();
-  part.place_block = std::min(places, part.terms_inner ? outerPlaces : innerPlaces);
-  part.place_blocks = pieces(places, part.place_block);
-  const int64_t wanted = pieces(fewTasks, part.place_blocks * s.groups);
-  // Blocks of outputs are whole tiles of rows, or whole registers.
-  part.output_block = part.terms_inner ? block_of(s.outputs, outerPlaceOutputs, 64, wanted)
-                                       : block_of(s.outputs, innerPlaceOutputs, 48, wanted);
-  part.output_blocks = pieces(s.outputs, part.output_block);
-  part.term_block = std::max<int64_t>(part.terms, 1);
-  if (!part.terms_inner)
-    return;
-  const int64_t chains = pieces(part.terms, part.chain), sums = s.groups * places * s.outputs;
-  int64_t blocks = std::min(chains, pieces(fewTasks, part.tasks()));
-  blocks = std::max<int64_t>(1, std::min(blocks, mostSums / std::max<int64_t>(sums, 1)));
-  part.term_block = pieces(chains, blocks) * part.chain;
-  part.term_blocks = pieces(part.terms, part.term_block);
-}
-
 //===----------------------------------------------------------------------===//
 // Tasks
 //===----------------------------------------------------------------------===//
@@ -191,7 +165,7 @@ StageSize stage_of(const ConvolutionWindows &w, int64_t count) {
 
 /// How many planes of the outer axis are staged at a time.
 double staged_planes(const ConvolutionPart &part) {
-  if (!part.direct)
+  if (!part.direct && !part.staged)
     return 1;
   const ConvolutionShape &s = part.shape;
   const int64_t positions = part.terms_inner ? part.place_block : part.chain;
@@ -208,7 +182,7 @@ double task_floats(const ConvolutionPart &part) {
   const int64_t lines = up(part.terms_inner ? part.output_block : part.place_block);
   const int64_t rows = part.terms_inner ? part.place_block : part.output_block;
   // Boxes, runs, offsets and panels, rounded up generously.
-  const int64_t tables = 48 * (inner + line) + 2 * (part.chain + outerPlaces + 2 * line);
+  const int64_t tables = 48 * (inner + line) + 2 * (part.chain + mostOuterPlaces + 2 * line);
   int64_t copies = 0;
   if (part.terms_inner || !part.direct)
     copies += (up(part.chain) + 1) * (lines + line);
@@ -218,16 +192,51 @@ double task_floats(const ConvolutionPart &part) {
          static_cast<double>(tables + copies + lines * rows + 8 * line);
 }
 
-/// Whether windows are multiplied in the stage: registers have places of one row, and what is staged stays in
-/// the second cache.
-bool is_direct(const ConvolutionPart &part) {
+/// Whether a stage of all outer planes of a block stays in the second cache.
+bool fits_stage(const ConvolutionPart &part) {
   constexpr double mostFloats = 96 << 10;
-  if (part.terms == 0 || (!part.terms_inner && part.shape.places[2] % line != 0))
-    return false;
   ConvolutionPart made = part;
   made.direct = true;
   const StageSize stage = stage_of(windows_of(part), part.terms_inner ? part.chain : part.place_block);
-  return staged_planes(made) * static_cast<double>(stage.planes) * stage.box <= mostFloats;
+  return part.terms > 0 && staged_planes(made) * static_cast<double>(stage.planes) * stage.box <= mostFloats;
+}
+
+/// Whether windows are multiplied in the stage: then registers have places of one row.
+bool is_direct(const ConvolutionPart &part) {
+  return (part.terms_inner || part.shape.places[2] % line == 0) && fits_stage(part);
+}
+
+/// Blocks of at most `most`, as many as there have to be for `fewest` blocks, but not smaller than `least`.
+int64_t block_of(int64_t extent, int64_t most, int64_t least, int64_t fewest) {
+  const int64_t block = std::clamp(pieces(extent, std::max<int64_t>(fewest, 1)), least, most);
+  return std::min(extent, pieces(block, least) * least);
+}
+
+void choose_blocks(ConvolutionPart &part) {
+  const ConvolutionShape &s = part.shape;
+  const int64_t places = part.all_places();
+  const bool few = s.outputs <= (part.terms_inner ? fewOuterPlaceOutputs : fewInnerPlaceOutputs);
+  part.place_block = std::min(places, part.terms_inner ? mostOuterPlaces : mostInnerPlaces);
+  part.direct = few && is_direct(part);
+  if (!part.direct) {
+    part.place_block = std::min(places, part.terms_inner ? outerPlaces : innerPlaces);
+    part.direct = is_direct(part);
+  }
+  part.staged = !part.direct && !part.terms_inner && fits_stage(part);
+  part.place_blocks = pieces(places, part.place_block);
+  const int64_t wanted = pieces(fewTasks, part.place_blocks * s.groups);
+  // Blocks of outputs are whole tiles of rows, or whole registers.
+  part.output_block = part.terms_inner ? block_of(s.outputs, outerPlaceOutputs, 64, wanted)
+                                       : block_of(s.outputs, innerPlaceOutputs, 48, wanted);
+  part.output_blocks = pieces(s.outputs, part.output_block);
+  part.term_block = std::max<int64_t>(part.terms, 1);
+  if (!part.terms_inner)
+    return;
+  const int64_t chains = pieces(part.terms, part.chain), sums = s.groups * places * s.outputs;
+  int64_t blocks = std::min(chains, pieces(fewTasks, part.tasks()));
+  blocks = std::max<int64_t>(1, std::min(blocks, mostSums / std::max<int64_t>(sums, 1)));
+  part.term_block = pieces(chains, blocks) * part.chain;
+  part.term_blocks = pieces(part.terms, part.term_block);
 }
 
 /// Whether the weights of an output lie as the row of its terms.
@@ -258,7 +267,6 @@ Convolution::Convolution(const ConvolutionShape &shape, CpuLevel level)
     part.chain = chain_of(part.terms);
     part.terms_inner = !shape.is_dilated() && part.window_terms > product(each.places);
     choose_blocks(part);
-    part.direct = is_direct(part);
     if (part.terms_inner && part.term_blocks > 1) {
       part.sums = shared_floats_;
       shared_floats_ +=
@@ -318,9 +326,12 @@ bool Convolution::pack_weights(const ConvolutionPart &part, const Call &call) co
         float *const to_begin = call.scratch + part.weights +
                                 ((group * s.outputs + o) * s.channels + channel) * part.window_terms;
         float *to = to_begin;
-        for (int64_t c = channel; c < std::min(channel + square, s.channels); ++c)
+        for (int64_t c = channel; c < std::min(channel + square, s.channels); ++c) {
+          if (part.terms > 0 && c + square < s.channels) // of the next square
+            __builtin_prefetch(from + (c + square) * strides[2] + window.back());
           for (const int64_t offset : window)
             *to++ = from[c * strides[2] + offset];
+        }
         for (const float *weight = to_begin; checked && weight != to; ++weight)
           all_finite &= std::abs(*weight) <= std::numeric_limits<float>::max();
       }
@@ -340,6 +351,7 @@ ConvolutionTask Convolution::task_of(const ConvolutionPart &part, int64_t group,
   task.windows.end = call.a + a_end_;
   task.chain = part.chain;
   task.direct = part.direct;
+  task.staged = part.staged;
   task.y = call.y + s.y.offset + group * s.y.strides[1];
   task.y_output = s.y.strides[2];
   task.y_place[0] = s.y.strides[0];

@@ -68,8 +68,8 @@ struct ConvolutionPart {
   bool terms_inner = false;
   /// If places are inner: where its weights are in scratch, a row of terms for each group and output,
   size_t weights = 0;
-  bool direct = false; ///< ConvolutionTask
-  bool packed = false; ///< if they are there; else they are read where they lie
+  bool direct = false, staged = false; ///< ConvolutionTask
+  bool packed = false;                 ///< if they are there; else they are read where they lie
   /// Blocks of places, outputs and terms. More than one of terms have sums in scratch, which are added.
   int64_t place_block = 1, output_block = 1, term_block = 1;
   int64_t place_blocks = 1, output_blocks = 1, term_blocks = 1;

@@ -30,9 +30,12 @@ namespace weft::runtime {
 
 /// The longest chain.
 inline constexpr int64_t convolutionChain = 384;
-/// The most places, and outputs, of a task whose places are inner; and of one whose terms are.
+/// The most places, and outputs, of a task whose places are inner; and of one whose terms are. Those of few
+/// outputs have more places, so that fewer rows of an image are copied for two tasks.
 inline constexpr int64_t innerPlaces = 128, innerPlaceOutputs = 512;
+inline constexpr int64_t mostInnerPlaces = 256, fewInnerPlaceOutputs = 128;
 inline constexpr int64_t outerPlaces = 192, outerPlaceOutputs = 256;
+inline constexpr int64_t mostOuterPlaces = 576, fewOuterPlaceOutputs = 64;
 
 /// What a sum takes after its last chain, each rounded by itself: a number of its output is added, subtracted
 /// or multiplied, or the residual's element at its place added; relu is the larger of it and +0, and leaves a
@@ -70,6 +73,7 @@ struct ConvolutionTask {
   /// Whether windows are multiplied where the padded image is staged, without a copy of each. The stage then
   /// has all outer planes of a block at once; if places are inner, no register has places of two image rows.
   bool direct;
+  bool staged;    ///< whether windows are copied from a stage that has all outer planes of a block at once
   const float *w; ///< the element of output 0 and term 0
   int64_t w_output;
   /// If terms are inner: the strides of the weights along channels and windows, and how many terms, from a

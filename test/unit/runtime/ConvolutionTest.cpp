@@ -335,21 +335,25 @@ TEST(ImplicitGemm, LongSums) {
   check(Problem(s, 1));
 }
 
-/// Places that fill registers, and rows of the image that do not.
+/// Places that fill registers, and rows of places that are a half or a quarter of one, or no such part.
 TEST(ImplicitGemm, PlacesInRegisters) {
-  for (const int64_t width : {16, 32, 48, 8, 4, 17}) {
-    ConvolutionShape s;
-    s.batch = 3;
-    s.channels = 45;
-    s.outputs = 13;
-    s.extents = {1, width, width};
-    s.window = {1, 3, 3};
-    s.places = {1, width, width};
-    s.low = {0, 1, 1};
-    lay_out(s);
-    SCOPED_TRACE("width " + std::to_string(width));
-    check(Problem(s, 1));
-  }
+  for (const int64_t width : {16, 32, 48, 8, 4, 17})
+    for (const int64_t stride : {1, 2})
+      for (const int64_t window : {3, 1}) {
+        ConvolutionShape s;
+        s.batch = 3;
+        s.channels = 45;
+        s.outputs = 13;
+        s.extents = {1, stride * width, stride * width};
+        s.window = {1, window, window};
+        s.places = {1, width, width};
+        s.stride = {1, stride, stride};
+        s.low = {0, window / 2, window / 2};
+        lay_out(s);
+        SCOPED_TRACE("width " + std::to_string(width) + ", stride " + std::to_string(stride) + ", window " +
+                     std::to_string(window));
+        check(Problem(s, 1));
+      }
 }
 
 //===----------------------------------------------------------------------===//
