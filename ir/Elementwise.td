@@ -362,6 +362,10 @@ def Weft_MinOp : Weft_Binary<"min", Weft_NumberTensor, "the smaller; NaN propaga
   [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b; }],
   [{ return a < b ? a : b; }], [Commutative]>, Weft_Exact;
 
+def Weft_AfterOp : Weft_Binary<"after", Weft_Tensor,
+  "a, but not computed before b: keeps what is computed from it apart from what is computed from a",
+  [{ return a; }], [{ d(0, [&] { return g; }); }], [{ return a; }], [{ return a; }]>, Weft_Exact;
+
 class Weft_Compare<string mnemonic, string floatPredicate, string intPredicate, string op, string summaryText,
                    list<Trait> traits = []> :
     Weft_Binary<mnemonic, Weft_Tensor, summaryText,

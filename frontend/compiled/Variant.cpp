@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Variant.h"
 #include "frontend/compiled/Strides.h"
+#include "frontend/graph/GradBoundary.h"
 #include "frontend/graph/Layout.h"
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
@@ -234,26 +235,19 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
       return it->second;
     return {copies.at(ref.node.get()), ref.result};
   };
+  BoundaryCopies boundaries([&](const Ref &ref) {
+    return inputs.contains(ref.node.get()) || copies.contains(ref.node.get()) ? mapped(ref) : Ref();
+  });
   for (const Node *node : variant.nodes) {
-    auto copy = std::make_shared<Node>();
-    copy->kind = node->kind;
-    copy->name = node->name;
-    copy->serial = nextSerial();
-    for (const Attr &attr : node->attrs)
-      copy->attrs.push_back(concrete(attr, sizes));
-    for (const NodeResult &result : node->results)
-      copy->results.push_back(NodeResult{concrete(result.spec, sizes), nullptr, 0});
-    copy->number = node->number;
-    copy->numberBytes = node->numberBytes;
-    copy->requiresGrad = node->requiresGrad;
-    copy->lacksDevice = node->lacksDevice;
-    copy->statesResults = node->statesResults;
-    copy->loc = node->loc;
-    copy->thread = threadNumber();
+    std::vector<Ref> operands;
     for (const Ref &operand : node->operands)
-      copy->operands.push_back(mapped(operand));
-    copy->fallible = node->fallible || std::any_of(copy->operands.begin(), copy->operands.end(), mayBeLost);
-    copy->followsCall = std::any_of(copy->operands.begin(), copy->operands.end(), followsCall);
+      operands.push_back(mapped(operand));
+    std::shared_ptr<Node> copy = copyOf(*node, std::move(operands));
+    for (Attr &attr : copy->attrs)
+      attr = concrete(attr, sizes);
+    for (NodeResult &result : copy->results)
+      result.spec = concrete(result.spec, sizes);
+    boundaries.copy(*node, *copy);
     copies.emplace(node, std::move(copy));
   }
   Replay result;

@@ -7,10 +7,12 @@
 #ifndef WEFT_FRONTEND_GRAPH_GRADACCUMULATOR_H
 #define WEFT_FRONTEND_GRAPH_GRADACCUMULATOR_H
 
+#include <cstddef>
 #include <memory>
 
 namespace weft::frontend {
 
+class GradBoundary;
 struct GradHooks;
 struct Ref;
 struct Slot;
@@ -23,7 +25,12 @@ struct GradAccumulator {
   std::shared_ptr<GradHooks> hooks; ///< null if there were none so far
   /// Of a computed tensor with hooks: the value through which the gradient goes on. Null for a leaf.
   std::shared_ptr<const Ref> inner;
+  /// Of a result of a function whose gradient has a rule of its own; null otherwise.
+  std::shared_ptr<GradBoundary> boundary;
+  size_t index = 0; ///< among the results of that function
 
+  /// Whether gradients end here, and do not go on to other values.
+  bool isLeaf() const { return !inner && !boundary; }
   /// The gradient so far, or null.
   std::shared_ptr<Slot> gradient() const;
   /// Whether the program can still read the gradient.

@@ -75,7 +75,8 @@ struct Node {
   bool resultIsPinned = false; ///< a transfer to the host, whose result is made in pinned memory
   bool failed = false;         ///< it failed, or a value that it is computed from did: it would fail again
   mutable bool failureSeen = false; ///< the failure was reported to the program
-  bool followsCall = false;         ///< it depends on a result that a queued call had not computed yet
+  bool beginsAnew = false;      ///< reverse mode begins anew at it, with the gradient of its first operand
+  bool followsCall = false;     ///< it depends on a result that a queued call had not computed yet
   bool isComputedAlone = false; ///< a flush of several values failed for another reason than data: this one
                                 ///< is computed when it is read, and by itself
   uint32_t thread = 0;          ///< the thread that recorded it
@@ -97,7 +98,7 @@ struct Node {
   /// Whether a gradient leaf holds or held this result.
   bool isGradLeaf(uint32_t result) const {
     const GradAccumulator *found = accumulator(result);
-    return found && !found->inner;
+    return found && found->isLeaf();
   }
   const GradWatch *watch(uint32_t result) const { return watches.empty() ? nullptr : watches[result].get(); }
   /// The leaf that holds or held this result; null if there is none or it is gone.

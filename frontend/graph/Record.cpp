@@ -149,6 +149,25 @@ Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs
   return {record(name, std::move(operands), std::move(attrs), loc), 0};
 }
 
+std::shared_ptr<Node> copyOf(const Node &node, std::vector<Ref> operands) {
+  auto copy = newNode(node.kind, node.name, node.results.size(), node.loc);
+  --recordedNodes(); // the program records none
+  copy->attrs = node.attrs;
+  for (size_t i = 0; i < node.results.size(); ++i)
+    copy->results[i].spec = node.results[i].spec;
+  copy->number = node.number;
+  copy->numberBytes = node.numberBytes;
+  copy->requiresGrad = node.requiresGrad;
+  copy->lacksDevice = node.lacksDevice;
+  copy->statesResults = node.statesResults;
+  copy->beginsAnew = node.beginsAnew;
+  copy->failed = std::any_of(operands.begin(), operands.end(), isKnownToFail);
+  copy->fallible = node.fallible || std::any_of(operands.begin(), operands.end(), mayBeLost);
+  copy->followsCall = std::any_of(operands.begin(), operands.end(), followsCall);
+  copy->operands = std::move(operands);
+  return copy;
+}
+
 Ref sameValue(Ref value, Loc loc) {
   return record1("reshape", {value}, {{"shape", value.spec().shape}}, loc);
 }

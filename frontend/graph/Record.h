@@ -24,6 +24,8 @@ std::shared_ptr<Node> recordBodies(const char *name, std::vector<Ref> operands, 
 /// The same for an op whose result type does not follow from its operands (`iota`).
 Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc);
 Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
+/// A node like this one, with these operands.
+std::shared_ptr<Node> copyOf(const Node &node, std::vector<Ref> operands);
 /// A splat known when the program is compiled.
 Ref constant(Spec spec, double value, Loc loc);
 /// A 0-dimensional number of the user.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/autograd.hpp"
 
+#include "frontend/graph/GradBoundary.h"
 #include "frontend/graph/GradHooks.h"
 #include "frontend/graph/History.h"
 #include "frontend/graph/Notes.h"
@@ -60,9 +61,10 @@ static Ref weighted(const Tensor &output, const Tensor &weights, Loc loc) {
   return use(weft::mul({output, loc}, {factors, loc}).sum({}, false, loc), loc);
 }
 
-/// Calls `visit` once for each value that a gradient reaches from `root`, as far as the leaves. Nodes older
-/// than `oldest` are skipped; operands are older than their users.
-template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest, Visit visit) {
+/// Calls `visit` once for each value that a gradient reaches from `root`, as far as the leaves, and `check`
+/// for each of its uses. Nodes older than `oldest` are skipped; operands are older than their users.
+template <typename Visit, typename Check>
+static void walkBack(const Ref &root, uint64_t oldest, Visit visit, Check check) {
   RefSet seen;
   std::vector<Ref> stack{root};
   while (!stack.empty()) {
@@ -74,8 +76,10 @@ template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest,
     if (ref.node->accumulator(ref.result))
       continue;
     for (const Ref &operand : ref.node->operands)
-      if (operand.requiresGrad())
+      if (operand.requiresGrad() && operand.node->serial >= oldest) {
+        check(operand, *ref.node);
         stack.push_back(operand);
+      }
   }
 }
 
@@ -107,12 +111,14 @@ static bool isOlder(const Ref &a, const Ref &b) {
 
 namespace {
 
-/// A value of a computed tensor that has hooks, and the gradient that has reached it so far.
+/// A value with hooks, or a result of a function whose gradient has a rule of its own, and the gradient that
+/// has reached it so far.
 struct Waiting {
   Ref value, gradient;
+  const GradAccumulator &accumulator() const { return *value.node->accumulator(value.result); }
 };
 
-/// The values with hooks at which reverse mode has stopped.
+/// The values with hooks or rules at which reverse mode has stopped.
 class WaitingValues {
 public:
   void add(const Ref &value, Ref gradient, Loc loc) {
@@ -124,12 +130,21 @@ public:
     list_.push_back({value, std::move(gradient)});
   }
   bool empty() const { return list_.empty(); }
-  /// Removes and returns the youngest, to which no gradient flows from the others.
-  Waiting take() {
+  /// Removes and returns the youngest, to which no gradient flows from the others, with the other results of
+  /// its function.
+  std::vector<Waiting> take() {
     const auto youngest = std::max_element(
         list_.begin(), list_.end(), [](const auto &a, const auto &b) { return isOlder(a.value, b.value); });
-    Waiting taken = std::move(*youngest);
+    std::vector<Waiting> taken{*youngest};
+    const auto boundary = youngest->accumulator().boundary;
     list_.erase(youngest);
+    if (boundary)
+      std::erase_if(list_, [&](const Waiting &each) {
+        const bool belongs = each.accumulator().boundary == boundary;
+        if (belongs)
+          taken.push_back(each);
+        return belongs;
+      });
     return taken;
   }
 
@@ -162,26 +177,32 @@ static Ref callHooks(const GradHooks *hooks, Ref gradient, bool create_graph, Lo
   return gradient;
 }
 
-/// Where reverse mode goes on from a value with hooks: the value before, weighted by what they made of its
-/// gradient. A derivative of the result's derivative would have to flow through the weights, too, which would
-/// change the derivative itself: that is an error.
-static Ref continued(const Waiting &waiting, const Ref &gradient, bool create_graph, Loc loc) {
-  const Ref &inner = *waiting.value.node->accumulator(waiting.value.result)->inner;
-  if (create_graph)
-    fail("a gradient that goes through the hooks of a computed tensor has no derivative yet (WEFT-G002): "
-         "leave create_graph out, or remove the hooks\n  made at " +
-             str(inner.node->loc),
-         loc, {}, "WEFT-G002");
-  const GradMode recording(true);
-  const Tensor weighted = wrap(record1("mul", {inner, withoutHistory(gradient, loc)}, {}, loc), loc);
-  return use(weighted.sum({}, false, loc), loc);
+/// Where reverse mode goes on from values that waited. Replaces the gradient of a value with hooks by what
+/// these made of it.
+static GradStart continued(std::vector<Waiting> &waiting, bool create_graph, Loc loc) {
+  const GradAccumulator &accumulator = waiting.front().accumulator();
+  if (accumulator.inner) {
+    Ref &gradient = waiting.front().gradient;
+    gradient = callHooks(accumulator.hooks.get(), gradient, create_graph, loc);
+    WeightedRoot root(create_graph, loc);
+    root.add(*accumulator.inner, gradient);
+    return root.take();
+  }
+  std::vector<Ref> values(accumulator.boundary->results()), gradients(values.size());
+  for (const Waiting &each : waiting) {
+    values[each.accumulator().index] = each.value;
+    gradients[each.accumulator().index] = each.gradient;
+  }
+  return accumulator.boundary->goOn(values, gradients, create_graph, loc);
 }
 
-/// Throws Error if a gradient flows to a value past the hooks that are there in its place.
-static void checkNotPastHooks(const Ref &value, const Ref &own, Loc loc) {
-  const GradWatch *watch = value.node->watch(value.result);
+/// Throws Error if a gradient flows to a value past the hooks that are there in its place. A leaf collects
+/// the gradients of all of its uses, whatever hooks a view of it has.
+static void checkNotPastHooks(const Ref &value, const Node &user, Loc loc) {
+  const GradWatch *watch = value.node->accumulator(value.result) ? nullptr : value.node->watch(value.result);
   const auto hooked = watch ? watch->hooked.lock() : nullptr;
-  if (hooked && hooked->hooks && !hooked->hooks->list.empty() && value != own)
+  if (hooked && hooked->hooks && !hooked->hooks->list.empty() && !user.beginsAnew &&
+      std::string_view(user.name) != "gradient")
     fail(
         "the gradient would flow to a tensor past the hook that was registered on it, because the tensor was "
         "used before (WEFT-G005): register the hook before the tensor is used\n  made at " +
@@ -205,36 +226,39 @@ static void guardHooks(GradAccumulator &leaf) {
 
 namespace {
 
-/// The values whose gradients reverse mode from one root finds: leaves, values with hooks, at which it stops,
-/// and values whose gradient a tensor retains.
+/// The values whose gradients reverse mode from one root finds: leaves, values with hooks or rules, at which
+/// it stops, and values whose gradient a tensor retains.
 struct Reached {
   std::vector<Ref> inputs;
-  size_t leaves = 0, hooked = 0; ///< leaves come first, then values with hooks
+  size_t leaves = 0, hooked = 0; ///< leaves come first, then values with hooks or rules
 };
 
 } // namespace
 
-/// `own` is the value that the root continues from, or null.
-static Reached reachedFrom(const Ref &root, const Ref &own, Loc loc) {
+static Reached reachedFrom(const GradStart &start, Loc loc) {
   std::vector<Ref> leaves, hooked, retained;
   std::vector<const Node *> nodes;
-  walkBack(root, 0, [&](const Ref &ref) {
-    if (const GradAccumulator *accumulator = ref.node->accumulator(ref.result)) {
-      (accumulator->inner ? hooked : leaves).push_back(ref);
-      return;
-    }
-    if (ref.node->kind == NodeKind::input)
-      failFlowsOut(ref, loc);
-    nodes.push_back(ref.node.get());
-    checkNotPastHooks(ref, own, loc);
-    if (const GradWatch *watch = ref.node->watch(ref.result))
-      if (std::ranges::any_of(watch->retained, [](const auto &each) { return !each->slot.expired(); }))
-        retained.push_back(ref);
-  });
+  walkBack(
+      start.root, 0,
+      [&](const Ref &ref) {
+        if (std::ranges::find(start.weights, ref) != start.weights.end())
+          return;
+        if (const GradAccumulator *accumulator = ref.node->accumulator(ref.result)) {
+          (accumulator->isLeaf() ? leaves : hooked).push_back(ref);
+          return;
+        }
+        if (ref.node->kind == NodeKind::input)
+          failFlowsOut(ref, loc);
+        nodes.push_back(ref.node.get());
+        if (const GradWatch *watch = ref.node->watch(ref.result))
+          if (std::ranges::any_of(watch->retained, [](const auto &each) { return !each->slot.expired(); }))
+            retained.push_back(ref);
+      },
+      [&](const Ref &value, const Node &user) { checkNotPastHooks(value, user, loc); });
   if (leaves.empty() && hooked.empty() && retained.empty())
     fail("this tensor was computed from none that collects a gradient: requires_grad_() was called inside a "
          "compiled function, on a tensor of its trace; call it before, on a tensor that you keep",
-         loc, {root});
+         loc, {start.root});
   // If all leaves are gone or no longer require a gradient, nothing can read one.
   std::erase_if(leaves, [](const Ref &ref) { return !ref.node->accumulator(ref.result)->isSeen(); });
   // Sorted by use, not by age: after an optimiser's step a parameter is younger than a leaf that the step
@@ -291,10 +315,10 @@ static void runBackward(Ref root, bool create_graph, Loc loc) {
       }
     leavesWithHooks.emplace_back(accumulator, value);
   };
-  for (Ref own;;) {
-    const Reached reached = reachedFrom(root, own, loc);
+  for (GradStart start{std::move(root)};;) {
+    const Reached reached = start.root ? reachedFrom(start, loc) : Reached();
     if (!reached.inputs.empty()) {
-      const std::shared_ptr<Node> gradient = gradientOf(root, reached.inputs, loc);
+      const std::shared_ptr<Node> gradient = gradientOf(start.root, reached.inputs, loc);
       for (uint32_t i = 0; i < reached.inputs.size(); ++i) {
         const Ref &input = reached.inputs[i], value{gradient, i};
         if (i < reached.leaves)
@@ -309,11 +333,8 @@ static void runBackward(Ref root, bool create_graph, Loc loc) {
     }
     if (waiting.empty())
       break;
-    const Waiting next = waiting.take();
-    const GradAccumulator &accumulator = *next.value.node->accumulator(next.value.result);
-    const Ref made = callHooks(accumulator.hooks.get(), next.gradient, create_graph, loc);
-    own = *accumulator.inner;
-    root = continued(next, made, create_graph, loc);
+    std::vector<Waiting> next = waiting.take();
+    start = continued(next, create_graph, loc);
   }
   for (const auto &[accumulator, sum] : leavesWithHooks)
     accumulate(accumulator, callHooks(accumulator->hooks.get(), sum, create_graph, loc), create_graph, loc);
@@ -352,7 +373,7 @@ namespace {
 
 /// Where the gradients of inputs are among the values that a gradient node is asked for.
 struct Wanted {
-  std::vector<Ref> values;  ///< those of inputs, then values with hooks
+  std::vector<Ref> values;  ///< those of inputs, then values with hooks or rules
   std::vector<size_t> ends; ///< where the part of each input ends; an empty part for one that is not reached
   Ref outside; ///< the first value from outside of the trace, if any, to which the trace cannot follow a
                ///< gradient
@@ -397,21 +418,25 @@ std::vector<Ref> valuesOf(const std::vector<Tensor> &inputs, uint64_t &oldest, L
   return values;
 }
 
-/// Whether a gradient flows from `root` to one of the values, also through values with hooks.
-bool reachesAny(const Ref &root, const std::vector<Ref> &values, uint64_t oldest) {
+/// Whether a gradient flows from one of `roots` to one of the values, also through values with hooks or
+/// rules.
+bool reachesAny(std::vector<Ref> roots, const std::vector<Ref> &values, uint64_t oldest) {
   bool reaches = false;
-  std::vector<Ref> roots{root};
   while (!roots.empty() && !reaches) {
     const Ref next = std::move(roots.back());
     roots.pop_back();
-    walkBack(next, oldest, [&](const Ref &ref) {
-      const auto *accumulator = ref.node->accumulator(ref.result);
-      reaches |= std::ranges::any_of(values, [&](const Ref &value) {
-        return value == ref || (accumulator && value.node->accumulator(value.result) == accumulator);
-      });
-      if (accumulator && accumulator->inner)
-        roots.push_back(*accumulator->inner);
-    });
+    walkBack(
+        next, oldest,
+        [&](const Ref &ref) {
+          const auto *accumulator = ref.node->accumulator(ref.result);
+          reaches |= std::ranges::any_of(values, [&](const Ref &value) {
+            return value == ref || (accumulator && value.node->accumulator(value.result) == accumulator);
+          });
+          if (accumulator)
+            for (Ref &value : below(*accumulator))
+              roots.push_back(std::move(value));
+        },
+        [](const Ref &, const Node &) {});
   }
   return reaches;
 }
@@ -420,35 +445,38 @@ bool reachesAny(const Ref &root, const std::vector<Ref> &values, uint64_t oldest
 /// products, so that the gradient would have a part that flows through the factors.
 void checkFactors(const GradOptions &options, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
   for (const Tensor &factors : options.grad_outputs)
-    if (options.create_graph && factors.defined() && reachesAny(use(factors, loc), values, oldest))
+    if (options.create_graph && factors.defined() && reachesAny({use(factors, loc)}, values, oldest))
       fail("a gradient of which grad_outputs depend on an input of grad() has no derivative yet (WEFT-G002): "
            "detach them, or leave create_graph out",
            loc, {use(factors, loc)}, "WEFT-G002");
 }
 
-/// `own` is the value that the root continues from, or null.
-Wanted wantedOf(const Ref &root, const Ref &own, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
+Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
   // A leaf may have had several nodes, because computing or writing it gives it another one.
   std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
   RefSet computed;
   std::vector<Ref> hooked;
   Wanted wanted;
-  walkBack(root, oldest, [&](const Ref &ref) {
-    if (const auto *accumulator = ref.node->accumulator(ref.result)) {
-      if (accumulator->inner)
-        hooked.push_back(ref);
-      else
-        leaves[accumulator].push_back(ref);
-      return;
-    }
-    computed.insert(ref);
-    checkNotPastHooks(ref, own, loc);
-    if (ref.node->kind == NodeKind::input && (!wanted.outside || isOlder(ref, wanted.outside)))
-      wanted.outside = ref;
-  });
+  walkBack(
+      start.root, oldest,
+      [&](const Ref &ref) {
+        if (std::ranges::find(start.weights, ref) != start.weights.end())
+          return;
+        if (const auto *accumulator = ref.node->accumulator(ref.result)) {
+          if (accumulator->isLeaf())
+            leaves[accumulator].push_back(ref);
+          else
+            hooked.push_back(ref);
+          return;
+        }
+        computed.insert(ref);
+        if (ref.node->kind == NodeKind::input && (!wanted.outside || isOlder(ref, wanted.outside)))
+          wanted.outside = ref;
+      },
+      [&](const Ref &value, const Node &user) { checkNotPastHooks(value, user, loc); });
   for (const Ref &value : values) {
     const auto *accumulator = value.node->accumulator(value.result);
-    if (accumulator && !accumulator->inner) {
+    if (accumulator && accumulator->isLeaf()) {
       auto &held = leaves[accumulator];
       std::sort(held.begin(), held.end(), isOlder);
       wanted.values.insert(wanted.values.end(), held.begin(), held.end());
@@ -459,12 +487,14 @@ Wanted wantedOf(const Ref &root, const Ref &own, const std::vector<Ref> &values,
   }
   std::erase_if(hooked, [&](const Ref &ref) {
     return std::ranges::find(values, ref) == values.end() &&
-           !reachesAny(*ref.node->accumulator(ref.result)->inner, values, oldest);
+           !reachesAny(below(*ref.node->accumulator(ref.result)), values, oldest);
   });
   std::ranges::sort(hooked, isOlder);
   wanted.values.insert(wanted.values.end(), hooked.begin(), hooked.end());
   return wanted;
 }
+
+Wanted nothingWanted(size_t inputs) { return {{}, std::vector<size_t>(inputs, 0), {}}; }
 
 /// The gradients of inputs with these values, null for those that the root does not depend on, and the value
 /// of `Wanted::outside`, if there was one.
@@ -474,10 +504,10 @@ std::pair<std::vector<Ref>, Ref> gradientsOf(Ref root, const std::vector<Ref> &v
   std::vector<Ref> sums(values.size());
   Ref outside;
   WaitingValues waiting;
-  for (Ref own;;) {
-    const Wanted wanted = wantedOf(root, own, values, oldest, loc);
+  for (GradStart start{std::move(root)};;) {
+    const Wanted wanted = start.root ? wantedOf(start, values, oldest, loc) : nothingWanted(values.size());
     outside = outside ? outside : wanted.outside;
-    const auto gradient = wanted.values.empty() ? nullptr : gradientOf(root, wanted.values, loc);
+    const auto gradient = wanted.values.empty() ? nullptr : gradientOf(start.root, wanted.values, loc);
     uint32_t next = 0;
     for (size_t i = 0; i < values.size(); ++i)
       for (; next < wanted.ends[i]; ++next)
@@ -486,14 +516,12 @@ std::pair<std::vector<Ref>, Ref> gradientsOf(Ref root, const std::vector<Ref> &v
       waiting.add(wanted.values[next], {gradient, next}, loc);
     if (waiting.empty())
       break;
-    const Waiting taken = waiting.take();
-    const GradAccumulator &accumulator = *taken.value.node->accumulator(taken.value.result);
-    const Ref made = callHooks(accumulator.hooks.get(), taken.gradient, create_graph, loc);
-    for (size_t i = 0; i < values.size(); ++i)
-      if (values[i] == taken.value)
-        sums[i] = made;
-    own = *accumulator.inner;
-    root = continued(taken, made, create_graph, loc);
+    std::vector<Waiting> taken = waiting.take();
+    start = continued(taken, create_graph, loc);
+    for (const Waiting &each : taken)
+      for (size_t i = 0; i < values.size(); ++i)
+        if (values[i] == each.value)
+          sums[i] = each.gradient;
   }
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i].node->isGradLeaf(values[i].result)) {

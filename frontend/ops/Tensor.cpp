@@ -127,7 +127,7 @@ bool Tensor::is_leaf(Loc loc) const {
   GraphLock lock(graphMutex());
   const Ref value = use(*this, loc);
   const GradAccumulator *accumulator = value.node->accumulator(value.result);
-  return !value.node->requiresGrad && !(accumulator && accumulator->inner);
+  return !value.node->requiresGrad && !(accumulator && !accumulator->isLeaf());
 }
 
 Tensor &Tensor::requires_grad_(bool value, Loc loc) {

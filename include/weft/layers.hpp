@@ -167,9 +167,12 @@ public:
     });
   }
   size_t size() const { return parts_.size(); }
-  Tensor operator()(Tensor x, Loc loc = Loc::current()) const {
-    for (const auto &part : parts_)
-      x = part(x, loc);
+  Tensor operator()(Tensor x, Loc loc = Loc::current()) const { return part(0, size(), std::move(x), loc); }
+  /// What the parts from `begin` to before `end` make of a tensor, one after the other:
+  /// `layers[begin:end](x)` of PyTorch. Numbers beyond the last part are cut to `size()`.
+  Tensor part(size_t begin, size_t end, Tensor x, Loc loc = Loc::current()) const {
+    for (size_t i = begin; i < std::min(end, size()); ++i)
+      x = parts_[i](x, loc);
     return x;
   }
 

@@ -59,6 +59,7 @@
 #include "weft/profile.hpp"
 #include "weft/random.hpp"
 #include "weft/raw_kernel.hpp"
+#include "weft/recompute.hpp"
 #include "weft/recurrent.hpp"
 #include "weft/reduce.hpp"
 #include "weft/report.hpp"

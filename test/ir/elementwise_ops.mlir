@@ -124,6 +124,8 @@ weft.func @binary(%a: tensor<2x0x3xf64, #cuda>, %b: tensor<2x0x3xf64, #cuda>) {
   %atan2 = weft.atan2 %a, %b : tensor<2x0x3xf64, #cuda>
   // CHECK: weft.copysign %[[A]], %[[B]] : tensor<2x0x3xf64, #[[$CUDA]]>
   %copysign = weft.copysign %a, %b : tensor<2x0x3xf64, #cuda>
+  // CHECK: weft.after %[[A]], %[[B]] : tensor<2x0x3xf64, #[[$CUDA]]>
+  %after = weft.after %a, %b : tensor<2x0x3xf64, #cuda>
   // CHECK: weft.fma %[[A]], %[[B]], %[[A]] : tensor<2x0x3xf64, #[[$CUDA]]>
   %fma = weft.fma %a, %b, %a : tensor<2x0x3xf64, #cuda>
   weft.return

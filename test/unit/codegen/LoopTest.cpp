@@ -139,7 +139,7 @@ TEST(Loop, Binaries) {
              50, type),
         0, -4, 9);
   for (const char *type : {"f32", "f64", "f16", "bf16"}) {
-    for (const char *op : {"atan2", "copysign"})
+    for (const char *op : {"atan2", "copysign", "after"})
       expectClose(with(std::string("weft.func @main(%x: tensor<$Nx$T, #cpu>, %y: tensor<$Nx$T, #cpu>) -> "
                                    "tensor<$Nx$T, #cpu> {\n %0 = weft.") +
                            op + " %x, %y : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",

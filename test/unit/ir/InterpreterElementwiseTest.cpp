@@ -144,6 +144,7 @@ TEST(Elementwise, BinaryReals) {
   f("atan2", {0, -0.0, 0, -0.0, 1, inf, inf, -1}, {1, 1, -1, -1, 0, inf, -inf, 0},
     {0, -0.0, pi, -pi, pi / 2, pi / 4, 3 * pi / 4, -pi / 2});
   f("copysign", {1, -1, 0, inf, 3}, {-0.0, 0.0, -5, -1, NaN}, {-1, 1, -0.0, -inf, 3});
+  f("after", {1, -0.0, NaN, inf}, {NaN, 2, 3, inf}, {1, -0.0, NaN, inf});
   f("min", {-0.0, 0.0, NaN, 1, 2}, {0.0, -0.0, 1, NaN, 3}, {-0.0, -0.0, NaN, NaN, 2});
 }
 

@@ -97,6 +97,7 @@ const std::vector<Case> &cases() {
        {2, 3}},
       binary("add"),
       binary("sub"),
+      binary("after"),
       binary("mul", {{2, 3}}, {{2, 3}}, true),
       binary("div", {{2, 3}}, {{2, 3}, 0.5, 2}, true),
       binary("pow", {{2, 3}, 0.5, 2}, {{2, 3}}, true),

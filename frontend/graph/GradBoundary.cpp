@@ -1,0 +1,90 @@
+//===- GradBoundary.cpp - Where a gradient goes on by a rule of its own ---===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/graph/GradBoundary.h"
+
+#include "frontend/graph/GradHooks.h"
+#include "frontend/graph/History.h"
+#include "frontend/graph/Record.h"
+#include "frontend/graph/Recording.h"
+
+#include <numeric>
+
+namespace weft::frontend {
+
+/// The gradient as a factor. If it has a history, that begins anew at `gradient`, so that the first
+/// derivative, which leaves the factor out, is not changed by it.
+static Ref factorOf(const Ref &gradient, bool create_graph, Loc loc) {
+  if (!create_graph || !gradient.requiresGrad())
+    return withoutHistory(gradient, loc);
+  const GradMode off(false);
+  Ref factor = sameValue(gradient, loc);
+  auto made = std::make_shared<GradAccumulator>();
+  made->inner = std::make_shared<const Ref>(gradient);
+  factor.node->accumulators.push_back(std::move(made));
+  return factor;
+}
+
+/// The sum of all elements.
+static Ref total(Ref value, Loc loc) {
+  std::vector<int64_t> dims(value.spec().shape.size());
+  if (dims.empty())
+    return value;
+  std::iota(dims.begin(), dims.end(), 0);
+  return record1("sum", {value}, {{"dims", dims}}, loc);
+}
+
+void WeightedRoot::add(const Ref &value, const Ref &gradient) {
+  const Ref factor = factorOf(gradient, createGraph_, loc_);
+  const GradMode recording(true);
+  const Ref weighted = record1("mul", {value, factor}, {}, loc_);
+  weighted.node->beginsAnew = true;
+  Ref term = total(weighted, loc_);
+  if (start_.root) // its gradient is 1, which every dtype has
+    term = record1("add",
+                   {start_.root, transferTo(convertTo(term, start_.root.spec().dtype, loc_),
+                                            start_.root.spec().device, loc_)},
+                   {}, loc_);
+  start_.root = term;
+  if (factor.requiresGrad())
+    start_.weights.push_back(factor);
+}
+
+std::vector<Ref> below(const GradAccumulator &accumulator) {
+  if (accumulator.boundary)
+    return accumulator.boundary->below();
+  return accumulator.inner ? std::vector<Ref>{*accumulator.inner} : std::vector<Ref>{};
+}
+
+void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index) {
+  auto made = std::make_shared<GradAccumulator>();
+  made->boundary = std::move(boundary);
+  made->index = index;
+  value.node->accumulators.resize(value.node->results.size());
+  value.node->accumulators[value.result] = std::move(made);
+}
+
+void BoundaryCopies::copy(const Node &node, Node &made) {
+  made.watches = node.watches;
+  for (uint32_t i = 0; i < node.results.size(); ++i) {
+    const GradAccumulator *accumulator = node.accumulator(i);
+    if (!accumulator || accumulator->isLeaf())
+      continue;
+    auto copied = std::make_shared<GradAccumulator>(*accumulator);
+    if (accumulator->inner)
+      copied->inner = std::make_shared<const Ref>(copyOf_(*accumulator->inner));
+    if (accumulator->boundary) {
+      auto &boundary = made_[accumulator->boundary.get()];
+      if (!boundary)
+        boundary = accumulator->boundary->copied(copyOf_);
+      copied->boundary = boundary;
+    }
+    made.accumulators.resize(node.results.size());
+    made.accumulators[i] = std::move(copied);
+  }
+}
+
+} // namespace weft::frontend

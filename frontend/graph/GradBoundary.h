@@ -1,0 +1,92 @@
+//===- GradBoundary.h - Where a gradient goes on by a rule of its own -----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The gradient of a recorded operation follows from its definition. That of a value with hooks, of a function
+// whose operations are recorded again (`checkpoint`) and of a function with a derivative of the user
+// (`autograd::Function`) does not: reverse mode ends at such values as at a leaf, has the gradient made, and
+// begins anew at another value with that.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_GRAPH_GRADBOUNDARY_H
+#define WEFT_FRONTEND_GRAPH_GRADBOUNDARY_H
+
+#include "frontend/graph/Node.h"
+
+#include <functional>
+#include <unordered_map>
+
+namespace weft::frontend {
+
+/// Where reverse mode begins anew.
+struct GradStart {
+  Ref root; ///< a value of one element, or null if no gradient goes on
+  /// Values in the root that reverse mode must not follow: the gradients that it carries on, if they have a
+  /// history themselves.
+  std::vector<Ref> weights = {};
+};
+
+/// Makes the root with which given gradients of values go on: the sum of the values' elements, each times its
+/// gradient. A derivative of the results with respect to the gradients goes through the weights.
+class WeightedRoot {
+public:
+  WeightedRoot(bool create_graph, Loc loc) : createGraph_(create_graph), loc_(loc) {}
+  void add(const Ref &value, const Ref &gradient);
+  GradStart take() { return std::move(start_); }
+
+private:
+  bool createGraph_;
+  Loc loc_;
+  GradStart start_;
+};
+
+/// Copies of nodes, and what stands for other values.
+using RefMap = std::function<Ref(const Ref &)>;
+
+/// The results of a function whose gradient has a rule of its own. The accumulators of the results have it.
+class GradBoundary {
+public:
+  explicit GradBoundary(size_t results) : results_(results) {}
+  virtual ~GradBoundary() = default;
+  GradBoundary(const GradBoundary &) = delete;
+  GradBoundary &operator=(const GradBoundary &) = delete;
+  size_t results() const { return results_; }
+  /// The values to which gradients go on.
+  virtual std::vector<Ref> below() const = 0;
+  /// Those, and others that the rule reads.
+  virtual std::vector<Ref> read() const { return below(); }
+  /// Where reverse mode goes on. `values` and `gradients` are of each result, null where no gradient reached
+  /// it.
+  virtual GradStart goOn(const std::vector<Ref> &values, const std::vector<Ref> &gradients, bool create_graph,
+                         Loc loc) = 0;
+  /// The same for copies of the nodes. `copyOf` gives null for a value that has no copy.
+  virtual std::shared_ptr<GradBoundary> copied(const RefMap &copyOf) const = 0;
+
+private:
+  const size_t results_;
+};
+
+/// The values to which a gradient goes on from one that has such a rule, or hooks.
+std::vector<Ref> below(const GradAccumulator &accumulator);
+
+/// Gives a new value the place of result `index` of a boundary. The value has no history of its own.
+void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index);
+
+/// The boundaries of copied nodes, each copied once.
+class BoundaryCopies {
+public:
+  explicit BoundaryCopies(RefMap copyOf) : copyOf_(std::move(copyOf)) {}
+  /// Gives the copy of a node the hooks and rules that the node's results have, leaves left out.
+  void copy(const Node &node, Node &made);
+
+private:
+  RefMap copyOf_;
+  std::unordered_map<const GradBoundary *, std::shared_ptr<GradBoundary>> made_;
+};
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_GRAPH_GRADBOUNDARY_H

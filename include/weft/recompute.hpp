@@ -1,0 +1,72 @@
+//===- recompute.hpp - Activations that are computed again ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RECOMPUTE_HPP
+#define WEFT_RECOMPUTE_HPP
+
+#include "weft/layers.hpp"
+#include "weft/tree.hpp"
+
+#include <functional>
+#include <type_traits>
+
+namespace weft::utils {
+
+namespace detail {
+
+/// What was recorded since it was made is recorded again where a gradient flows through the results.
+class WEFT_API Recomputed {
+public:
+  explicit Recomputed(Loc loc) : begin_(begin()), loc_(loc) {}
+  /// Replaces the results that have a history by tensors of the same values that have this one.
+  void take(std::vector<Tensor> &results) const;
+
+private:
+  static uint64_t begin();
+  uint64_t begin_;
+  Loc loc_;
+};
+
+} // namespace detail
+
+/// The result of `function(args...)`, whose activations are not kept for the gradient
+/// (torch.utils.checkpoint). The derivative computes them again when it needs them: of the whole function no
+/// more is kept than the tensors that it reads. It gives the same bits as `function(args...)`, and so do the
+/// gradients.
+///
+/// The function is called once. What it records is recorded again, so that random numbers are the same, and
+/// effects, writes and draws of numbers happen once. It may return a Tensor, or what a compiled function may
+/// return. Checkpoints may be nested. In the body of a loop (scan) it is the same as a plain call.
+template <typename F, typename... Args> auto checkpoint(F &&function, Args &&...args) {
+  using Returned = std::remove_cvref_t<std::invoke_result_t<F, Args...>>;
+  using Result = std::conditional_t<std::is_base_of_v<Tensor, Returned>, Tensor, Returned>;
+  if constexpr (std::is_void_v<Result>) {
+    std::invoke(std::forward<F>(function), std::forward<Args>(args)...);
+  } else {
+    static_assert(frontend::isTree<Result>, "checkpoint() takes a function that returns tensors, or a tuple, "
+                                            "pair, array, vector, optional or registered struct of them");
+    const detail::Recomputed recomputed(Loc::current());
+    frontend::Flat flat;
+    frontend::Codec<Result>::flatten(std::invoke(std::forward<F>(function), std::forward<Args>(args)...),
+                                     flat);
+    recomputed.take(flat.tensors);
+    frontend::FlatReader reader{flat};
+    return frontend::Codec<Result>::build(reader);
+  }
+}
+
+/// Calls the layers one after the other, in `segments` parts of about equal numbers of layers, with a
+/// checkpoint for each part but the last, whose activations the derivative needs at once
+/// (torch.utils.checkpoint.checkpoint_sequential). Throws Error unless 1 <= segments <= layers.size().
+WEFT_API Tensor checkpoint_sequential(const nn::Sequential &layers, int64_t segments, const Tensor &input,
+                                      Loc loc = Loc::current());
+/// The same for functions.
+WEFT_API Tensor checkpoint_sequential(const std::vector<std::function<Tensor(const Tensor &)>> &functions,
+                                      int64_t segments, const Tensor &input, Loc loc = Loc::current());
+
+} // namespace weft::utils
+
+#endif // WEFT_RECOMPUTE_HPP
