@@ -321,10 +321,9 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     bool tookGradients = trace.tookGradients();
     std::vector<Ref> effects = trace.effects();
     if (trace.hook() && !tookGradients && std::ranges::any_of(results, &Ref::requiresGrad))
-      fail("a compiled function registers a hook, or retains a gradient, and computes no gradients itself: "
-           "the "
-           "backward() of its results would not see that (WEFT-G005): call backward() in the function, or "
-           "register the hook on its results",
+      fail("a compiled function registers a hook, retains a gradient, or calls an autograd::Function, and "
+           "computes no gradients itself: the backward() of its results would not see that (WEFT-G005): call "
+           "backward() in the function, or do it outside, to its results",
            *trace.hook(), {}, "WEFT-G005");
     if (const Slot *changed = trace.changedFlag())
       fail(std::string("the function leaves a tensor from outside with requires_grad ") +

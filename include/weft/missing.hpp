@@ -174,10 +174,6 @@ struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: it is not there yet; an
 } // namespace weft::optim
 
 namespace weft::autograd {
-struct WEFT_MISSING("Weft has no torch.autograd.Function: a gradient of one's own is not registered; combine functions that have one, with detach().") Function {
-  explicit Function(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
 template <int = 0>
 WEFT_MISSING("Weft has no torch.autograd.gradcheck: compare grad() with differences, as the tests of every function here do.")
 weft::detail::Nothing gradcheck(WEFT_ANYTHING);

@@ -27,6 +27,7 @@
 #include "weft/dtype.hpp"
 #include "weft/embedding_bag.hpp"
 #include "weft/fft.hpp"
+#include "weft/function.hpp"
 #include "weft/functional.hpp"
 #include "weft/gather_scatter.hpp"
 #include "weft/init.hpp"
