@@ -127,6 +127,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
   bool followsDraws = false;
   bool requiresGrad = false;           ///< the program wants its gradient: it is a leaf
   bool retainsGrad = false;            ///< it is no leaf and keeps its gradient
+  bool isParametrized = false;         ///< each call of its module computes it: it has no value of its own
   bool optimized = false;              ///< an optimiser has or had it
   std::weak_ptr<const void> optimizer; ///< the last optimiser that was given it
   uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last read its gradient

@@ -10,6 +10,7 @@
 #include "frontend/nn/ModuleState.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/State.h"
+#include "weft/parametrize.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -28,7 +29,8 @@ namespace detail {
 void visit(const ModuleState &state, const std::string &prefix,
            const std::function<void(const std::string &, const ModuleState::Entry &)> &visitor) {
   for (const auto &entry : state.tensors)
-    visitor(prefix + entry.name, entry);
+    if (!entry.isComputed)
+      visitor(prefix + entry.name, entry);
   for (const auto &[name, child] : state.children)
     visit(*child, prefix + name + ".", visitor);
 }
@@ -36,6 +38,16 @@ void visit(const ModuleState &state, const std::string &prefix,
 //===----------------------------------------------------------------------===//
 // Cloning
 //===----------------------------------------------------------------------===//
+
+/// A tensor without a value of its own, as the original is.
+static Tensor parametrizedCopy(const Tensor &tensor) {
+  GraphLock lock(graphMutex());
+  const auto &slot = Access::slot(tensor);
+  Tensor copy = wrap(leaf(slot->spec(), nullptr, slot->loc), slot->loc);
+  Access::slot(copy)->name = slot->name;
+  Access::slot(copy)->isParametrized = true;
+  return copy;
+}
 
 struct CloneScope::Impl {
   Impl *previous = nullptr;
@@ -54,7 +66,7 @@ struct CloneScope::Impl {
       return tensor;
     if (auto it = tensors.find(Access::slot(tensor).get()); it != tensors.end())
       return it->second;
-    Tensor copy = copyOf(tensor);
+    Tensor copy = Access::slot(tensor)->isParametrized ? parametrizedCopy(tensor) : copyOf(tensor);
     tensors[Access::slot(tensor).get()] = copy;
     tensors[Access::slot(copy).get()] = copy; // a tensor that is a copy already is not copied again
     return copy;
@@ -122,6 +134,8 @@ std::shared_ptr<ModuleState> CloneScope::twinOf(const ModuleState *state) {
 }
 
 Tensor cloned(const Tensor &tensor) {
+  if (const Tensor *computed = Substitution::of(tensor))
+    return *computed;
   CloneScope::Impl *scope = CloneScope::Impl::current();
   return scope ? scope->twin(tensor) : tensor;
 }

@@ -64,6 +64,7 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
     std::string name;
     Tensor tensor;
     bool parameter;
+    bool isComputed = false; ///< it is parametrized: computed from tensors of a part
   };
   std::string type = "Module", details;
   std::string path; ///< its path below the topmost module; the first one if it is registered twice

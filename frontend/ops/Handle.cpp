@@ -27,6 +27,13 @@ Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc) {
          "it from the function\n  made at " +
              str(slot->loc),
          loc);
+  if (slot->isParametrized)
+    fail("'" + slot->name +
+             "' is parametrized, and computed in each call of its module (WEFT-G007): computed(\"" +
+             slot->name.substr(slot->name.rfind('.') + 1) +
+             "\") of the module gives its present value; a member of a module is an nn::Parameter, and "
+             "optimisers are made after the parametrization",
+         loc, {}, "WEFT-G007");
   if (trace && trace->isBody() && slot->trace != trace)
     return trace->capture(slot);
   if (trace && !slot->trace)

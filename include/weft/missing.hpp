@@ -147,10 +147,10 @@ weft::detail::Nothing multi_head_attention_forward(WEFT_ANYTHING);
 
 namespace weft::nn::utils {
 template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.utils.spectral_norm: there are no parametrisations of weights; compute the weight in forward().")
+WEFT_MISSING("Weft has no torch.nn.utils.spectral_norm: PyTorch has deprecated it; nn::utils::parametrizations has its successor, with that one's names in state_dict.")
 weft::detail::Nothing spectral_norm(WEFT_ANYTHING);
 template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.utils.weight_norm: there are no parametrisations of weights; compute the weight in forward().")
+WEFT_MISSING("Weft has no torch.nn.utils.weight_norm: PyTorch has deprecated it; nn::utils::parametrizations has its successor, with that one's names in state_dict.")
 weft::detail::Nothing weight_norm(WEFT_ANYTHING);
 } // namespace weft::nn::utils
 
@@ -226,18 +226,6 @@ template <int = 0>
 WEFT_MISSING("Weft has no torch.nn.utils.prune.random_unstructured: multiply the weight by a mask, a buffer of the module.")
 weft::detail::Nothing random_unstructured(WEFT_ANYTHING);
 } // namespace weft::nn::utils::prune
-
-namespace weft::nn::utils::parametrizations {
-template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.utils.parametrizations.orthogonal: there are no parametrisations of weights; compute the weight in forward().")
-weft::detail::Nothing orthogonal(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.utils.parametrizations.spectral_norm: there are no parametrisations of weights; compute the weight in forward().")
-weft::detail::Nothing spectral_norm(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.nn.utils.parametrizations.weight_norm: there are no parametrisations of weights; compute the weight in forward().")
-weft::detail::Nothing weight_norm(WEFT_ANYTHING);
-} // namespace weft::nn::utils::parametrizations
 
 namespace weft::nn::parallel {
 struct WEFT_MISSING("Weft has no torch.nn.parallel.DataParallel: a program trains on one device.") DataParallel {

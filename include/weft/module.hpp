@@ -21,6 +21,7 @@ namespace nn {
 
 namespace detail {
 struct ModuleState;
+class Parametrizations;
 /// What a copy of this tensor or state refers to: the same one, or, while `clone` copies a module, its
 /// counterpart in the clone.
 WEFT_API Tensor cloned(const Tensor &tensor);
@@ -215,6 +216,7 @@ protected:
 private:
   template <typename M> friend M clone(const M &module, Loc loc);
   friend WEFT_API std::string to_string(const Module &module);
+  friend class detail::Parametrizations;
   explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)), isHandle_(true) {}
   Module(const Module &other, bool isHandle);
   /// `copiesElements`: C++ goes on to copy the elements of containers that are members.

@@ -56,6 +56,7 @@
 #include "weft/optim.hpp"
 #include "weft/other_names.hpp"
 #include "weft/packed_sequence.hpp"
+#include "weft/parametrize.hpp"
 #include "weft/pooling.hpp"
 #include "weft/profile.hpp"
 #include "weft/random.hpp"
