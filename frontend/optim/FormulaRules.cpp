@@ -15,6 +15,9 @@
 #include "frontend/ops/Term.h"
 #include "frontend/optim/OptimState.h"
 
+#include "weft/linear_algebra.hpp"
+
+#include <cmath>
 #include <string_view>
 
 namespace weft::optim {
@@ -47,6 +50,8 @@ public:
         return {number.tensor, p.loc};
     fail("an optimiser has no number '" + std::string(name) + "'", p.loc);
   }
+  /// Of the parameter itself.
+  DType dtype() const { return member_.parameter.dtype(p.loc); }
   /// The number of this step, from 1 on, as f64.
   Term step() const {
     return {(Term{member_.counter->steps, p.loc} + int64_t(1)).tensor.to(DType::f64), p.loc};
@@ -253,6 +258,112 @@ struct RpropRule final : FormulaRule {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Rules for matrices
+//===----------------------------------------------------------------------===//
+
+Term summed(const Term &a, const IntList &dims) { return {a.tensor.sum(dims, true, a.loc), a.loc}; }
+/// The root of the mean of the squares of all elements.
+Term rootMeanSquare(const Term &a) {
+  const auto count = static_cast<double>(std::max<int64_t>(a.tensor.numel(a.loc), 1));
+  return sqrt(Term{(a * a).tensor.sum({}, false, a.loc), a.loc}) / std::sqrt(count);
+}
+
+struct AdafactorRule final : FormulaRule {
+  std::optional<double> eps1;
+  std::vector<PieceKind> pieces() const override { return {}; }
+  std::vector<PieceKind> piecesOf(const Shape &parameter) const override {
+    if (parameter.size() < 2)
+      return {{"variance"}};
+    return {{.name = "row_var", .single = 1}, {.name = "col_var", .single = 2}};
+  }
+  std::vector<Term> formula(const StepValues &v) const override {
+    const double least = eps1 ? *eps1 : roundingOf(v.dtype());
+    const Term share = power(v.step(), v["beta2_decay"]);
+    const Term rate = {minimum(Arg(v["lr"]), Arg(1.0 / sqrt(v.step()))), v.p.loc};
+    const Term alpha = largest(v["eps2"], Arg(rootMeanSquare(v.p))) * rate;
+    const auto moved = [&](const Term &from, const Term &to) { return from + (to - from) * share; };
+    std::vector<Term> made{v.p * (1.0 - v["lr"] * v["weight_decay"])};
+    const Term square = v.g * v.g;
+    const Shape &shape = v.g.tensor.sizes(v.g.loc);
+    if (shape.size() < 2) {
+      made.push_back(moved(v.piece(0), square));
+    } else {
+      for (const int64_t dim : {-1, -2}) {
+        const auto size = static_cast<double>(v.g.tensor.size(dim, v.g.loc));
+        made.push_back(moved(v.piece(dim == -1 ? 0 : 1), summed(square, {dim}) / size));
+      }
+    }
+    const Arg smallest(least * least, v.p.loc);
+    Term update = v.g;
+    if (made.size() == 2) {
+      update = v.g / sqrt(largest(made[1], smallest));
+    } else {
+      const auto rows = static_cast<double>(v.g.tensor.size(-2, v.g.loc));
+      const Term mean = largest(summed(made[1], {-2}) / rows, Arg(least, v.p.loc));
+      update = v.g / sqrt(largest(made[1] * made[2] / mean, smallest));
+    }
+    const Term scale = largest(rootMeanSquare(update) / v["d"], Arg(1.0, v.p.loc));
+    made[0] = made[0] - alpha / scale * update;
+    return made;
+  }
+
+private:
+  /// The distance of 1 and the next number.
+  static double roundingOf(DType dtype) {
+    switch (dtype) {
+    case DType::f64:
+      return 0x1p-52;
+    case DType::f16:
+      return 0x1p-10;
+    case DType::bf16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
+    }
+  }
+};
+
+struct MuonRule final : FormulaRule {
+  MuonOptions options;
+  std::vector<PieceKind> pieces() const override { return {{"momentum_buffer"}}; }
+  std::vector<Term> formula(const StepValues &v) const override {
+    const Term rest = 1.0 - v["momentum"], buffer = v.piece(0) + (v.g - v.piece(0)) * rest;
+    const Term update = options.nesterov ? buffer - (buffer - v.g) * rest : buffer;
+    const Term direction{orthogonal(update.tensor, update.loc).to(v.p.tensor.dtype(), update.loc),
+                         update.loc};
+    return {v.p * (1.0 - v["lr"] * v["weight_decay"]) - v["lr"] * ratio(v.p.tensor.sizes()) * direction,
+            buffer};
+  }
+
+private:
+  /// An approximation of U V^T, where U S V^T is the matrix, by iterations of Newton and Schulz. Matrices and
+  /// products are bf16, and what is added is f32, so that each result is rounded about as often as PyTorch's.
+  Tensor orthogonal(const Tensor &matrix, Loc loc) const {
+    const auto wide = [&](const Tensor &t) { return Term{t.to(DType::f32, loc), loc}; };
+    const auto narrow = [&](const Term &t) { return t.tensor.to(DType::bf16, loc); };
+    const bool isTall = matrix.size(0, loc) > matrix.size(1, loc);
+    Tensor x = matrix.to(DType::bf16, loc);
+    if (isTall)
+      x = x.t(loc);
+    const Term size =
+        largest(sqrt(Term{(wide(x) * wide(x)).tensor.sum({}, false, loc), loc}), Arg(options.eps, loc));
+    x = narrow(wide(x) / wide(narrow(size)));
+    const auto [a, b, c] = options.ns_coefficients;
+    for (int64_t i = 0; i < options.ns_steps; ++i) {
+      const Tensor gram = matmul(x, x.t(loc), loc);
+      const Tensor update = narrow(wide(gram) * b + wide(matmul(gram, gram, loc)) * c);
+      x = narrow(wide(x) * a + wide(matmul(update, x, loc)));
+    }
+    return isTall ? x.t(loc) : x;
+  }
+  double ratio(const Shape &shape) const {
+    const auto rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
+    return options.adjust_lr_fn == "match_rms_adamw" ? 0.2 * std::sqrt(std::max(rows, columns))
+                                                     : std::sqrt(std::max(1.0, rows / columns));
+  }
+};
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -368,6 +479,49 @@ void Rprop::add_param_group(std::vector<Tensor> parameters, RpropOptions o, Loc 
                     {"step_size_min", o.step_size_min},
                     {"step_size_max", o.step_size_max}},
                    loc);
+}
+
+Adafactor::Adafactor(std::vector<Tensor> parameters, AdafactorOptions options, Loc loc)
+    : Optimizer(OptimizerState::make("adafactor")) {
+  add_param_group(std::move(parameters), options, loc);
+}
+void Adafactor::add_param_group(std::vector<Tensor> parameters, AdafactorOptions o, Loc loc) {
+  if (o.eps1 && !(*o.eps1 >= 0 && std::isfinite(*o.eps1)))
+    fail("Invalid epsilon1 value: " + std::to_string(*o.eps1) + "; it must be finite and not negative", loc);
+  auto rule = ruleFor<AdafactorRule>(o);
+  rule->eps1 = o.eps1;
+  state_->addGroup(std::move(rule), std::move(parameters),
+                   {{"lr", o.lr},
+                    {"beta2_decay", o.beta2_decay},
+                    {"eps2", o.eps2},
+                    {"d", o.d},
+                    {"weight_decay", o.weight_decay}},
+                   loc);
+}
+
+Muon::Muon(std::vector<Tensor> parameters, MuonOptions options, Loc loc)
+    : Optimizer(OptimizerState::make("muon")) {
+  add_param_group(std::move(parameters), options, loc);
+}
+void Muon::add_param_group(std::vector<Tensor> parameters, MuonOptions o, Loc loc) {
+  for (const Tensor &parameter : parameters)
+    if (parameter.dim(loc) != 2)
+      fail("Muon only supports 2D parameters whereas we found a parameter with size: " +
+               shapeText(parameter.sizes(loc)) + "; give the others to another optimiser",
+           loc);
+  if (o.adjust_lr_fn != "original" && o.adjust_lr_fn != "match_rms_adamw")
+    fail("Adjust learning rate function " + o.adjust_lr_fn +
+             " is not supported: it is \"original\" or \"match_rms_adamw\"",
+         loc);
+  if (o.ns_steps < 0 || o.ns_steps >= 100)
+    fail("Number of steps must be less than 100 for computational efficiency, and not negative, found " +
+             std::to_string(o.ns_steps),
+         loc);
+  detail::checkNumber("eps", o.eps, loc);
+  auto rule = std::make_shared<MuonRule>();
+  rule->options = o;
+  state_->addGroup(std::move(rule), std::move(parameters),
+                   {{"lr", o.lr}, {"weight_decay", o.weight_decay}, {"momentum", o.momentum}}, loc);
 }
 
 } // namespace weft::optim

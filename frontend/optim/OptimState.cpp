@@ -185,7 +185,7 @@ void OptimizerState::makePieces(Member &member) {
   const auto &slot = Access::slot(member.parameter);
   const Spec spec = slot->spec();
   std::vector<Piece> pieces; // added all at once, or not at all if memory runs out
-  for (const PieceKind &piece : groups[member.group].rule->pieces()) {
+  for (const PieceKind &piece : groups[member.group].rule->piecesOf(spec.shape)) {
     Spec own = spec;
     own.shape = piece.shapeFor(spec.shape);
     own.dtype = piece.isNumber ? DType::f32 : spec.dtype;
@@ -316,7 +316,8 @@ void OptimizerState::makeState(const std::vector<Member *> &stepping, Draft &dra
       if (member->pieces.empty())
         makePieces(*member);
       member->counter = counter;
-    } else if (member->pieces.empty() && !groups[member->group].rule->pieces().empty()) {
+    } else if (member->pieces.empty() &&
+               !groups[member->group].rule->piecesOf(member->parameter.sizes()).empty()) {
       draft.use();
       makePieces(*member);
     }
@@ -428,7 +429,7 @@ std::vector<std::string> OptimizerState::check(const StateDict &state) const {
     }
   for (const Member &member : members) {
     std::vector<std::pair<std::string, Shape>> own{{member.name + ".step", {}}};
-    for (const PieceKind &piece : groups[member.group].rule->pieces())
+    for (const PieceKind &piece : groups[member.group].rule->piecesOf(member.parameter.sizes()))
       own.emplace_back(member.name + "." + piece.name, piece.shapeFor(member.parameter.sizes()));
     bool any = std::any_of(own.begin(), own.end(), [&](const auto &e) { return index.find(e.first); });
     for (const auto &[name, shape] : own) {

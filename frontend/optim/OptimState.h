@@ -26,7 +26,13 @@ struct PieceKind {
   double initial = 0;          ///< of all its elements
   bool isNumber = false;       ///< 0-dimensional and f32; else as the parameter is
   bool beginsWithRate = false; ///< all its elements are the group's learning rate at first
-  Shape shapeFor(const Shape &parameter) const { return isNumber ? Shape() : parameter; }
+  size_t single = 0;           ///< the dimension that has one element, counted from the end; 0 for none
+  Shape shapeFor(const Shape &parameter) const {
+    Shape shape = isNumber ? Shape() : parameter;
+    if (single > 0)
+      shape[shape.size() - single] = 1;
+    return shape;
+  }
 };
 
 /// A piece of state of one parameter.
@@ -43,6 +49,8 @@ struct Rule {
   virtual ~Rule() = default;
   /// The pieces of state that a parameter has.
   virtual std::vector<PieceKind> pieces() const = 0;
+  /// Those of a parameter of this shape, where they depend on that.
+  virtual std::vector<PieceKind> piecesOf(const Shape & /*parameter*/) const { return pieces(); }
   /// Records a step: the new value of the parameter, then those of its pieces, in their order.
   virtual std::vector<frontend::Ref> record(const Member &member, const Tensor &gradient, const Group &group,
                                             Loc loc) const = 0;

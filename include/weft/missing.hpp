@@ -155,19 +155,7 @@ weft::detail::Nothing weight_norm(WEFT_ANYTHING);
 } // namespace weft::nn::utils
 
 namespace weft::optim {
-struct WEFT_MISSING("Weft has no torch.optim.Adafactor: it is not there yet; another optimiser is a few lines over grad() under no_grad.") Adafactor {
-  explicit Adafactor(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.LBFGS: it is not there yet; another optimiser is a few lines over grad() under no_grad.") LBFGS {
-  explicit LBFGS(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.Muon: it is not there yet; another optimiser is a few lines over grad() under no_grad.") Muon {
-  explicit Muon(WEFT_ANYTHING);
-  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
-};
-struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: it is not there yet; another optimiser is a few lines over grad() under no_grad.") SparseAdam {
+struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: gradients are dense: Adam updates what has a gradient.") SparseAdam {
   explicit SparseAdam(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };

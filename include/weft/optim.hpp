@@ -9,6 +9,10 @@
 
 #include "weft/module.hpp"
 
+#include <array>
+#include <optional>
+#include <string>
+
 namespace weft::optim {
 
 namespace detail {
@@ -212,6 +216,43 @@ class WEFT_API Rprop : public Optimizer {
 public:
   Rprop(std::vector<Tensor> parameters, RpropOptions options = {}, Loc loc = Loc::current());
   void add_param_group(std::vector<Tensor> parameters, RpropOptions options, Loc loc = Loc::current());
+};
+
+/// `eps1` is the least estimate of a variance, by default the distance of 1 and the next number of the
+/// parameter's dtype; `eps2` the least scale of a parameter; `d` is at least 1, and beta2_decay at most 0.
+struct AdafactorOptions {
+  double lr = 1e-2, beta2_decay = -0.8;
+  std::optional<double> eps1 = {};
+  double eps2 = 1e-3, d = 1, weight_decay = 0;
+  bool maximize = false;
+};
+/// Shazeer and Stern, 2018: of a matrix, and of the last two dimensions of a larger tensor, the estimate of
+/// the variance is the product of a column and a row of means, which take a share t^beta2_decay of the new
+/// ones. The step g / sqrt(estimate) is divided by its root mean square over d if that is above 1, and
+/// multiplied by min(lr, 1/sqrt(t)) max(eps2, the root mean square of p).
+class WEFT_API Adafactor : public Optimizer {
+public:
+  Adafactor(std::vector<Tensor> parameters, AdafactorOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, AdafactorOptions options, Loc loc = Loc::current());
+};
+
+/// `adjust_lr_fn` multiplies the rate of an m x n matrix: "original" by sqrt(max(1, m / n)),
+/// "match_rms_adamw" by 0.2 sqrt(max(m, n)). `ns_steps` is below 100.
+struct MuonOptions {
+  double lr = 1e-3, weight_decay = 0.1, momentum = 0.95;
+  bool nesterov = true;
+  std::array<double, 3> ns_coefficients = {3.4445, -4.7750, 2.0315};
+  double eps = 1e-7;
+  int64_t ns_steps = 5;
+  std::string adjust_lr_fn = "original";
+};
+/// Jordan et al., 2024: buf = momentum buf + (1 - momentum) g, and p -= lr times the matrix next to it whose
+/// singular values are about 1, which a few products in bf16 approximate; weight decay as in AdamW. Matrices
+/// only: a parameter of another number of dimensions is an error.
+class WEFT_API Muon : public Optimizer {
+public:
+  Muon(std::vector<Tensor> parameters, MuonOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, MuonOptions options, Loc loc = Loc::current());
 };
 
 } // namespace weft::optim

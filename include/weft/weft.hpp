@@ -34,6 +34,7 @@
 #include "weft/io.hpp"
 #include "weft/joining.hpp"
 #include "weft/layers.hpp"
+#include "weft/lbfgs.hpp"
 #include "weft/linalg.hpp"
 #include "weft/linear_algebra.hpp"
 #include "weft/loops.hpp"

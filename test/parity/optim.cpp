@@ -115,10 +115,68 @@ void otherOptimisers(const Named &in, StateDict &out) {
   WEFT_RUN(RAdam, "radam_decoupled", .weight_decay = 0.1, .decoupled_weight_decay = true);
   WEFT_RUN(ASGD, "asgd", );
   WEFT_RUN(ASGD, "asgd_options", .lambd = 0.1, .alpha = 0.5, .t0 = 20, .weight_decay = 0.1, .maximize = true);
+  WEFT_RUN(Adafactor, "adafactor", );
+  WEFT_RUN(Adafactor, "adafactor_options", .beta2_decay = -0.5, .eps1 = 1e-4, .eps2 = 1e-2, .d = 1.5,
+           .weight_decay = 0.1, .maximize = true);
   WEFT_RUN(Rprop, "rprop", );
   WEFT_RUN(Rprop, "rprop_options", .eta_minus = 0.3, .eta_plus = 1.5, .step_size_min = 0.01,
            .step_size_max = 0.3, .maximize = true);
 #undef WEFT_RUN
+}
+
+/// A wide and a tall matrix.
+void muon(const Named &in, const std::string &name, optim::MuonOptions options, StateDict &out) {
+  const Tensor start = in.at("start.a").to(f32), gradients = in.at("gradients.a").to(f32);
+  std::vector<Tensor> parameters{start.clone().requires_grad_(), start.t().contiguous().requires_grad_()};
+  options.lr = 0.02;
+  optim::Muon optimizer(parameters, options);
+  auto step = compile([&](Tensor g) {
+    ((parameters[0] * g).sum() + (parameters[1] * g.t()).sum()).backward();
+    optimizer.step();
+    optimizer.zero_grad();
+  });
+  for (int64_t i = 0; i < 100; ++i)
+    step(gradients.select(0, i));
+  for (size_t k = 0; k < 2; ++k)
+    out.emplace_back(name + "." + std::to_string(k), parameters[k].detach());
+}
+
+/// The state is saved and loaded into a new optimiser after ten steps.
+void lbfgs(const Named &in, const std::string &name, const optim::LBFGSOptions &options, StateDict &out) {
+  std::vector<Tensor> parameters, weights;
+  for (const char *part : {"a", "b"}) {
+    parameters.push_back(in.at(std::string("start.") + part).clone().requires_grad_());
+    const int64_t count = parameters.back().numel();
+    weights.push_back(pow(10, arange(count, {.dtype = f64}) * 3 / count).reshape(parameters.back().sizes()));
+  }
+  optim::LBFGS optimizer(parameters, options);
+  const auto closure = [&] {
+    optimizer.zero_grad();
+    Tensor loss = 0.1 * (parameters[0].sum() - parameters[1].sum()).square();
+    for (size_t k = 0; k < 2; ++k) {
+      const Tensor off = parameters[k] - 0.5;
+      loss = loss + (off.square() * weights[k]).sum() / 2 + pow(off, 4).sum() / 4;
+    }
+    loss.backward();
+    return loss;
+  };
+  std::vector<double> losses;
+  const auto note = [&](const char *when) {
+    for (size_t k = 0; k < 2; ++k)
+      out.emplace_back(name + when + "ab"[k], parameters[k].detach().clone());
+  };
+  for (int i = 0; i < 100; ++i) {
+    losses.push_back(optimizer.step(closure).item<double>());
+    if (i == 2)
+      note(".early.");
+    if (i == 10) {
+      optim::LBFGS resumed(parameters, options);
+      resumed.load_state_dict(optimizer.state_dict());
+      optimizer = resumed;
+    }
+  }
+  note(".late.");
+  out.emplace_back(name + ".losses", Tensor::from(losses, {100}));
 }
 
 /// The averages of a layer that takes 20 steps, with one batch_norm, whose statistics are buffers.
@@ -285,6 +343,16 @@ int main(int argc, char **argv) try {
   StateDict out;
   optimisers(in, out);
   otherOptimisers(in, out);
+  muon(in, "muon", {}, out);
+  muon(in, "muon_options",
+       {.weight_decay = 0.01,
+        .momentum = 0.8,
+        .nesterov = false,
+        .ns_steps = 3,
+        .adjust_lr_fn = "match_rms_adamw"},
+       out);
+  lbfgs(in, "lbfgs", {.lr = 0.2, .max_iter = 3}, out);
+  lbfgs(in, "lbfgs_wolfe", {.max_iter = 4, .history_size = 5, .line_search_fn = "strong_wolfe"}, out);
   averages(in, out);
   clipping(in, out);
   schedules(out);

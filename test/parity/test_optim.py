@@ -51,6 +51,9 @@ OTHERS = {
     "radam_decoupled": (torch.optim.RAdam, {"weight_decay": 0.1, "decoupled_weight_decay": True}),
     "asgd": (torch.optim.ASGD, {}),
     "asgd_options": (torch.optim.ASGD, {"lambd": 0.1, "alpha": 0.5, "t0": 20, "weight_decay": 0.1, "maximize": True}),
+    "adafactor": (torch.optim.Adafactor, {}),
+    "adafactor_options": (torch.optim.Adafactor, {"beta2_decay": -0.5, "eps": (1e-4, 1e-2), "d": 1.5, "weight_decay": 0.1,
+                                                  "maximize": True}),
     "rprop": (torch.optim.Rprop, {}),
     "rprop_options": (torch.optim.Rprop, {"etas": (0.3, 1.5), "step_sizes": (0.01, 0.3), "maximize": True}),
 }
@@ -79,6 +82,49 @@ def train(make, start, gradients, dtype):
             parameter.grad = None if k == "c" and i % 3 == 2 else torch.tensor(gradients[k][i]).to(dtype)
         optimizer.step()
     return [p.detach().numpy() for p in parameters]
+
+
+MUON = {
+    "muon": {},
+    "muon_options": {"weight_decay": 0.01, "momentum": 0.8, "nesterov": False, "ns_steps": 3,
+                     "adjust_lr_fn": "match_rms_adamw"},
+}
+LBFGS = {
+    "lbfgs": {"lr": 0.2, "max_iter": 3},
+    "lbfgs_wolfe": {"max_iter": 4, "history_size": 5, "line_search_fn": "strong_wolfe"},
+}
+
+
+def muon(start, gradients, options):
+    """A wide and a tall matrix after 100 steps."""
+    parameters = [torch.tensor(start["a"]).float().requires_grad_(), torch.tensor(start["a"].T.copy()).float().requires_grad_()]
+    optimizer = torch.optim.Muon(parameters, lr=0.02, **options)
+    for i in range(100):
+        parameters[0].grad = torch.tensor(gradients["a"][i]).float()
+        parameters[1].grad = torch.tensor(gradients["a"][i].T.copy()).float()
+        optimizer.step()
+    return [p.detach().numpy() for p in parameters]
+
+
+def lbfgs(start, options):
+    """The losses of 100 steps on a function of curvatures from 1 to 1,000, and the parameters after 3 and all."""
+    parameters = [torch.tensor(start[k]).requires_grad_() for k in "ab"]
+    optimizer = torch.optim.LBFGS(parameters, **options)
+    weights = [10 ** (3 * torch.arange(p.numel(), dtype=torch.float64) / p.numel()).reshape(p.shape) for p in parameters]
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum(((p - 0.5) ** 2 * w).sum() / 2 + ((p - 0.5) ** 4).sum() / 4 for p, w in zip(parameters, weights))
+        loss = loss + 0.1 * (parameters[0].sum() - parameters[1].sum()) ** 2
+        loss.backward()
+        return loss
+
+    losses, early = [], None
+    for i in range(100):
+        losses.append(optimizer.step(closure).item())
+        if i == 2:
+            early = [p.detach().numpy().copy() for p in parameters]
+    return np.array(losses), early, [p.detach().numpy() for p in parameters]
 
 
 def averages(start, gradients):
@@ -192,6 +238,19 @@ def main():
             for k, theirs in zip("abc", train(make, start, gradients, dtype)):
                 way = np.max(np.abs(theirs - start[k]))
                 check(f"{name} {key} {k}", np.max(np.abs(ours[f"{name}.{key}.{k}"] - theirs)), bound * way)
+
+    # Products of bf16 round at other places on both sides; a wrong formula moves the matrices by tenths of the way.
+    for name, options in MUON.items():
+        for k, theirs in enumerate(muon(start, gradients, options)):
+            way = np.max(np.abs(theirs - (start["a"].T if k else start["a"])))
+            check(f"{name} {k}", np.max(np.abs(ours[f"{name}.{k}"] - theirs)), 0.01 * way)
+    for name, options in LBFGS.items():
+        losses, early, late = lbfgs(start, options)
+        check(f"{name} losses", np.max(np.abs(ours[f"{name}.losses"] - losses) / losses), 1e-6)
+        for k, theirs in zip("ab", early):
+            check(f"{name} {k} after 3 steps", np.max(np.abs(ours[f"{name}.early.{k}"] - theirs)), 1e-10)
+        for k, theirs in zip("ab", late):
+            check(f"{name} {k}", np.max(np.abs(ours[f"{name}.late.{k}"] - theirs)), 1e-7)
 
     for name, state in averages(start, gradients):
         for key, theirs in state.items():

@@ -224,7 +224,50 @@ template <typename... Optimizers> void expectOptimizersNearTheHosts() {
 
 TEST(CudaPrograms, OptimisersAreNearTheHosts) {
   expectOptimizersNearTheHosts<optim::RMSprop, optim::Adagrad, optim::Adadelta, optim::Adamax, optim::NAdam,
-                               optim::RAdam, optim::ASGD, optim::Rprop>();
+                               optim::RAdam, optim::ASGD, optim::Rprop, optim::Adafactor>();
+}
+
+TEST(CudaPrograms, MuonIsNearTheHosts) {
+  const auto trained = [](const std::string &device) {
+    std::vector<float> values(12);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = std::sin(static_cast<float>(i));
+    Tensor p = Tensor::from(values, {3, 4}).to(device).detach().requires_grad_();
+    optim::Muon optimizer({p}, {.lr = 0.1});
+    auto step = compile([&](Tensor shift) {
+      ((p * p).sum() - (p * shift).sum()).backward();
+      optimizer.step();
+      optimizer.zero_grad();
+    });
+    for (int i = 0; i < 5; ++i)
+      step(full({4}, 0.5 * i, {.device = device}));
+    return p.to_vector<float>();
+  };
+  const std::vector<float> device = trained("cuda:0"), host = trained("cpu");
+  for (size_t i = 0; i < host.size(); ++i)
+    EXPECT_NEAR(device[i], host[i], 2e-2) << i; // products of bf16
+}
+
+TEST(CudaPrograms, CheckpointsGiveTheGradientsOfTheHost) {
+  const auto gradient = [](const std::string &device) {
+    manual_seed(5);
+    nn::Linear up(16, 64), down(64, 16);
+    up.to(device);
+    down.to(device);
+    const auto block = [&](const Tensor &x) { return x + down(gelu(up(x))); };
+    auto step = compile([&](Tensor x) {
+      for (int i = 0; i < 3; ++i)
+        x = utils::checkpoint(block, x);
+      return grad(x.square().mean(), {up.weight, down.weight});
+    });
+    const std::vector<Tensor> found = step((arange(8 * 16) * 0.01).reshape({8, 16}).to(device));
+    return std::pair(found[0].to_vector<float>(), found[1].to_vector<float>());
+  };
+  const auto device = gradient("cuda:0"), host = gradient("cpu");
+  for (size_t i = 0; i < host.first.size(); ++i)
+    EXPECT_NEAR(device.first[i], host.first[i], 1e-4) << i;
+  for (size_t i = 0; i < host.second.size(); ++i)
+    EXPECT_NEAR(device.second[i], host.second[i], 1e-4) << i;
 }
 
 TEST(CudaPrograms, AnAverageOfAModelIsOnItsDevice) {

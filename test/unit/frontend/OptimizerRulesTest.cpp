@@ -37,6 +37,7 @@ void forEachRule(auto test) {
   test.template operator()<optim::RAdam>("radam");
   test.template operator()<optim::ASGD>("asgd");
   test.template operator()<optim::Rprop>("rprop");
+  test.template operator()<optim::Adafactor>("adafactor");
 }
 
 template <typename Optimizer> void train(Optimizer &optimizer, const Tensor &p, int from, int to) {
@@ -73,6 +74,47 @@ TEST(OptimizerRules, OptionsAreChecked) {
   EXPECT_ERROR(optim::Rprop(std::vector<Tensor>()), "empty parameter list");
   // An error names the caller's line.
   EXPECT_ERROR(optim::Adadelta({p}, {.rho = -1}), "OptimizerRulesTest.cpp");
+}
+
+TEST(OptimizerRules, AdafactorKeepsRowsAndColumns) {
+  const Tensor matrix = generated({3, 4}, [](size_t i) { return i; }).requires_grad_(), p = leafOf({1, 2});
+  optim::Adafactor optimizer({matrix, p});
+  ((matrix * matrix).sum() + p.sum()).backward();
+  optimizer.step();
+  const StateDict state = optimizer.state_dict();
+  EXPECT_EQ(namesOf(state)[1], "param0.row_var");
+  EXPECT_EQ(state[1].second.sizes(), (Shape{3, 1}));
+  EXPECT_EQ(state[2].second.sizes(), (Shape{1, 4}));
+  EXPECT_EQ(namesOf(state)[4], "param1.variance");
+  EXPECT_EQ(state[4].second.sizes(), Shape{2});
+  optim::Adafactor resumed({matrix, p});
+  resumed.load_state_dict(state);
+  EXPECT_EQ(floats(resumed.state_dict()[2].second), floats(state[2].second));
+  optim::Adafactor vectors({leafOf({1, 2})});
+  EXPECT_ERROR(vectors.load_state_dict(state), "unexpected: param0.row_var");
+  EXPECT_ERROR(optim::Adafactor({p}, {.beta2_decay = 0.1}), "Invalid beta2_decay value: 0.1");
+  EXPECT_ERROR(optim::Adafactor({p}, {.eps1 = -1}), "Invalid epsilon1 value: -1");
+  EXPECT_ERROR(optim::Adafactor({p}, {.eps2 = -1}), "Invalid epsilon2 value: -1");
+  EXPECT_ERROR(optim::Adafactor({p}, {.d = 0.5}), "Invalid clipping threshold d: 0.5");
+}
+
+TEST(OptimizerRules, MuonTakesMatrices) {
+  const Tensor matrix = generated({3, 2}, [](size_t i) { return i; }).requires_grad_(), p = leafOf({1, 2});
+  optim::Muon optimizer({matrix}, {.lr = 0.1, .weight_decay = 0});
+  const Tensor before = matrix.detach().clone();
+  (matrix * generated({3, 2}, [](size_t i) { return std::sin(double(i)); })).sum().backward();
+  optimizer.step();
+  // The change is about a matrix with orthonormal columns, times the rate and sqrt(3 / 2).
+  const Tensor change = (before - matrix.detach()) / (0.1 * std::sqrt(1.5));
+  const Floats values = floats(linalg::svdvals(change));
+  for (float value : values)
+    EXPECT_NEAR(value, 1, 0.35);
+  EXPECT_ERROR(optim::Muon({p}),
+               "Muon only supports 2D parameters whereas we found a parameter with size: [2]");
+  EXPECT_ERROR(optim::Muon({matrix}, {.ns_steps = 100}), "Number of steps must be less than 100");
+  EXPECT_ERROR(optim::Muon({matrix}, {.adjust_lr_fn = "none"}), "Adjust learning rate function none");
+  EXPECT_ERROR(optim::Muon({matrix}, {.momentum = -1}), "Invalid momentum value");
+  EXPECT_ERROR(optim::Muon({matrix}, {.eps = -1}), "Invalid epsilon value");
 }
 
 TEST(OptimizerRules, AMomentumIsAnotherFormula) {
