@@ -42,15 +42,19 @@ void WeightedRoot::add(const Ref &value, const Ref &gradient) {
   const GradMode recording(true);
   const Ref weighted = record1("mul", {value, factor}, {}, loc_);
   weighted.node->beginsAnew = true;
-  Ref term = total(weighted, loc_);
-  if (start_.root) // its gradient is 1, which every dtype has
-    term = record1("add",
-                   {start_.root, transferTo(convertTo(term, start_.root.spec().dtype, loc_),
-                                            start_.root.spec().device, loc_)},
-                   {}, loc_);
-  start_.root = term;
+  add(total(weighted, loc_));
   if (factor.requiresGrad())
     start_.weights.push_back(factor);
+}
+
+void WeightedRoot::add(Ref value) {
+  const GradMode recording(true);
+  if (start_.root) // every dtype has a 1
+    value = record1("add",
+                    {start_.root, transferTo(convertTo(std::move(value), start_.root.spec().dtype, loc_),
+                                             start_.root.spec().device, loc_)},
+                    {}, loc_);
+  start_.root = std::move(value);
 }
 
 std::vector<Ref> below(const GradAccumulator &accumulator) {

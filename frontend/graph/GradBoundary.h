@@ -35,6 +35,8 @@ class WeightedRoot {
 public:
   WeightedRoot(bool create_graph, Loc loc) : createGraph_(create_graph), loc_(loc) {}
   void add(const Ref &value, const Ref &gradient);
+  /// Of a value of one element, whose gradient is 1.
+  void add(Ref value);
   GradStart take() { return std::move(start_); }
 
 private:

@@ -48,8 +48,9 @@ static Ref differentiable(const Tensor &output, Loc loc) {
   return reshapeTo(root, {}, loc);
 }
 
-/// The sum of the elements of `output` times those of `weights`.
-static Ref weighted(const Tensor &output, const Tensor &weights, Loc loc) {
+/// Adds the sum of the elements of `output` times those of `weights`. Without create_graph no gradient flows
+/// into the weights.
+static void addWeighted(WeightedRoot &root, const Tensor &output, const Tensor &weights, Loc loc) {
   if (Trace *trace = Trace::current())
     trace->noteBackward();
   if (weights.sizes(loc) != output.sizes(loc))
@@ -57,8 +58,7 @@ static Ref weighted(const Tensor &output, const Tensor &weights, Loc loc) {
              " and the tensor has a shape of " + shapeText(output.sizes(loc)),
          loc, {use(output, loc), use(weights, loc)});
   checkHistory(use(output, loc), loc);
-  const Tensor factors = weights.to(output.dtype(loc), loc);
-  return use(weft::mul({output, loc}, {factors, loc}).sum({}, false, loc), loc);
+  root.add(use(output, loc), convertTo(use(weights, loc), output.dtype(loc), loc));
 }
 
 /// Calls `visit` once for each value that a gradient reaches from `root`, as far as the leaves, and `check`
@@ -294,7 +294,7 @@ static void accumulate(const std::shared_ptr<GradAccumulator> &accumulator, cons
   }
 }
 
-static void runBackward(Ref root, bool create_graph, Loc loc) {
+static void runBackward(GradStart start, bool create_graph, Loc loc) {
   if (const Trace *trace = Trace::current(); trace && trace->isBody())
     fail("the body of a loop or a branch sets gradients with backward() (WEFT-T001): it computes values "
          "only; use "
@@ -315,7 +315,7 @@ static void runBackward(Ref root, bool create_graph, Loc loc) {
       }
     leavesWithHooks.emplace_back(accumulator, value);
   };
-  for (GradStart start{std::move(root)};;) {
+  for (;;) {
     const Reached reached = start.root ? reachedFrom(start, loc) : Reached();
     if (!reached.inputs.empty()) {
       const std::shared_ptr<Node> gradient = gradientOf(start.root, reached.inputs, loc);
@@ -342,7 +342,7 @@ static void runBackward(Ref root, bool create_graph, Loc loc) {
 
 void Tensor::backward(Loc loc) const {
   GraphLock lock(graphMutex());
-  runBackward(differentiable(*this, loc), /*create_graph=*/false, loc);
+  runBackward({differentiable(*this, loc)}, /*create_graph=*/false, loc);
 }
 
 void Tensor::backward(const Tensor &gradient, Loc loc) const { backward(gradient, std::nullopt, false, loc); }
@@ -351,18 +351,12 @@ void Tensor::backward(const Tensor &gradient, std::optional<bool> /*retain_graph
                       Loc loc) const {
   GraphLock lock(graphMutex());
   const GradMode recording(true); // outputs have a history, whatever the thread records now
-  Ref root;
-  if (gradient.defined() && create_graph && use(gradient, loc).requiresGrad())
-    fail("backward() with create_graph takes a gradient that requires none itself (WEFT-G002): detach it, or "
-         "use "
-         "grad()",
-         loc, {use(gradient, loc)}, "WEFT-G002");
+  WeightedRoot root(create_graph, loc);
   if (gradient.defined())
-    root =
-        differentiable(wrap(weighted(*this, create_graph ? gradient : gradient.detach(loc), loc), loc), loc);
+    addWeighted(root, *this, gradient, loc);
   else
-    root = differentiable(*this, loc);
-  runBackward(std::move(root), create_graph, loc);
+    root.add(differentiable(*this, loc));
+  runBackward(root.take(), create_graph, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -380,24 +374,19 @@ struct Wanted {
 };
 
 /// The sum of the outputs, each times its factors.
-Ref rootOf(const std::vector<Tensor> &outputs, const GradOptions &options, Loc loc) {
+GradStart rootOf(const std::vector<Tensor> &outputs, const GradOptions &options, Loc loc) {
   if (!options.grad_outputs.empty() && options.grad_outputs.size() != outputs.size())
     fail("grad() has " + std::to_string(outputs.size()) + " outputs and " +
              std::to_string(options.grad_outputs.size()) + " grad_outputs: give one for each output",
          loc);
   const GradMode recording(true); // outputs have a history, whatever the thread records now
-  Ref root;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const bool hasFactors = !options.grad_outputs.empty() && options.grad_outputs[i].defined();
-    // Without create_graph no gradient flows into the factors.
-    Ref one = !hasFactors ? differentiable(outputs[i], loc)
-                          : weighted(outputs[i],
-                                     options.create_graph ? options.grad_outputs[i]
-                                                          : options.grad_outputs[i].detach(loc),
-                                     loc);
-    root = root ? record1("add", {root, one}, {}, loc) : one;
-  }
-  return root;
+  WeightedRoot root(options.create_graph, loc);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!options.grad_outputs.empty() && options.grad_outputs[i].defined())
+      addWeighted(root, outputs[i], options.grad_outputs[i], loc);
+    else
+      root.add(differentiable(outputs[i], loc));
+  return root.take();
 }
 
 /// The values of inputs, and the serial number below which no node lies between them and an output.
@@ -439,16 +428,6 @@ bool reachesAny(std::vector<Ref> roots, const std::vector<Ref> &values, uint64_t
         [](const Ref &, const Node &) {});
   }
   return reaches;
-}
-
-/// With create_graph, throws Error if factors depend on an input: the sum that is differentiated is one of
-/// products, so that the gradient would have a part that flows through the factors.
-void checkFactors(const GradOptions &options, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
-  for (const Tensor &factors : options.grad_outputs)
-    if (options.create_graph && factors.defined() && reachesAny({use(factors, loc)}, values, oldest))
-      fail("a gradient of which grad_outputs depend on an input of grad() has no derivative yet (WEFT-G002): "
-           "detach them, or leave create_graph out",
-           loc, {use(factors, loc)}, "WEFT-G002");
 }
 
 Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
@@ -498,13 +477,13 @@ Wanted nothingWanted(size_t inputs) { return {{}, std::vector<size_t>(inputs, 0)
 
 /// The gradients of inputs with these values, null for those that the root does not depend on, and the value
 /// of `Wanted::outside`, if there was one.
-std::pair<std::vector<Ref>, Ref> gradientsOf(Ref root, const std::vector<Ref> &values, uint64_t oldest,
+std::pair<std::vector<Ref>, Ref> gradientsOf(GradStart start, const std::vector<Ref> &values, uint64_t oldest,
                                              bool create_graph, Loc loc) {
   const GradMode recording(create_graph);
   std::vector<Ref> sums(values.size());
   Ref outside;
   WaitingValues waiting;
-  for (GradStart start{std::move(root)};;) {
+  for (;;) {
     const Wanted wanted = start.root ? wantedOf(start, values, oldest, loc) : nothingWanted(values.size());
     outside = outside ? outside : wanted.outside;
     const auto gradient = wanted.values.empty() ? nullptr : gradientOf(start.root, wanted.values, loc);
@@ -542,11 +521,10 @@ std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std::vector<T
     return {};
   if (outputs.empty())
     fail("grad requires non-empty outputs", loc);
-  const Ref root = rootOf(outputs, options, loc);
+  GradStart root = rootOf(outputs, options, loc);
   uint64_t oldest = 0;
   const std::vector<Ref> values = valuesOf(inputs, oldest, loc);
-  checkFactors(options, values, oldest, loc);
-  const auto [gradients, outside] = gradientsOf(root, values, oldest, options.create_graph, loc);
+  const auto [gradients, outside] = gradientsOf(std::move(root), values, oldest, options.create_graph, loc);
   std::vector<Tensor> results;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (gradients[i]) {

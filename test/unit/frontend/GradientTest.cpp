@@ -236,12 +236,28 @@ TEST(Gradient, HasTheOptionsOfPyTorch) {
 TEST(Gradient, FactorsThatDependOnTheInput) {
   Tensor p = leafOf({1, 2}, {2}), v = leafOf({3, 4}, {2});
   EXPECT_EQ(floats(grad(p * p, {p}, {.grad_outputs = {p}})[0]), (Floats{2, 8}));
-  EXPECT_ERROR(grad(p * p, {p}, {.grad_outputs = {p * 2}, .create_graph = true}),
-               "grad_outputs depend on an input of grad()");
+  // Factors that depend on the input: the gradient is that of the outputs alone, and its derivative is of
+  // both.
+  const Tensor both = grad(p * p, {p}, {.grad_outputs = {p * 2}, .create_graph = true})[0];
+  EXPECT_EQ(floats(both), (Floats{4, 16})); // 2 p 2 p
+  EXPECT_EQ(floats(grad(both.sum(), {p})[0]), (Floats{8, 16}));
+  p.set_grad({});
+  (p * p).backward(p * 2, /*retain_graph=*/true, /*create_graph=*/true);
+  const Tensor first = p.grad();
+  p.set_grad({});
+  first.sum().backward();
+  EXPECT_EQ(floats(p.grad()), (Floats{8, 16}));
+  p.set_grad({});
   // The transpose of the derivative, as products with its columns are computed.
   const Tensor gradient = grad(p * p, {p}, {.grad_outputs = {v}, .create_graph = true})[0];
   EXPECT_EQ(floats(grad(gradient.sum(), {v})[0]), (Floats{2, 4}));
-  EXPECT_ERROR((p * p).backward(v, true, true), "takes a gradient that requires none itself");
+  (p * p).backward(v, true, true);
+  EXPECT_FALSE(v.grad().defined());
+  const Tensor third = p.grad();
+  p.set_grad({});
+  third.sum().backward();
+  EXPECT_EQ(floats(p.grad()), (Floats{6, 8}));
+  EXPECT_EQ(floats(v.grad()), (Floats{2, 4}));
 }
 
 TEST(Gradient, OfNothingAndOfGradientsWithoutAGraph) {
