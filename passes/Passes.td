@@ -193,6 +193,14 @@ def Fuse : Weft_FuncPass<"weft-fuse"> {
                  Option<"report", "report", "bool", "false", "record every decision in weft.decisions">];
 }
 
+def FuseOptimizerSteps : Weft_FuncPass<"weft-fuse-optimizer-steps"> {
+  let summary = "fuses the optimiser steps of all parameters";
+  let description = [{
+    adam_step ops, or sgd_step ops, that have the same element type, scalars and attributes and do not depend on each
+    other become one weft.fusion of kind multi_tensor.
+  }];
+}
+
 def FuseResultCopies : Weft_FuncPass<"weft-fuse-result-copies"> {
   let summary = "lets fusions write what is returned beside its own place";
   let description = [{
@@ -200,14 +208,6 @@ def FuseResultCopies : Weft_FuncPass<"weft-fuse-result-copies"> {
     launch of its own. A loop fusion of the same shape and device takes it as one more result: the one that computes the
     value, or one that reads the argument, or else any. Bodies of loops have such results: a carry that is also a row, or
     that the derivative needs from before the trip. Donated arguments, ties and aliases are left to memory planning.
-  }];
-}
-
-def FuseOptimizerSteps : Weft_FuncPass<"weft-fuse-optimizer-steps"> {
-  let summary = "fuses the optimiser steps of all parameters";
-  let description = [{
-    adam_step ops, or sgd_step ops, that have the same element type, scalars and attributes and do not depend on each
-    other become one weft.fusion of kind multi_tensor.
   }];
 }
 

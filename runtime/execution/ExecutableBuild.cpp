@@ -319,7 +319,7 @@ private:
       return body.status();
     if (!function_.image)
       function_.image = (*body)->image;
-    function_.bodies.push_back(*body);
+    function_.loop_bodies.push_back(*body);
     Expected<std::shared_ptr<const Loop>> made =
         Loop::make(*std::move(body), loop, plan_, function_.devices[launch.device].device);
     if (made)
