@@ -400,12 +400,11 @@ def ScheduleLaunches : Weft_FuncPass<"weft-schedule-launches"> {
 def SelectBranches : Weft_ModulePass<"weft-select-branches"> {
   let summary = "replaces conditions by both branches and selects";
   let description = [{
-    On a GPU, and on the host in a program that has one: the ops of both branches, and a select for each result. With
-    `report`, a refusal (WEFT-T009) says that both are computed. A `weft.while` there is an error (WEFT-T010), because
-    the host would have to wait for each predicate. More than `max-ops` operations in all are an error (WEFT-T005).
+    Beside the host: the ops of both branches, and a select for each result. With `report`, a refusal (WEFT-T009) says
+    that both are computed. A `weft.while` there is an error (WEFT-T010), because the host would have to wait for each
+    predicate. More than `max-ops` operations in all are an error (WEFT-T005).
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what the program is compiled for">,
-                 Option<"always", "always", "bool", "false", "conditions of the host as well, for every target">,
+  let options = [Option<"always", "always", "bool", "false", "conditions of the host as well">,
                  Option<"report", "report", "bool", "false", "record the decisions">,
                  Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of the module after it">];
 }

@@ -81,7 +81,6 @@ static void addDifferentiation(Adder &add, const ir::CompilerOptions &options, b
   add.function(createMaterializeRngState());
   add.module(createDifferentiate());
   SelectBranchesOptions selecting;
-  selecting.target = options.target;
   selecting.report = report;
   add.module(createSelectBranches(selecting));
   unrolling.mayFail = false;

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "ir/Loops.h"
-#include "ir/Target.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -54,10 +53,7 @@ struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
   using SelectBranchesBase::SelectBranchesBase;
 
   void runOnOperation() override {
-    const std::optional<ir::Target> machine = ir::parseTarget(getOperation(), target);
-    if (!machine)
-      return signalPassFailure();
-    hostOnly = machine->isHostOnly();
+    host = ir::DeviceAttr::get(&getContext(), ir::DeviceKind::cpu, 0);
     SymbolTable symbols(getOperation());
     SmallVector<ir::CondOp> conditions;
     uint64_t total = 0;
@@ -96,15 +92,9 @@ struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
   }
 
 private:
-  bool isOnHost(Operation *op) const {
-    return hostOnly &&
-           llvm::all_of(op->getOperandTypes(), [](Type type) { return ir::deviceOf(type).isCpu(); }) &&
-           llvm::all_of(op->getResultTypes(), [](Type type) { return ir::deviceOf(type).isCpu(); });
-  }
-
   /// Whether the pass replaces the condition. Records the reason.
   bool isSelected(ir::CondOp cond) {
-    if (!always && isOnHost(cond))
+    if (!always && !ir::otherDeviceIn(cond, host))
       return false;
     if (report)
       ir::recordDecisions(cond->getParentOfType<ir::FuncOp>(),
@@ -114,17 +104,17 @@ private:
   }
 
   LogicalResult checkWhile(ir::WhileOp loop) const {
-    if (isOnHost(loop))
+    const ir::DeviceAttr other = ir::otherDeviceIn(loop, host);
+    if (!other)
       return success();
-    auto diag = loop.emitError() << "a while loop in a program of '" << target.getValue()
-                                 << "', where only the host has them (" << "WEFT-T010" << ")";
+    auto diag = loop.emitError() << "a while loop on '" << other.str() << "', and only the host has them ("
+                                 << "WEFT-T010" << ")";
     diag.attachNote(loop.getLoc())
-        << "to fix, move its carries and what it reads to the CPU, and compute it apart "
-           "from what is on the GPU; or use scan, with a number of trips";
+        << "to fix, move its carries and what it reads to the CPU, or use scan, with a number of trips";
     return failure();
   }
 
-  bool hostOnly = false;
+  ir::DeviceAttr host;
 };
 
 } // namespace

@@ -80,7 +80,7 @@ struct UnrollScans : impl::UnrollScansBase<UnrollScans> {
     uint64_t total = 0;
     getOperation().walk([&](Operation *op) {
       ++total;
-      if (auto scan = dyn_cast<ir::ScanOp>(op); scan && isUnrolled(scan, symbols))
+      if (auto scan = dyn_cast<ir::ScanOp>(op); scan && isUnrolled(scan))
         scans.push_back(scan);
     });
     if (scans.empty())
@@ -103,29 +103,17 @@ struct UnrollScans : impl::UnrollScansBase<UnrollScans> {
       unroll(scan, body);
       for (Operation *op = before ? before->getNextNode() : &block->front(); op != after;
            op = op->getNextNode())
-        if (auto inner = dyn_cast<ir::ScanOp>(op); inner && isUnrolled(inner, symbols))
+        if (auto inner = dyn_cast<ir::ScanOp>(op); inner && isUnrolled(inner))
           scans.push_back(inner);
     }
   }
 
 private:
-  /// Whether all values of a body are on the device of the loop. A plan gives a loop to one device.
-  static bool isOnOneDevice(ir::ScanOp scan, ir::FuncOp body) {
-    const ir::DeviceAttr device = ir::deviceOf(scan->getResultTypes().front());
-    const auto isElsewhere = [&](Type type) {
-      return isa<RankedTensorType>(type) && ir::deviceOf(type) != device;
-    };
-    return llvm::none_of(body.getBody().front(), [&](Operation &op) {
-      return llvm::any_of(op.getOperandTypes(), isElsewhere) ||
-             llvm::any_of(op.getResultTypes(), isElsewhere);
-    });
-  }
-
   /// Why a loop is none in the plan; empty if it is one.
-  std::string whyUnrolled(ir::ScanOp scan, ir::FuncOp body) const {
+  std::string whyUnrolled(ir::ScanOp scan) const {
     if (scan.getMayFail())
       return "an op of its body may fail";
-    if (scan->getNumResults() == 0 || !isOnOneDevice(scan, body))
+    if (scan->getNumResults() == 0 || ir::otherDeviceIn(scan, ir::deviceOf(scan->getResultTypes().front())))
       return "its body is not on one device";
     if (scan.getLength() < static_cast<uint64_t>(leastTrips.getValue()))
       return "fewer than " + std::to_string(leastTrips) + " are faster one after the other";
@@ -133,10 +121,10 @@ private:
   }
 
   /// Whether the pass unrolls the loop. Records the reason.
-  bool isUnrolled(ir::ScanOp scan, const SymbolTable &symbols) {
+  bool isUnrolled(ir::ScanOp scan) {
     if (mayFail && !scan.getMayFail())
       return false;
-    const std::string why = whyUnrolled(scan, symbols.lookup<ir::FuncOp>(scan.getBody()));
+    const std::string why = whyUnrolled(scan);
     if (!why.empty() && report)
       ir::recordDecisions(scan->getParentOfType<ir::FuncOp>(),
                           {{"WEFT-T004", ir::locationText(scan.getLoc()), "weft.scan", "", 0,

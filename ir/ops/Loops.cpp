@@ -219,4 +219,21 @@ LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+DeviceAttr otherDeviceIn(Operation *op, DeviceAttr device) {
+  DeviceAttr other;
+  const auto isElsewhere = [&](Type type) {
+    if (isa<RankedTensorType>(type) && deviceOf(type) != device)
+      other = deviceOf(type);
+    return static_cast<bool>(other);
+  };
+  if (llvm::any_of(op->getOperandTypes(), isElsewhere) || llvm::any_of(op->getResultTypes(), isElsewhere))
+    return other;
+  for (FlatSymbolRefAttr name : bodiesOf(op))
+    if (auto body = SymbolTable::lookupNearestSymbolFrom<FuncOp>(op, name))
+      for (Operation &inner : body.getBody().front())
+        if (DeviceAttr found = otherDeviceIn(&inner, device))
+          return found;
+  return {};
+}
+
 } // namespace weft::ir

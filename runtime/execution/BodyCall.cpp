@@ -22,7 +22,7 @@ Expected<BodyCall> BodyCall::make(std::shared_ptr<const Executable::Impl> body,
                          "WEFT-L008");
   };
   if (!signature.symbols.empty() || !body->segments.empty() || body->devices.size() != 1 ||
-      body->any_fallible || body->scalar_bytes)
+      !body->devices[0].device->is_host() || body->any_fallible || body->scalar_bytes)
     return wrong("has other devices, scalars, or may fail");
   if (signature.arguments.size() != argument_bytes.size() || signature.results.size() != result_bytes.size())
     return wrong("takes " + number(signature.arguments.size()) + " arguments and returns " +

@@ -715,11 +715,9 @@ private:
   template <typename Of>
   Status check_bodies(const std::string &what, const char *kind, const std::string &problem, const Of &launch,
                       const fb::Launch &of, uint32_t index) {
-    const bool on_host = !is_off_host(plan_, of) && length(plan_.segments()) == 0;
-    if (of.may_fail() || !(on_host || of.op_as_LoopLaunch()))
-      return fail(
-          what + " is a " + kind +
-          (of.may_fail() ? ", and is marked as one that may fail" : ", which only plans of the host have"));
+    if (of.may_fail() || (is_off_host(plan_, of) && !of.op_as_LoopLaunch()))
+      return fail(what + " is a " + kind +
+                  (of.may_fail() ? ", and is marked as one that may fail" : ", which only the host has"));
     if (!problem.empty())
       return fail(what + " " + problem);
     for (uint32_t i = 0; i < length(launch.buffers()); ++i)

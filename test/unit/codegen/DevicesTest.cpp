@@ -284,6 +284,40 @@ TEST(Devices, LoopsRunWhereTheirValuesAre) {
   EXPECT_EQ(loaded->launch_count(), 6 * (2 + 4) + 1U);
 }
 
+// A condition and a while loop of the host, in a program that has a device.
+TEST(Devices, TheHostChoosesBranchesBesideADevice) {
+  DeviceProgram program(R"(
+    weft.func @main(%x: tensor<4xf32, #gpu>, %c: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #gpu>) {
+      %zero = weft.constant dense<0.0> : tensor<f32, #cpu>
+      %s = weft.sum %c, dims = [0] : tensor<4xf32, #cpu>
+      %p = weft.gt %s, %zero : tensor<f32, #cpu>
+      %b = weft.cond %p then @twice else @negative(%c) : (tensor<i1, #cpu>, tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu>
+      %one = weft.constant dense<1.0> : tensor<4xf32, #cpu>
+      %w = weft.while @small do @twice(%one) with() : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu>
+      %r = weft.add %b, %w : tensor<4xf32, #cpu>
+      %there = weft.transfer %r to #gpu : tensor<4xf32, #cpu>
+      %y = weft.mul %there, %x : tensor<4xf32, #gpu>
+      weft.return %r, %y : tensor<4xf32, #cpu>, tensor<4xf32, #gpu>
+    }
+    weft.func private @twice(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+      %r = weft.add %x, %x : tensor<4xf32, #cpu>
+      weft.return %r : tensor<4xf32, #cpu>
+    }
+    weft.func private @negative(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+      %r = weft.neg %x : tensor<4xf32, #cpu>
+      weft.return %r : tensor<4xf32, #cpu>
+    }
+    weft.func private @small(%x: tensor<4xf32, #cpu>) -> tensor<i1, #cpu> {
+      %s = weft.sum %x, dims = [0] : tensor<4xf32, #cpu>
+      %l = weft.constant dense<100.0> : tensor<f32, #cpu>
+      %r = weft.lt %s, %l : tensor<f32, #cpu>
+      weft.return %r : tensor<i1, #cpu>
+    })");
+  for (const runtime::QueueMode mode : modes)
+    for (const uint64_t seed : {1, 2, 3, 4})
+      program.expectAsOnTheHost(program.randomArguments(seed), mode);
+}
+
 TEST(Devices, LoopsHaveRowsOfAnySize) {
   DeviceProgram program(R"(
 #row = #weft.device<cuda:0, [n]>
