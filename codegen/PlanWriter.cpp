@@ -530,12 +530,17 @@ private:
   }
 
   Status addLoop(ScanOp op) {
-    if (const uint64_t launches = launchesOf(*op);
-        launches > runtime::mostLaunches && !deviceOf(carrierOf(op)).isCpu())
-      return problem(op, "is " + std::to_string(launches) + " launches on " + deviceOf(carrierOf(op)).str() +
-                             ", more than the " + std::to_string(runtime::mostLaunches) +
-                             " that a function may have there (WEFT-T005); have fewer trips, or call a "
-                             "compiled body for each");
+    if (!deviceOf(carrierOf(op)).isCpu()) {
+      uint64_t launches = 0;
+      for (Operation &other : function.getBody().front())
+        launches = llvm::SaturatingAdd(launches, launchesOf(other));
+      if (launches > runtime::mostLaunches)
+        return problem(op, "makes '" + function.getName().str() + "' " + std::to_string(launches) +
+                               " launches with the trips of its loops, and on " +
+                               deviceOf(carrierOf(op)).str() + " it may have " +
+                               std::to_string(runtime::mostLaunches) +
+                               " (WEFT-T005): have fewer trips, or call a compiled body for each");
+    }
     auto made = launch(op, "loop of " + std::to_string(op.getLength()) + " trips");
     rt::LoopLaunchT loop;
     loop.body = op.getBody().str();

@@ -20,11 +20,15 @@ namespace weft::passes {
 
 namespace {
 
+/// The most operands and results of a fusion that takes one more, within the limits of all devices.
+constexpr unsigned mostOperands = 48;
+
 /// Whether a fusion can write a copy of the value: it computes values of its shape on its device.
 bool canWrite(FusionOp fusion, Value value) {
   Value first = fusion.getResult(0);
-  return fusion.getKind() == FusionKind::loop && sizesOf(first) == sizesOf(value) &&
-         deviceOf(first.getType()) == deviceOf(value.getType());
+  return fusion.getKind() == FusionKind::loop &&
+         fusion->getNumOperands() + fusion->getNumResults() + 2 <= mostOperands &&
+         sizesOf(first) == sizesOf(value) && deviceOf(first.getType()) == deviceOf(value.getType());
 }
 
 /// The fusion that writes a copy of an argument: one that reads it, or else the first one; null if there is
@@ -87,8 +91,15 @@ struct FuseResultCopies : impl::FuseResultCopiesBase<FuseResultCopies> {
       if (argument && func.isDonated(argument.getArgNumber()))
         continue;
       FusionOp fusion = argument ? fusionFor(argument) : dyn_cast<FusionOp>(value.getDefiningOp());
-      if (fusion && canWrite(fusion, value))
-        terminator->setOperand(i, addCopy(fusion, value));
+      if (!fusion || !canWrite(fusion, value))
+        continue;
+      // The values of the fusion are others from here on.
+      const SmallVector<Value> before(fusion->getResults());
+      const Value copied = addCopy(fusion, value);
+      for (auto [old, made] : llvm::zip_first(before, copied.getDefiningOp()->getResults()))
+        if (placed.erase(old))
+          placed.insert(made);
+      terminator->setOperand(i, copied);
     }
   }
 

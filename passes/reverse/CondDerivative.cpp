@@ -72,8 +72,13 @@ LogicalResult differentiateCond(ReverseMode &mode, OpBuilder &builder, ir::CondO
   for (auto [i, operand] : llvm::enumerate(operands))
     if (!unread[static_cast<unsigned>(i)])
       passed.push_back(operand);
-  auto backward = builder.create<ir::CondOp>(cond.getLoc(), made[0].getFunctionType().getResults(),
-                                             cond.getPred(), made[0].getName(), made[1].getName(), passed);
+  // In the pipeline no branch may fail any more (CarryChecks).
+  const bool mayFail = llvm::any_of(made, [](ir::FuncOp branch) {
+    return llvm::any_of(branch.getBody().front(), [](Operation &op) { return ir::mayFail(&op); });
+  });
+  auto backward =
+      builder.create<ir::CondOp>(cond.getLoc(), made[0].getFunctionType().getResults(), cond.getPred(),
+                                 made[0].getName(), made[1].getName(), passed, mayFail);
   for (auto [i, input] : llvm::enumerate(wrt))
     cotangents[input + 1] = backward->getResult(static_cast<unsigned>(i));
   return success();

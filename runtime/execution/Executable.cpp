@@ -258,7 +258,7 @@ Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(co
   constexpr int most = 32;
   if (const auto found = bodies->find(name); found != bodies->end())
     if (const std::shared_ptr<const Impl> body = found->second.lock();
-        body && depth + 1 + body->height < most) {
+        body && depth + 1 + body->height <= most) {
       height = std::max(height, body->height + 1);
       return body;
     }

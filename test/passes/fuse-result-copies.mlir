@@ -51,3 +51,29 @@ weft.func @others(%h: tensor<8xf32, #cpu>, %short: tensor<4xf32, #cpu>, %far: te
   }
   weft.return %n, %short, %far, %given, %r, %r : tensor<8xf32, #cpu>, tensor<4xf32, #cpu>, tensor<8xf32, #gpu>, tensor<8xf32, #cpu>, tensor<f32, #cpu>, tensor<f32, #cpu>
 }
+
+// Every time that a value is returned again is another result.
+// CHECK-LABEL: weft.func @four_times
+// CHECK:         %[[F:.*]]:4 = weft.fusion loop
+// CHECK:         weft.return %[[F]]#0, %[[F]]#1, %[[F]]#2, %[[F]]#3
+weft.func @four_times(%h: tensor<8xf32, #cpu>) -> (tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>) {
+  %n = weft.fusion loop (%h) : (tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
+  ^bb0(%a: tensor<8xf32, #cpu>):
+    %s = weft.neg %a : tensor<8xf32, #cpu>
+    weft.yield %s : tensor<8xf32, #cpu>
+  }
+  weft.return %n, %n, %n, %n : tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>
+}
+
+// A kernel takes so many operands and results; the memory plan copies the other arguments. Here 48.
+// CHECK-LABEL: weft.func @many
+// CHECK:         %[[F:.*]]:24 = weft.fusion loop
+// CHECK:         weft.return %[[F]]#0, {{.*}}%[[F]]#23, %arg24, %arg25
+weft.func @many(%a0: tensor<8xf32, #cpu>, %a1: tensor<8xf32, #cpu>, %a2: tensor<8xf32, #cpu>, %a3: tensor<8xf32, #cpu>, %a4: tensor<8xf32, #cpu>, %a5: tensor<8xf32, #cpu>, %a6: tensor<8xf32, #cpu>, %a7: tensor<8xf32, #cpu>, %a8: tensor<8xf32, #cpu>, %a9: tensor<8xf32, #cpu>, %a10: tensor<8xf32, #cpu>, %a11: tensor<8xf32, #cpu>, %a12: tensor<8xf32, #cpu>, %a13: tensor<8xf32, #cpu>, %a14: tensor<8xf32, #cpu>, %a15: tensor<8xf32, #cpu>, %a16: tensor<8xf32, #cpu>, %a17: tensor<8xf32, #cpu>, %a18: tensor<8xf32, #cpu>, %a19: tensor<8xf32, #cpu>, %a20: tensor<8xf32, #cpu>, %a21: tensor<8xf32, #cpu>, %a22: tensor<8xf32, #cpu>, %a23: tensor<8xf32, #cpu>, %a24: tensor<8xf32, #cpu>, %a25: tensor<8xf32, #cpu>) -> (tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>) {
+  %n = weft.fusion loop (%a0) : (tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
+  ^bb0(%a: tensor<8xf32, #cpu>):
+    %s = weft.neg %a : tensor<8xf32, #cpu>
+    weft.yield %s : tensor<8xf32, #cpu>
+  }
+  weft.return %n, %a1, %a2, %a3, %a4, %a5, %a6, %a7, %a8, %a9, %a10, %a11, %a12, %a13, %a14, %a15, %a16, %a17, %a18, %a19, %a20, %a21, %a22, %a23, %a24, %a25 : tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>, tensor<8xf32, #cpu>
+}

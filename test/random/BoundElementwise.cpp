@@ -80,13 +80,20 @@ private:
     return llvm::all_of(operands, [&](const Bounded *operand) { return operand->error[i] == 0; });
   }
 
+  /// Whether the sign of operand 1 is known. Passes and kernels may change that of a NaN, and that of a zero
+  /// which was computed: a sum of one zero has its sign, or that of the zero where the sum begins.
+  bool isSigned(int64_t i) const {
+    const double from = operands[1]->value.real[i];
+    const Operation *maker = op->getOperand(1).getDefiningOp();
+    return !std::isnan(from) && (from != 0 || !maker || isa<ir::ConstantOp>(maker));
+  }
+
   void collect(int64_t i) {
     if (auto select = dyn_cast<ir::SelectOp>(op.getOperation()); select && operands[0]->error[i] == 0) {
       result.error[i] = operands[operands[0]->value.whole[i] ? 1 : 2]->error[i];
       return;
     }
-    // Passes and kernels may change the sign of a NaN.
-    if (isa<ir::CopysignOp>(op.getOperation()) && std::isnan(operands[1]->value.real[i])) {
+    if (isa<ir::CopysignOp>(op.getOperation()) && !isSigned(i)) {
       result.error[i] = kUnknown;
       return;
     }

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ExactResults.h"
 
+#include "ir/Loops.h"
+
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -52,7 +54,7 @@ public:
           copy(yielded, result);
         continue;
       }
-      if (isInexact(&op) ||
+      if (isInexact(&op) || hasInexactBody(&op) ||
           llvm::any_of(op.getOperands(), [&](Value value) { return inexact.contains(value); }))
         inexact.insert(op.result_begin(), op.result_end());
     }
@@ -60,6 +62,16 @@ public:
   bool isExact(Value value) const { return !inexact.contains(value); }
 
 private:
+  /// Whether a function that the op carries out, as the body of a loop, computes anything inexact.
+  static bool hasInexactBody(Operation *op) {
+    return llvm::any_of(ir::bodiesOf(op), [&](FlatSymbolRefAttr name) {
+      auto function = SymbolTable::lookupNearestSymbolFrom<ir::FuncOp>(op, name);
+      Marker marker;
+      marker.visit(function.getBody().front());
+      return !marker.inexact.empty();
+    });
+  }
+
   void copy(Value from, Value to) {
     if (inexact.contains(from))
       inexact.insert(to);

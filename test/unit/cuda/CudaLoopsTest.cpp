@@ -199,4 +199,10 @@ TEST(CudaLoops, TooManyLaunchesAreRefused) {
   };
   EXPECT_EQ(floats(loop(1000)()), Floats(4, 1000));
   EXPECT_ERROR(loop(1 << 20)(), "WEFT-T005");
+  // Two loops together.
+  auto both = compile([&] {
+    const auto next = [](const Tensor &h) { return std::pair(h + 1, std::tuple<>{}); };
+    return scan(next, scan(next, h, 40000).first * 2, 40000).first;
+  });
+  EXPECT_ERROR(both(), "80001 launches with the trips of its loops");
 }
