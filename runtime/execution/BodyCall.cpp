@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/execution/BodyCall.h"
 
-#include "runtime/execution/LaunchRun.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/threads/Executor.h"
 
@@ -14,15 +13,17 @@ namespace weft::runtime {
 
 Expected<BodyCall> BodyCall::make(std::shared_ptr<const Executable::Impl> body,
                                   std::span<const uint64_t> argument_bytes,
-                                  std::span<const uint64_t> result_bytes, const std::string &what) {
+                                  std::span<const uint64_t> result_bytes, const Device *device,
+                                  const std::string &what) {
   const Signature &signature = body->signature;
   const auto wrong = [&](const std::string &problem) {
     return Status::error("'" + signature.function + "', " + what + ", " + problem +
                              ": compile the program again",
                          "WEFT-L008");
   };
-  if (!signature.symbols.empty() || !body->segments.empty() || body->devices.size() != 1 ||
-      !body->devices[0].device->is_host() || body->any_fallible || body->scalar_bytes)
+  // Beside the host a plan has segments, of which a body has one: it copies nothing between devices.
+  if (!signature.symbols.empty() || body->segments.size() > 1 || body->devices.size() != 1 ||
+      body->devices[0].device != device || body->any_fallible || body->scalar_bytes)
     return wrong("has other devices, scalars, or may fail");
   if (signature.arguments.size() != argument_bytes.size() || signature.results.size() != result_bytes.size())
     return wrong("takes " + number(signature.arguments.size()) + " arguments and returns " +
@@ -56,29 +57,34 @@ size_t BodyCall::scratch_bytes(int width) const {
   return bytes;
 }
 
-Status BodyCall::run(std::span<void *const> arguments, std::span<void *const> results, std::byte *scratch,
-                     bool serial, const CallOrigin *origin) const {
-  const int width = serial ? 1 : executor().width();
-  const CallMemory layout = body_->memory_on(body_->devices[0], width);
-  void **const bases = reinterpret_cast<void **>(scratch + align_line(layout.total));
-  void **const of_device = std::ranges::copy(results, std::ranges::copy(arguments, bases).out).out;
-  void **const pointers = of_device + basesOfDevice;
-  of_device[arenaBase] = scratch;
-  of_device[constantsBase] = const_cast<std::byte *>(body_->constants);
-  of_device[scalarsBase] = nullptr;
-  for (size_t i = 0; i < body_->operands.size(); ++i)
-    pointers[i] = static_cast<std::byte *>(bases[body_->operands[i].base]) + body_->operands[i].offset;
-  LaunchRun run;
-  run.function = body_.get();
-  run.launches = body_->launches;
-  run.pointers = {pointers, body_->operands.size()};
-  run.library_scratch = scratch + layout.library_scratch;
-  run.scratch = scratch + layout.scratch;
-  run.width = width;
+BodyCall::Calls::Calls(const BodyCall &body, std::byte *scratch, bool serial, const CallOrigin *origin)
+    : arena_(scratch) {
+  const Executable::Impl &function = body.function();
+  run_.width = serial ? 1 : executor().width();
+  const CallMemory layout = function.memory_on(function.devices[0], run_.width);
+  bases_ = reinterpret_cast<void **>(scratch + align_line(layout.total));
+  run_.function = &function;
+  run_.launches = function.launches;
+  run_.pointers = {bases_ + function.signature.arguments.size() + function.signature.results.size() +
+                       basesOfDevice,
+                   function.operands.size()};
+  run_.library_scratch = scratch + layout.library_scratch;
+  run_.scratch = scratch + layout.scratch;
   // Launches that are too short for several threads are so in every call.
-  run.serial = serial || body_->is_serial();
-  run.origin = origin;
-  return run_launches(run);
+  run_.serial = serial || function.is_serial();
+  run_.origin = origin;
+}
+
+Status BodyCall::Calls::run(std::span<void *const> arguments, std::span<void *const> results) {
+  const Executable::Impl &function = *run_.function;
+  void **const of_device = std::ranges::copy(results, std::ranges::copy(arguments, bases_).out).out;
+  of_device[arenaBase] = arena_;
+  of_device[constantsBase] = const_cast<std::byte *>(function.constants);
+  of_device[scalarsBase] = nullptr;
+  for (size_t i = 0; i < function.operands.size(); ++i)
+    run_.pointers[i] =
+        static_cast<std::byte *>(bases_[function.operands[i].base]) + function.operands[i].offset;
+  return run_launches(run_);
 }
 
 } // namespace weft::runtime

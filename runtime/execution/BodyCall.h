@@ -8,6 +8,7 @@
 #define WEFT_RUNTIME_EXECUTION_BODYCALL_H
 
 #include "runtime/execution/ExecutableImpl.h"
+#include "runtime/execution/LaunchRun.h"
 
 #include <atomic>
 #include <memory>
@@ -15,24 +16,35 @@
 
 namespace weft::runtime {
 
-/// A function of the package that a launch carries out: a branch, or a part of a loop. A call binds addresses
-/// and runs launches. It allocates nothing: the temporaries of the function and the table of addresses are in
-/// the scratch of the launch.
+/// A function of the package that a launch carries out: a branch, or a part of a loop.
 class BodyCall {
 public:
-  /// An error (WEFT-L008) if the function does not take and return these bytes, or is no function of values
-  /// alone. `what` is what it is, as "a branch".
+  /// An error (WEFT-L008) if the function does not take and return these bytes, is no function of values
+  /// alone, or is for another device. `what` is what it is, as "a branch".
   static Expected<BodyCall> make(std::shared_ptr<const Executable::Impl> body,
                                  std::span<const uint64_t> argument_bytes,
-                                 std::span<const uint64_t> result_bytes, const std::string &what);
+                                 std::span<const uint64_t> result_bytes, const Device *device,
+                                 const std::string &what);
 
-  /// Of the function, and of those that its launches run. It is computed once for one thread and for all.
-  size_t scratch_bytes(int width) const;
-  /// Takes the addresses of the arguments and of the results.
-  Status run(std::span<void *const> arguments, std::span<void *const> results, std::byte *scratch,
-             bool serial, const CallOrigin *origin) const;
-
+  const Executable::Impl &function() const { return *body_; }
   double cost_ns() const { return body_->cost_ns; }
+  /// Of a call on the host: of the function, and of those that its launches run. It is computed once for one
+  /// thread and for all.
+  size_t scratch_bytes(int width) const;
+
+  /// Calls on the host with the same scratch, one after the other. A call binds addresses and runs launches.
+  /// It allocates nothing: the temporaries of the function and the table of addresses are in the scratch.
+  class Calls {
+  public:
+    Calls(const BodyCall &body, std::byte *scratch, bool serial, const CallOrigin *origin);
+    /// Takes the addresses of the arguments and of the results.
+    Status run(std::span<void *const> arguments, std::span<void *const> results);
+
+  private:
+    LaunchRun run_;
+    std::byte *arena_;
+    void **bases_;
+  };
 
 private:
   explicit BodyCall(std::shared_ptr<const Executable::Impl> body) : body_(std::move(body)) {}

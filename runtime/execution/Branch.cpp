@@ -26,7 +26,7 @@ static Expected<BodyCall> load_call(const Branch::Load &load, const flatbuffers:
   Expected<std::shared_ptr<const Executable::Impl>> body = load(name.string_view());
   if (!body)
     return body.status();
-  return BodyCall::make(*std::move(body), arguments, results, what);
+  return BodyCall::make(*std::move(body), arguments, results, &host_device(), what);
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,8 +50,8 @@ Expected<std::shared_ptr<const Branch>> Branch::make(const fb::BranchLaunch &lau
 
 Status Branch::run(void *const *operands, std::byte *scratch, bool serial, const CallOrigin *origin) const {
   const bool taken = *static_cast<const uint8_t *>(operands[0]) != 0;
-  return (taken ? then_ : else_)
-      .run({operands + 1, arguments_}, {operands + 1 + arguments_, results_}, scratch, serial, origin);
+  return BodyCall::Calls(taken ? then_ : else_, scratch, serial, origin)
+      .run({operands + 1, arguments_}, {operands + 1 + arguments_, results_});
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,10 +98,11 @@ Status WhileLoop::run(void *const *operands, std::byte *scratch, bool serial,
   for (const uint64_t carry : carries_)
     of_bodies += align_line(carry);
   std::copy_n(operands, operands_, read);
+  BodyCall::Calls condition(condition_, of_bodies, serial, origin), body(body_, of_bodies, serial, origin);
   bool in_second = false; // where the next trip writes
   for (;;) {
     void *const goes_on[] = {predicate};
-    if (Status status = condition_.run({read, operands_}, goes_on, of_bodies, serial, origin); !status)
+    if (Status status = condition.run({read, operands_}, goes_on); !status)
       return status;
     if (*predicate == std::byte(0))
       break;
@@ -110,8 +111,7 @@ Status WhileLoop::run(void *const *operands, std::byte *scratch, bool serial,
       written[i] = in_second ? next : operands[operands_ + i];
       next += align_line(carries_[i]);
     }
-    if (Status status = body_.run({read, operands_}, {written, carries_.size()}, of_bodies, serial, origin);
-        !status)
+    if (Status status = body.run({read, operands_}, {written, carries_.size()}); !status)
       return status;
     std::copy_n(written, carries_.size(), read);
     in_second = !in_second;

@@ -317,13 +317,10 @@ private:
         function_.load_body(plan_, loop.body()->string_view());
     if (!body)
       return body.status();
-    if (!function_.image)
-      function_.image = (*body)->image;
-    function_.loop_bodies.push_back(*body);
     Expected<std::shared_ptr<const Loop>> made =
         Loop::make(*std::move(body), loop, plan_, function_.devices[launch.device].device);
     if (made)
-      function_.cost_ns += static_cast<double>((*made)->trips()) * (*made)->body().cost_ns;
+      function_.cost_ns += (*made)->cost_ns();
     return made;
   }
 
@@ -340,18 +337,20 @@ private:
 
   /// A device beside the host has the launches of all trips.
   Status add_trips(const Launch &around, const fb::LoopLaunch &loop, const fb::Launch &source) {
-    const Expected<std::shared_ptr<const Loop>> made = make_loop(around, loop);
+    Expected<std::shared_ptr<const Loop>> made = make_loop(around, loop);
     if (!made)
       return made.status();
-    // Only the trips have operands.
-    std::vector<Operand> operands = std::move(function_.operands);
-    std::vector<OperandUse> uses = std::move(function_.uses);
-    function_.operands.clear();
-    function_.uses.clear();
-    add_operands(source);
-    std::swap(operands, function_.operands);
-    std::swap(uses, function_.uses);
-    return runtime::add_trips(function_, **made, around, operands);
+    // One device has one image, from which all bodies take their kernels.
+    if (!function_.image)
+      function_.image = (*made)->body().image;
+    std::vector<Operand> places;
+    for (const BufferAccess &access : accesses_of(source)) {
+      places.push_back(operand_of(*plan_.buffers()->Get(access.buffer)));
+      note_maker(access, source);
+    }
+    Status status = runtime::add_trips(function_, **made, around, places);
+    function_.device_loops.push_back(*std::move(made));
+    return status;
   }
 
   /// Finds functions of the package that launches run.
@@ -412,10 +411,15 @@ private:
       function_.operands.push_back(operand_of(buffer));
       function_.uses.push_back({buffer.bytes(), access.written});
       touched += buffer.bytes();
-      if (access.written && buffer.storage() == fb::Storage::result)
-        made_by_[buffer.index()] = &source;
+      note_maker(access, source);
     }
     return touched;
+  }
+
+  void note_maker(const BufferAccess &access, const fb::Launch &source) {
+    const fb::Buffer &buffer = *plan_.buffers()->Get(access.buffer);
+    if (access.written && buffer.storage() == fb::Storage::result)
+      made_by_[buffer.index()] = &source;
   }
 
   Operand operand_of(const fb::Buffer &buffer) {

@@ -219,7 +219,7 @@ struct Executable::Impl {
   FailureKey failure_key;
   /// Of bodies of loops whose trips are launches of the function; null where there are none.
   std::vector<std::shared_ptr<Buffer>> loop_constants;
-  std::vector<std::shared_ptr<const Impl>> loop_bodies; ///< of these loops, whose kernels the launches are
+  std::vector<std::shared_ptr<const Loop>> device_loops; ///< these loops, whose kernels the launches are
   std::vector<ScalarPlace> scalars;
   uint64_t scalar_bytes = 0;
   std::vector<uint32_t> result_labels;

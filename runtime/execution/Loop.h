@@ -7,14 +7,12 @@
 #ifndef WEFT_RUNTIME_EXECUTION_LOOP_H
 #define WEFT_RUNTIME_EXECUTION_LOOP_H
 
-#include "runtime/execution/ExecutableImpl.h"
+#include "runtime/execution/BodyCall.h"
 #include "runtime/plan/LoopPlan.h"
 
 namespace weft::runtime {
 
-/// A loop of a plan: a function of the package, which is carried out once for each trip. On the host a trip
-/// binds addresses and runs launches. It allocates nothing: the temporaries of the body, places for carries
-/// between trips and the table of addresses are in the scratch of the call.
+/// A loop of a plan: a function of the package, which is carried out once for each trip.
 class Loop {
 public:
   /// An error (WEFT-L008) if the body takes or returns other bytes than the launch gives it, is no function
@@ -24,27 +22,31 @@ public:
                                                     const Device *device);
 
   size_t scratch_bytes(int width) const;
-  /// `operands` are the addresses of the launch's buffers.
+  /// On the host. `operands` are the addresses of the launch's buffers.
   Status run(void *const *operands, std::byte *scratch, bool serial, const CallOrigin *origin) const;
+  double cost_ns() const { return static_cast<double>(trips_) * body_.cost_ns(); }
 
-  const Executable::Impl &body() const { return *body_; }
+  const Executable::Impl &body() const { return body_.function(); }
   int64_t trips() const { return trips_; }
-  bool is_reverse() const { return reverse_; }
+  /// The row of each stack that a trip reads or writes.
+  int64_t row_of(int64_t trip) const { return reverse_ ? trips_ - 1 - trip : trip; }
+  /// Whether a trip writes the carries to their second places. Trips alternate, so that the last one writes
+  /// them where the loop's results are.
+  bool writes_second(int64_t trip) const { return (trips_ - 1 - trip) % 2 != 0; }
   /// What its operands are, and then its results.
   const std::vector<LoopPart> &parts() const { return parts_; }
   size_t operand_count() const { return operands_; }
   size_t carry_count() const { return carries_; }
 
 private:
-  Loop() = default;
-  Status check_body(const Device *device) const;
+  Loop(BodyCall body, const fb::LoopLaunch &launch, std::vector<LoopPart> parts);
 
-  std::shared_ptr<const Executable::Impl> body_;
+  BodyCall body_;
   std::vector<LoopPart> parts_;
-  size_t operands_ = 0; ///< how many of the parts are operands
-  size_t carries_ = 0;
-  int64_t trips_ = 0;
-  bool reverse_ = false;
+  size_t operands_; ///< how many of the parts are operands
+  size_t carries_;
+  int64_t trips_;
+  bool reverse_;
   size_t carry_bytes_ = 0; ///< of the second places of all carries
 };
 

@@ -108,9 +108,9 @@ private:
 
   /// Where a trip writes a carry: the last trip where the loop's result is, and the others in turn.
   Operand carry_after(int64_t trip, size_t carry) const {
-    const bool in_second = (loop_.trips() - 1 - trip) % 2 != 0;
-    return in_second ? Operand{static_cast<uint32_t>(bases_of_device_ + arenaBase), second_[carry]}
-                     : places_[loop_.operand_count() + carry];
+    return loop_.writes_second(trip)
+               ? Operand{static_cast<uint32_t>(bases_of_device_ + arenaBase), second_[carry]}
+               : places_[loop_.operand_count() + carry];
   }
 
   /// Where an argument or a result of the body begins in a trip.
@@ -120,11 +120,9 @@ private:
       return trip ? carry_after(trip - 1, part) : places_[part];
     case LoopRole::carry:
       return carry_after(trip, part - loop_.operand_count());
-    case LoopRole::row: {
-      const int64_t row = loop_.is_reverse() ? loop_.trips() - 1 - trip : trip;
+    case LoopRole::row:
       return {places_[part].base,
-              places_[part].offset + static_cast<uint64_t>(row) * loop_.parts()[part].bytes};
-    }
+              places_[part].offset + static_cast<uint64_t>(loop_.row_of(trip)) * loop_.parts()[part].bytes};
     case LoopRole::constant:
       break;
     }
