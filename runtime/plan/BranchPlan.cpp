@@ -26,14 +26,10 @@ struct Buffers {
     const uint32_t count = length(numbers);
     if (first_result > count)
       return "has " + number(first_result) + " operands among " + number(count) + " buffers";
-    for (uint32_t i = 0; i < count; ++i)
-      if (numbers->Get(i) >= length(plan.buffers()))
-        return "has operand " + number(i) + " in buffer " + number(numbers->Get(i)) + " of " +
-               number(length(plan.buffers()));
-    for (uint32_t i = first_result; i < count; ++i)
-      for (uint32_t j = 0; j < i; ++j)
-        if (share_bytes(plan, at(i), at(j)))
-          return "writes memory that it also reads, or writes it twice";
+    if (std::string missing = missing_buffer(numbers, plan); !missing.empty())
+      return missing;
+    if (writes_shared_memory(numbers, first_result, plan))
+      return "writes memory that it also reads, or writes it twice";
     return "";
   }
 };

@@ -14,12 +14,19 @@
 
 namespace weft::runtime {
 
+/// The buffers of a launch that lists them: operands, then results.
+template <typename Of> static std::vector<BufferAccess> listed(const Of &launch) {
+  std::vector<BufferAccess> accesses;
+  accesses.reserve(length(launch.buffers()));
+  for (uint32_t i = 0; i < length(launch.buffers()); ++i)
+    accesses.push_back({launch.buffers()->Get(i), i >= launch.first_result()});
+  return accesses;
+}
+
 std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
   std::vector<BufferAccess> accesses;
   if (const auto *kernel = launch.op_as_KernelLaunch()) {
-    accesses.reserve(length(kernel->buffers()));
-    for (uint32_t i = 0; i < length(kernel->buffers()); ++i)
-      accesses.push_back({kernel->buffers()->Get(i), i >= kernel->first_result()});
+    accesses = listed(*kernel);
   } else if (const auto *product = launch.op_as_ContractionLaunch()) {
     accesses = {{product->a(), false}, {product->b(), false}, {product->c(), true}};
     for (const int optional : {product->bias(), product->residual()})
@@ -40,8 +47,7 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
     for (uint32_t i = 0; i < length(convolution->beside()); ++i)
       accesses.push_back({convolution->beside()->Get(i), false});
   } else if (const auto *raw = launch.op_as_RawLaunch()) {
-    for (uint32_t i = 0; i < length(raw->buffers()); ++i)
-      accesses.push_back({raw->buffers()->Get(i), i >= raw->first_result()});
+    accesses = listed(*raw);
   } else if (const auto *sort = launch.op_as_SortLaunch()) {
     accesses = {{sort->source(), false}, {sort->values(), true}, {sort->indices(), true}};
   } else if (const auto *matrices = launch.op_as_MatrixLaunch()) {
@@ -49,20 +55,35 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
     for (const MatrixPart &part : MatrixRoutine::parts_of(matrix_shape(*matrices)))
       accesses.push_back({matrices->buffers()->Get(i++), part.written});
   } else if (const auto *loop = launch.op_as_LoopLaunch()) {
-    for (uint32_t i = 0; i < length(loop->buffers()); ++i)
-      accesses.push_back({loop->buffers()->Get(i), i >= loop->first_result()});
+    accesses = listed(*loop);
   } else if (const auto *branch = launch.op_as_BranchLaunch()) {
-    for (uint32_t i = 0; i < length(branch->buffers()); ++i)
-      accesses.push_back({branch->buffers()->Get(i), i >= branch->first_result()});
+    accesses = listed(*branch);
   } else if (const auto *while_loop = launch.op_as_WhileLaunch()) {
-    for (uint32_t i = 0; i < length(while_loop->buffers()); ++i)
-      accesses.push_back({while_loop->buffers()->Get(i), i >= while_loop->first_result()});
+    accesses = listed(*while_loop);
   } else if (const auto *copy = launch.op_as_CopyLaunch()) {
     accesses = {{copy->source(), false}, {copy->destination(), true}};
   } else if (const auto *host = launch.op_as_HostLaunch()) {
     accesses = {{host->buffer(), false}};
   }
   return accesses;
+}
+
+std::string missing_buffer(const flatbuffers::Vector<uint32_t> *buffers, const fb::Plan &plan) {
+  for (uint32_t i = 0; i < length(buffers); ++i)
+    if (buffers->Get(i) >= length(plan.buffers()))
+      return "has operand " + number(i) + " in buffer " + number(buffers->Get(i)) + " of " +
+             number(length(plan.buffers()));
+  return "";
+}
+
+bool writes_shared_memory(const flatbuffers::Vector<uint32_t> *buffers, uint32_t first_result,
+                          const fb::Plan &plan) {
+  const auto at = [&](uint32_t i) -> const fb::Buffer & { return *plan.buffers()->Get(buffers->Get(i)); };
+  for (uint32_t i = first_result; i < length(buffers); ++i)
+    for (uint32_t j = 0; j < i; ++j)
+      if (share_bytes(plan, at(i), at(j)))
+        return true;
+  return false;
 }
 
 ContractionShape contraction_shape(const fb::ContractionLaunch &launch) {

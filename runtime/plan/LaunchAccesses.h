@@ -12,6 +12,7 @@
 #include "weft/export.hpp"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,13 @@ std::pair<fb::Storage, uint32_t> place_of(const fb::Plan &plan, const fb::Buffer
 
 /// Whether two buffers of the same memory share a byte. If a size depends on symbols, they may.
 bool share_bytes(const fb::Plan &plan, const fb::Buffer &a, const fb::Buffer &b);
+
+/// What is wrong with the buffers of a launch that lists them, in words that follow its name. Empty if the
+/// plan has all of them.
+std::string missing_buffer(const flatbuffers::Vector<uint32_t> *buffers, const fb::Plan &plan);
+/// Whether a buffer from number `first_result` on, which the launch writes, shares a byte with another one.
+bool writes_shared_memory(const flatbuffers::Vector<uint32_t> *buffers, uint32_t first_result,
+                          const fb::Plan &plan);
 
 /// The shape of a contraction, whose sizes are numbers and which the plan's verifier has accepted.
 WEFT_RUNTIME_API ContractionShape contraction_shape(const fb::ContractionLaunch &launch);

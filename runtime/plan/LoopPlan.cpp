@@ -35,10 +35,8 @@ std::string loop_problem(const fb::LoopLaunch &launch, const fb::Plan &plan) {
       launch.xs() > operands - launch.carries())
     return "is a loop of " + number(launch.carries()) + " carries, " + number(launch.xs()) + " stacks and " +
            number(operands) + " operands among " + number(count) + " buffers";
-  for (uint32_t i = 0; i < count; ++i)
-    if (launch.buffers()->Get(i) >= length(plan.buffers()))
-      return "has operand " + number(i) + " in buffer " + number(launch.buffers()->Get(i)) + " of " +
-             number(length(plan.buffers()));
+  if (std::string missing = missing_buffer(launch.buffers(), plan); !missing.empty())
+    return missing;
   const auto buffer = [&](uint32_t i) -> const fb::Buffer & {
     return *plan.buffers()->Get(launch.buffers()->Get(i));
   };
@@ -51,10 +49,8 @@ std::string loop_problem(const fb::LoopLaunch &launch, const fb::Plan &plan) {
     if (buffer(i).bytes() != buffer(operands + i).bytes())
       return "has carry " + number(i) + " of " + number(buffer(i).bytes()) + " bytes before, and of " +
              number(buffer(operands + i).bytes()) + " after it";
-  for (uint32_t i = operands; i < count; ++i)
-    for (uint32_t j = 0; j < i; ++j)
-      if (share_bytes(plan, buffer(i), buffer(j)))
-        return "is a loop that writes memory that it also reads, or writes it twice";
+  if (writes_shared_memory(launch.buffers(), operands, plan))
+    return "is a loop that writes memory that it also reads, or writes it twice";
   return "";
 }
 
