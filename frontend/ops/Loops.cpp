@@ -39,6 +39,12 @@ void checkCarry(const BodyRecord &body, const Flat &carry, const std::vector<Ref
            loc, {operands[i], after[i]}, "WEFT-T002");
 }
 
+/// Appends the values of tensors from outside.
+void addCaptured(std::vector<Ref> &operands, const std::vector<std::shared_ptr<Slot>> &captured, Loc loc) {
+  for (const std::shared_ptr<Slot> &slot : captured)
+    operands.push_back(useSlot(slot, loc));
+}
+
 /// Records one trip of a loop, and then the loop.
 class Scan {
 public:
@@ -111,8 +117,7 @@ FlatScan Scan::record(const FlatScanBody &body) {
 
 FlatScan Scan::recordLoop(const BodyRecord &body) const {
   std::vector<Ref> operands = operands_;
-  for (const std::shared_ptr<Slot> &slot : body.captured())
-    operands.push_back(useSlot(slot, loc_));
+  addCaptured(operands, body.captured(), loc_);
   std::vector<Spec> results;
   for (const Ref &result : body.results()) {
     Spec spec = result.spec();
@@ -165,12 +170,6 @@ std::vector<Ref> operandsOf(const Flat &flat, Loc loc) {
   for (const Tensor &tensor : flat.tensors)
     operands.push_back(use(tensor, loc));
   return operands;
-}
-
-/// Appends the values of tensors from outside.
-void addCaptured(std::vector<Ref> &operands, const std::vector<std::shared_ptr<Slot>> &captured, Loc loc) {
-  for (const std::shared_ptr<Slot> &slot : captured)
-    operands.push_back(useSlot(slot, loc));
 }
 
 std::vector<Spec> specsOf(const std::vector<Ref> &values) {
