@@ -14,6 +14,7 @@ import tempfile
 
 import numpy as np
 import torch
+from checks import Checks
 from safetensors_file import read_safetensors
 
 
@@ -50,14 +51,7 @@ def train(name, initial, images, labels, dtype):
 
 
 def main():
-    passed = failed = 0
-
-    def check(what, value, bound):
-        nonlocal passed, failed
-        ok = bool(value <= bound)
-        passed, failed = passed + ok, failed + (not ok)
-        print(f"{'ok    ' if ok else 'FAILED'} {what}: {value:.3g} (bound {bound:.3g})")
-
+    check = Checks(verbose=True)
     program = os.path.join(os.environ["WEFT_BUILD"], "bin", "weft-parity-mlp")
     with tempfile.TemporaryDirectory(prefix="weft-parity-") as folder:
         subprocess.run([program, folder], check=True)
@@ -81,8 +75,7 @@ def main():
                 noise = np.max(np.abs(their_weights[key] - exact_weights[key]))
                 check(f"{name}: {key} beside torch f64", np.max(np.abs(value - exact_weights[key])),
                       4 * noise + 1e-2 * spread)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return check.report()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import tempfile
 
 import numpy as np
 import torch
+from checks import Checks
 from safetensors_file import TYPES, read_safetensors
 from torch import nn
 from torch.nn import functional as F
@@ -429,14 +430,7 @@ def run(name, folder, dtype):
 
 
 def main():
-    passed = failed = 0
-
-    def check(what, value, bound):
-        nonlocal passed, failed
-        ok = bool(value <= bound)
-        passed, failed = passed + ok, failed + (not ok)
-        print(f"{'ok    ' if ok else 'FAILED'} {what}: {value:.3g} (bound {bound:.3g})")
-
+    check = Checks(verbose=True)
     names = sys.argv[1:] or list(MODELS)
     program = os.path.join(os.environ["WEFT_BUILD"], "bin", "weft-parity-models")
     with tempfile.TemporaryDirectory(prefix="weft-parity-") as folder:
@@ -455,8 +449,7 @@ def main():
                 error = np.abs(ours[way] - exact[:count]) / np.abs(exact[:count])
                 check(f"{name}: losses, {way} (torch f32 is {np.max(spread[:count]):.2g} off)", np.max(error),
                       max(1e-4, 4 * np.max(spread[:count])))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return check.report()
 
 
 if __name__ == "__main__":

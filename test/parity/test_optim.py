@@ -15,6 +15,7 @@ import tempfile
 
 import numpy as np
 import torch
+from checks import Checks
 
 SGD = {
     "sgd": {},
@@ -214,15 +215,7 @@ def distance(a, b):
 
 
 def main():
-    passed = failed = 0
-
-    def check(what, value, bound):
-        nonlocal passed, failed
-        ok = bool(value <= bound)
-        passed, failed = passed + ok, failed + (not ok)
-        if not ok:
-            print(f"FAILED {what}: {value:.3g} (bound {bound:.3g})")
-
+    check = Checks()
     random = np.random.default_rng(0)
     shapes = {"a": (5, 7), "b": (11,), "c": (3, 2, 2)}
     start = {k: random.standard_normal(shape) for k, shape in shapes.items()}
@@ -283,8 +276,7 @@ def main():
         check(f"{name}: distance of the distributions", distance(mine, theirs), 0.0087)
     q = ours["init.orthogonal_"].reshape(200, 500).astype(np.float64)
     check("orthogonal_ is orthogonal", np.max(np.abs(q @ q.T - 2.25 * np.eye(200))), 1e-6)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return check.report()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import tempfile
 
 import numpy as np
 import torch
+from checks import Checks
 from torch import nn
 from torch.nn.utils import parametrizations as p
 from torch.nn.utils.parametrize import register_parametrization
@@ -68,15 +69,7 @@ def train(net, state, inputs, dtype):
 
 
 def main():
-    passed = failed = 0
-
-    def check(what, value, bound):
-        nonlocal passed, failed
-        ok = bool(value <= bound)
-        passed, failed = passed + ok, failed + (not ok)
-        if not ok:
-            print(f"FAILED {what}: {value:.3g} (bound {bound:.3g})")
-
+    check = Checks()
     torch.manual_seed(0)
     random = np.random.default_rng(0)
     given, twins = {}, []
@@ -99,8 +92,7 @@ def main():
             check(f"{prefix}: names {names}", names != sorted(after), 0)
             for k, theirs in after.items():
                 check(prefix + k, np.max(np.abs(ours[f"{prefix}state.{k}"] - theirs.numpy())), bound)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return check.report()
 
 
 if __name__ == "__main__":

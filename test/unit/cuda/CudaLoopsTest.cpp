@@ -9,20 +9,17 @@
 // trips on the host.
 //
 //===----------------------------------------------------------------------===//
-#include "test/unit/frontend/Helpers.h"
-
-#include <cmath>
+#include "test/unit/Occurrences.h"
+#include "test/unit/frontend/CloseTensors.h"
 
 using namespace weft;
 
 namespace {
 
-/// Numbers between -1 and 1, the same for each seed.
+using weft::test::occurrences;
+
 Tensor someNumbers(Shape shape, int seed, const char *device, DType dtype = f32) {
-  Tensor made = generated(std::move(shape), [seed](size_t i) {
-    return static_cast<double>((i * 37 + static_cast<size_t>(seed) * 101) % 61) / 30.5 - 1;
-  });
-  return made.to(dtype).to(device);
+  return weft::testing::someNumbers(std::move(shape), seed).to(dtype).to(device);
 }
 
 void expectNear(const Tensor &found, const Tensor &expected, double bound = 1e-5) {
@@ -66,13 +63,6 @@ struct Layer {
     return all;
   }
 };
-
-int64_t occurrences(const std::string &text, const std::string &what) {
-  int64_t count = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
-    ++count;
-  return count;
-}
 
 } // namespace
 

@@ -8,25 +8,15 @@
 // Conditions and loops by data beside C++'s `if` and `while`. Beside PyTorch they are in test/parity.
 //
 //===----------------------------------------------------------------------===//
-#include "Helpers.h"
+#include "CloseTensors.h"
 
 #include <chrono>
 
 using namespace weft;
 
 namespace {
-
-/// Numbers between -1 and 1, the same for each seed.
-Tensor someNumbers(Shape shape, int seed) {
-  return generated(std::move(shape), [seed](size_t i) {
-    return static_cast<double>((i * 37 + static_cast<size_t>(seed) * 101) % 61) / 30.5 - 1;
-  });
-}
-
-void expectClose(const Tensor &found, const Tensor &expected, double bound = 1e-5) {
-  ASSERT_EQ(found.sizes(), expected.sizes());
-  EXPECT_LE((found - expected).abs().max().item<float>(), bound * (1 + expected.abs().max().item<float>()));
-}
+using weft::testing::expectClose;
+using weft::testing::someNumbers;
 
 /// Two layers, one of which is taken. Both have parameters from outside, of which one is of both.
 struct Layers {

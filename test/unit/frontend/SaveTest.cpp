@@ -25,6 +25,37 @@ protected:
   ~Save() override { std::remove(path.c_str()); }
 };
 
+/// The step of a package that has no other function for callers.
+class OnlyStep {
+public:
+  explicit OnlyStep(const std::string &path) {
+    EXPECT_EQ(weft_package_open(path.c_str(), nullptr, &package_), WEFT_OK) << weft_last_error();
+    size_t functions = 0;
+    EXPECT_EQ(weft_package_function_count(package_, &functions), WEFT_OK);
+    EXPECT_EQ(functions, 1U);
+    EXPECT_EQ(weft_executable_load(package_, "step", "cpu", &loaded_), WEFT_OK) << weft_last_error();
+  }
+  ~OnlyStep() {
+    weft_executable_destroy(loaded_);
+    weft_package_close(package_);
+  }
+  OnlyStep(const OnlyStep &) = delete;
+  OnlyStep &operator=(const OnlyStep &) = delete;
+
+  /// Its result, for one argument.
+  float loss(const weft_buffer &in) const {
+    float found = 0;
+    weft_buffer out = {sizeof(weft_buffer), &found, "cpu", WEFT_F32, 0, nullptr, nullptr, nullptr};
+    EXPECT_EQ(weft_executable_run(loaded_, nullptr, &in, 1, &out, 1), WEFT_OK) << weft_last_error();
+    EXPECT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
+    return found;
+  }
+
+private:
+  weft_package *package_ = nullptr;
+  weft_executable *loaded_ = nullptr;
+};
+
 std::map<std::string, weft_tensor_info> stateOf(weft_executable *executable) {
   std::map<std::string, weft_tensor_info> state;
   size_t count = 0;
@@ -65,25 +96,13 @@ TEST_F(Save, LoopsGoAlong) {
   const Tensor xs = Tensor::from(values, {12, 4});
   step(xs);
   step.save(path, {.targets = {"cpu"}});
-  weft_package *package = nullptr;
-  weft_executable *loaded = nullptr;
-  ASSERT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
-  size_t functions = 0;
-  ASSERT_EQ(weft_package_function_count(package, &functions), WEFT_OK);
-  EXPECT_EQ(functions, 1U);
-  ASSERT_EQ(weft_executable_load(package, "step", "cpu", &loaded), WEFT_OK) << weft_last_error();
+  const OnlyStep loaded(path);
   const int64_t shape[] = {12, 4};
   weft_buffer in = {sizeof(weft_buffer), values.data(), "cpu", WEFT_F32, 2, shape, nullptr, nullptr};
   for (int i = 0; i < 3; ++i) {
     const float expected = step(xs).item<float>();
-    float found = 0;
-    weft_buffer out = {sizeof(weft_buffer), &found, "cpu", WEFT_F32, 0, nullptr, nullptr, nullptr};
-    ASSERT_EQ(weft_executable_run(loaded, nullptr, &in, 1, &out, 1), WEFT_OK) << weft_last_error();
-    ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
-    EXPECT_EQ(found, expected) << "step " << i;
+    EXPECT_EQ(loaded.loss(in), expected) << "step " << i;
   }
-  weft_executable_destroy(loaded);
-  weft_package_close(package);
 }
 
 // Conditions and while loops are in the package as loops are.
@@ -107,25 +126,13 @@ TEST_F(Save, ConditionsGoAlong) {
   std::vector<std::vector<float>> inputs = {{1, -2, 3, 0.5}, {-1, -2, 0.25, 1}, {20, 1, 1, 1}};
   step(Tensor::from(inputs[0], {4}));
   step.save(path, {.targets = {"cpu"}});
-  weft_package *package = nullptr;
-  weft_executable *loaded = nullptr;
-  ASSERT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
-  size_t functions = 0;
-  ASSERT_EQ(weft_package_function_count(package, &functions), WEFT_OK);
-  EXPECT_EQ(functions, 1U);
-  ASSERT_EQ(weft_executable_load(package, "step", "cpu", &loaded), WEFT_OK) << weft_last_error();
+  const OnlyStep loaded(path);
   const int64_t shape[] = {4};
   for (std::vector<float> &values : inputs) {
     weft_buffer in = {sizeof(weft_buffer), values.data(), "cpu", WEFT_F32, 1, shape, nullptr, nullptr};
     const float expected = step(Tensor::from(values, {4})).item<float>();
-    float found = 0;
-    weft_buffer out = {sizeof(weft_buffer), &found, "cpu", WEFT_F32, 0, nullptr, nullptr, nullptr};
-    ASSERT_EQ(weft_executable_run(loaded, nullptr, &in, 1, &out, 1), WEFT_OK) << weft_last_error();
-    ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
-    EXPECT_EQ(found, expected);
+    EXPECT_EQ(loaded.loss(in), expected);
   }
-  weft_executable_destroy(loaded);
-  weft_package_close(package);
 }
 
 // Ten steps, a save, ten more in each: the same losses and weights, bit for bit, under a changed learning

@@ -8,18 +8,13 @@
 // Each loop beside the same trips written out. Beside PyTorch they are in test/parity.
 //
 //===----------------------------------------------------------------------===//
-#include "Helpers.h"
+#include "CloseTensors.h"
 
 using namespace weft;
 
 namespace {
-
-/// Numbers between -1 and 1, the same for each seed.
-Tensor someNumbers(Shape shape, int seed) {
-  return generated(std::move(shape), [seed](size_t i) {
-    return static_cast<double>((i * 37 + static_cast<size_t>(seed) * 101) % 61) / 30.5 - 1;
-  });
-}
+using weft::testing::expectClose;
+using weft::testing::someNumbers;
 
 struct Recurrence {
   int64_t length = 12; // unrolled below 4
@@ -55,11 +50,6 @@ struct Recurrence {
 Tensor lossOf(const std::pair<Tensor, Tensor> &results) {
   return (results.first * someNumbers(results.first.sizes(), 7)).sum() +
          (results.second * results.second * someNumbers(results.second.sizes(), 8)).sum();
-}
-
-void expectClose(const Tensor &found, const Tensor &expected, double bound = 1e-5) {
-  ASSERT_EQ(found.sizes(), expected.sizes());
-  EXPECT_LE((found - expected).abs().max().item<float>(), bound * (1 + expected.abs().max().item<float>()));
 }
 
 } // namespace
