@@ -84,10 +84,12 @@ bool mayRound(StringRef pass) {
 }
 
 /// Inlines calls, and writes out gradients, conditions and loops, because the analysis has no rules for them.
+/// Both branches of a condition are then computed, so that what they check is moved behind them first.
 LogicalResult flatten(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   passes.addPass(createSymbolDCEPass());
+  passes.addPass(passes::createCarryChecks());
   passes.addPass(passes::createDifferentiate());
   passes.addPass(passes::createSelectBranches({.always = true}));
   passes.addPass(passes::createUnrollScans({.leastTrips = INT64_MAX}));
