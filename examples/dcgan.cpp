@@ -33,8 +33,8 @@ static int run(const example::Arguments &arguments) {
   models::DcganDiscriminator discriminator(options);
   generator.to(device);
   discriminator.to(device);
-  optim::Adam of_generator(generator.parameters(), {.lr = 2e-4, .beta1 = 0.5});
-  optim::Adam of_discriminator(discriminator.parameters(), {.lr = 2e-4, .beta1 = 0.5});
+  optim::Adam of_generator(generator.parameters(), {.lr = 2e-4, .betas = {0.5, 0.999}});
+  optim::Adam of_discriminator(discriminator.parameters(), {.lr = 2e-4, .betas = {0.5, 0.999}});
   auto step = compile([&](Tensor images, Tensor z) {
     const Tensor real = images.to(f32) / 127.5 - 1, fake = generator(z);
     Tensor loss_d = lossOf(discriminator(real), true) + lossOf(discriminator(fake.detach()), false);

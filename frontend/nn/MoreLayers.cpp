@@ -127,11 +127,11 @@ template class CircularPad<3>;
 
 Upsample::Upsample(InterpolateOptions options)
     : Module("Upsample", upsampleText(options)), options_(std::move(options)) {}
-UpsamplingNearest2d::UpsamplingNearest2d(IntList size, std::vector<double> scale_factor)
+UpsamplingNearest2d::UpsamplingNearest2d(IntList size, DoubleList scale_factor)
     : Module("UpsamplingNearest2d",
              upsampleText({.size = size, .scale_factor = scale_factor, .mode = "nearest"})),
       size_(std::move(size)), scale_factor_(std::move(scale_factor)) {}
-UpsamplingBilinear2d::UpsamplingBilinear2d(IntList size, std::vector<double> scale_factor)
+UpsamplingBilinear2d::UpsamplingBilinear2d(IntList size, DoubleList scale_factor)
     : Module("UpsamplingBilinear2d",
              upsampleText({.size = size, .scale_factor = scale_factor, .mode = "bilinear"})),
       size_(std::move(size)), scale_factor_(std::move(scale_factor)) {}

@@ -191,11 +191,11 @@ Tensor interpolate(const Tensor &x, InterpolateOptions options, Loc loc) {
   return y.to(x.dtype(loc), loc);
 }
 
-Tensor upsample_nearest(const Tensor &x, IntList size, std::vector<double> scale_factor, Loc loc) {
+Tensor upsample_nearest(const Tensor &x, IntList size, DoubleList scale_factor, Loc loc) {
   return interpolate(x, {.size = std::move(size), .scale_factor = std::move(scale_factor)}, loc);
 }
 
-Tensor upsample_bilinear(const Tensor &x, IntList size, std::vector<double> scale_factor, Loc loc) {
+Tensor upsample_bilinear(const Tensor &x, IntList size, DoubleList scale_factor, Loc loc) {
   return interpolate(x,
                      {.size = std::move(size),
                       .scale_factor = std::move(scale_factor),

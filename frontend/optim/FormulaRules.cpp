@@ -415,8 +415,8 @@ Adamax::Adamax(std::vector<Tensor> parameters, AdamaxOptions options, Loc loc)
 void Adamax::add_param_group(std::vector<Tensor> parameters, AdamaxOptions o, Loc loc) {
   state_->addGroup(ruleFor<AdamaxRule>(o), std::move(parameters),
                    {{"lr", o.lr},
-                    {"beta1", o.beta1},
-                    {"beta2", o.beta2},
+                    {"beta1", o.betas[0]},
+                    {"beta2", o.betas[1]},
                     {"eps", o.eps},
                     {"weight_decay", o.weight_decay}},
                    loc);
@@ -431,8 +431,8 @@ void NAdam::add_param_group(std::vector<Tensor> parameters, NAdamOptions o, Loc 
   rule->decoupled = o.decoupled_weight_decay;
   state_->addGroup(std::move(rule), std::move(parameters),
                    {{"lr", o.lr},
-                    {"beta1", o.beta1},
-                    {"beta2", o.beta2},
+                    {"beta1", o.betas[0]},
+                    {"beta2", o.betas[1]},
                     {"eps", o.eps},
                     {"weight_decay", o.weight_decay},
                     {"momentum_decay", o.momentum_decay}},
@@ -448,8 +448,8 @@ void RAdam::add_param_group(std::vector<Tensor> parameters, RAdamOptions o, Loc 
   rule->decoupled = o.decoupled_weight_decay;
   state_->addGroup(std::move(rule), std::move(parameters),
                    {{"lr", o.lr},
-                    {"beta1", o.beta1},
-                    {"beta2", o.beta2},
+                    {"beta1", o.betas[0]},
+                    {"beta2", o.betas[1]},
                     {"eps", o.eps},
                     {"weight_decay", o.weight_decay}},
                    loc);

@@ -273,8 +273,8 @@ static void addAdamGroup(OptimizerState &state, std::vector<Tensor> parameters, 
   rule->decoupled = decoupled;
   state.addGroup(std::move(rule), std::move(parameters),
                  {{"lr", o.lr},
-                  {"beta1", o.beta1},
-                  {"beta2", o.beta2},
+                  {"beta1", o.betas[0]},
+                  {"beta2", o.betas[1]},
                   {"eps", o.eps},
                   {"weight_decay", o.weight_decay}},
                  loc);

@@ -53,6 +53,11 @@ WEFT_API std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std:
 WEFT_API std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs,
                                   const GradOptions &options = {}, Loc loc = Loc::current());
 
+/// torch.autograd.grad
+namespace autograd {
+using weft::grad;
+}
+
 } // namespace weft
 
 #endif // WEFT_AUTOGRAD_HPP

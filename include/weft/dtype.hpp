@@ -32,6 +32,12 @@ inline constexpr DType i1 = DType::i1, i8 = DType::i8, i16 = DType::i16, i32 = D
                        u8 = DType::ui8, f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32,
                        f64 = DType::f64;
 
+/// \name PyTorch's names; torch.bool is `i1`
+/// @{
+inline constexpr DType int8 = i8, int16 = i16, int32 = i32, int64 = i64, uint8 = u8, float16 = f16,
+                       bfloat16 = bf16, float32 = f32, float64 = f64;
+/// @}
+
 /// Bytes of one element in memory; i1 takes a byte that holds 0 or 1.
 constexpr size_t itemsize(DType type) {
   switch (type) {

@@ -26,6 +26,9 @@ namespace detail {
 struct ScheduleState;
 }
 
+// Inline, so that a schedule is optim::StepLR and optim::lr_scheduler::StepLR.
+inline namespace lr_scheduler {
+
 /// A shared handle on a schedule. The base of each group is the learning rate that it had when its
 /// optimiser's first schedule was made.
 class WEFT_API LRScheduler {
@@ -175,6 +178,8 @@ private:
   double best_;
   int64_t bad_ = 0, cooling_ = 0;
 };
+
+} // namespace lr_scheduler
 
 } // namespace weft::optim
 

@@ -105,25 +105,25 @@ private:
 };
 class WEFT_API UpsamplingNearest2d : public Module {
 public:
-  explicit UpsamplingNearest2d(IntList size, std::vector<double> scale_factor = {});
+  explicit UpsamplingNearest2d(IntList size, DoubleList scale_factor = {});
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return upsample_nearest(x, size_, scale_factor_, loc);
   }
 
 private:
   IntList size_;
-  std::vector<double> scale_factor_;
+  DoubleList scale_factor_;
 };
 class WEFT_API UpsamplingBilinear2d : public Module {
 public:
-  explicit UpsamplingBilinear2d(IntList size, std::vector<double> scale_factor = {});
+  explicit UpsamplingBilinear2d(IntList size, DoubleList scale_factor = {});
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return upsample_bilinear(x, size_, scale_factor_, loc);
   }
 
 private:
   IntList size_;
-  std::vector<double> scale_factor_;
+  DoubleList scale_factor_;
 };
 class WEFT_API ChannelShuffle : public Module {
 public:

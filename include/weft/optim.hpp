@@ -88,9 +88,12 @@ public:
   void add_param_group(std::vector<Tensor> parameters, SGDOptions options, Loc loc = Loc::current());
 };
 
-/// `beta1` and `beta2` are in [0, 1), the others not negative. Options out of range throw Error.
+/// `betas` are in [0, 1), the others not negative. Options out of range throw Error. As numbers of a group
+/// they are "beta1" and "beta2".
 struct AdamOptions {
-  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8, weight_decay = 0;
   bool amsgrad = false, maximize = false;
 };
 /// torch.optim.Adam (Kingma and Ba, 2015; amsgrad: Reddi, Kale and Kumar, 2018). Weight decay is added to the
@@ -103,9 +106,11 @@ public:
 
 /// As AdamOptions, with another default for `weight_decay`.
 struct AdamWOptions {
-  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8, weight_decay = 1e-2;
   bool amsgrad = false, maximize = false;
-  operator AdamOptions() const { return {lr, beta1, beta2, eps, weight_decay, amsgrad, maximize}; }
+  operator AdamOptions() const { return {lr, betas, eps, weight_decay, amsgrad, maximize}; }
 };
 /// torch.optim.AdamW (Loshchilov and Hutter, 2019): each step first multiplies the parameter by
 /// 1 - lr weight_decay.
@@ -159,7 +164,9 @@ public:
 };
 
 struct AdamaxOptions {
-  double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  double lr = 2e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8, weight_decay = 0;
   bool maximize = false;
 };
 /// Kingma and Ba, 2015, with the infinity norm: u = max(beta2 u, |g| + eps), p -= lr / (1 - beta1^t) m / u.
@@ -171,7 +178,9 @@ public:
 
 /// `decoupled_weight_decay` multiplies the parameter by 1 - lr weight_decay instead.
 struct NAdamOptions {
-  double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0, momentum_decay = 4e-3;
+  double lr = 2e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8, weight_decay = 0, momentum_decay = 4e-3;
   bool decoupled_weight_decay = false, maximize = false;
 };
 /// Dozat, 2016: Adam with Nesterov's momentum, whose schedule is beta1 (1 - 0.96^(t momentum_decay) / 2).
@@ -183,7 +192,9 @@ public:
 
 /// `decoupled_weight_decay` multiplies the parameter by 1 - lr weight_decay instead.
 struct RAdamOptions {
-  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8, weight_decay = 0;
   bool decoupled_weight_decay = false, maximize = false;
 };
 /// Liu et al., 2020: Adam whose adaptive rate is rectified, and left out while its variance has no bound.

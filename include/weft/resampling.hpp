@@ -18,19 +18,28 @@
 
 namespace weft {
 
+/// Numbers, or one number.
+struct DoubleList : std::vector<double> {
+  DoubleList() = default;
+  DoubleList(std::initializer_list<double> list) : vector(list) {}
+  DoubleList(double number) : vector(1, number) {}
+  DoubleList(std::vector<double> list) : vector(std::move(list)) {}
+};
+
 struct InterpolateOptions {
-  IntList size = {};                     ///< of each extent, or one number for all; or
-  std::vector<double> scale_factor = {}; ///< by which extents are multiplied and rounded down
-  std::string mode = "nearest";          ///< "nearest", "nearest-exact", "linear", "bilinear", "trilinear",
-                                         ///< "bicubic" or "area"
+  IntList size = {}; ///< of each extent, or one number for all; or
+  DoubleList scale_factor =
+      {}; ///< of each extent or of all: by which extents are multiplied and rounded down
+  std::string mode = "nearest";        ///< "nearest", "nearest-exact", "linear", "bilinear", "trilinear",
+                                       ///< "bicubic" or "area"
   bool align_corners = false;          ///< whether the outer elements keep their places; of the linear modes
   bool recompute_scale_factor = false; ///< whether places follow from the sizes alone
 };
 WEFT_API Tensor interpolate(const Tensor &x, InterpolateOptions options, Loc loc = Loc::current());
 /// interpolate with mode "nearest", and with mode "bilinear" (of four dimensions) and `align_corners`.
-WEFT_API Tensor upsample_nearest(const Tensor &x, IntList size, std::vector<double> scale_factor = {},
+WEFT_API Tensor upsample_nearest(const Tensor &x, IntList size, DoubleList scale_factor = {},
                                  Loc loc = Loc::current());
-WEFT_API Tensor upsample_bilinear(const Tensor &x, IntList size, std::vector<double> scale_factor = {},
+WEFT_API Tensor upsample_bilinear(const Tensor &x, IntList size, DoubleList scale_factor = {},
                                   Loc loc = Loc::current());
 
 struct GridSampleOptions {

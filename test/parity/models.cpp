@@ -211,7 +211,7 @@ void adversaries(const std::string &name) {
       name,
       [] {
         Gan gan;
-        const optim::AdamOptions options{.lr = 2e-4, .beta1 = 0.5};
+        const optim::AdamOptions options{.lr = 2e-4, .betas = {0.5, 0.999}};
         auto of_d = std::make_shared<optim::Adam>(gan.discriminator.parameters(), options);
         auto of_g = std::make_shared<optim::Adam>(gan.generator.parameters(), options);
         return Training{gan, [gan](Tensor, Tensor z) { return gan.generator(z); },

@@ -69,11 +69,11 @@ void optimisers(const Named &in, StateDict &out) {
   std::map<std::string, optim::AdamOptions> adam{
       {"", {.lr = 0.1}},
       {"_decay", {.lr = 0.1, .weight_decay = 0.1}},
-      {"_amsgrad", {.lr = 0.1, .beta1 = 0.8, .beta2 = 0.7, .eps = 1e-4, .amsgrad = true}},
+      {"_amsgrad", {.lr = 0.1, .betas = {0.8, 0.7}, .eps = 1e-4, .amsgrad = true}},
       {"_maximize", {.lr = 0.1, .weight_decay = 0.1, .maximize = true}}};
   for (auto &[name, options] : adam) {
     train(in, "adam" + name, [&](auto &p) { return optim::Adam(p, options); }, out);
-    const optim::AdamWOptions decoupled{options.lr,           options.beta1,   options.beta2,   options.eps,
+    const optim::AdamWOptions decoupled{options.lr,           options.betas,   options.eps,
                                         options.weight_decay, options.amsgrad, options.maximize};
     train(in, "adamw" + name, [&](auto &p) { return optim::AdamW(p, decoupled); }, out);
   }
@@ -81,7 +81,7 @@ void optimisers(const Named &in, StateDict &out) {
       in, "groups",
       [&](auto &p) {
         optim::Adam adam({p[0]}, {.lr = 0.1});
-        adam.add_param_group({p[1], p[2]}, {.lr = 0.1, .beta1 = 0.5, .weight_decay = 0.1});
+        adam.add_param_group({p[1], p[2]}, {.lr = 0.1, .betas = {0.5, 0.999}, .weight_decay = 0.1});
         return adam;
       },
       out);
@@ -104,14 +104,13 @@ void otherOptimisers(const Named &in, StateDict &out) {
   WEFT_RUN(Adadelta, "adadelta", );
   WEFT_RUN(Adadelta, "adadelta_options", .rho = 0.7, .eps = 1e-3, .weight_decay = 0.1, .maximize = true);
   WEFT_RUN(Adamax, "adamax", );
-  WEFT_RUN(Adamax, "adamax_options", .beta1 = 0.8, .beta2 = 0.7, .eps = 1e-3, .weight_decay = 0.1,
-           .maximize = true);
+  WEFT_RUN(Adamax, "adamax_options", .betas = {0.8, 0.7}, .eps = 1e-3, .weight_decay = 0.1, .maximize = true);
   WEFT_RUN(NAdam, "nadam", );
-  WEFT_RUN(NAdam, "nadam_options", .beta1 = 0.8, .beta2 = 0.7, .weight_decay = 0.1, .momentum_decay = 0.1,
+  WEFT_RUN(NAdam, "nadam_options", .betas = {0.8, 0.7}, .weight_decay = 0.1, .momentum_decay = 0.1,
            .maximize = true);
   WEFT_RUN(NAdam, "nadam_decoupled", .weight_decay = 0.1, .decoupled_weight_decay = true);
   WEFT_RUN(RAdam, "radam", );
-  WEFT_RUN(RAdam, "radam_options", .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1, .maximize = true);
+  WEFT_RUN(RAdam, "radam_options", .betas = {0.8, 0.95}, .weight_decay = 0.1, .maximize = true);
   WEFT_RUN(RAdam, "radam_decoupled", .weight_decay = 0.1, .decoupled_weight_decay = true);
   WEFT_RUN(ASGD, "asgd", );
   WEFT_RUN(ASGD, "asgd_options", .lambd = 0.1, .alpha = 0.5, .t0 = 20, .weight_decay = 0.1, .maximize = true);

@@ -167,7 +167,7 @@ std::vector<Row> numbers() {
          sgd.set_lr(NAN);
        },
        {"learning rate"}},
-      {"BetaOfOne", [] { optim::Adam({x23()}, {.beta1 = 1}); }, {"Invalid beta parameter"}},
+      {"BetaOfOne", [] { optim::Adam({x23()}, {.betas = {1, 0.999}}); }, {"Invalid beta parameter"}},
       {"OptimizerOfNothing", [] { optim::Adam({}, {}); }, {"empty parameter list"}},
       {"RandintBackwards", [] { randint(5, 5, {2}); }, {"from", here}},
       {"RandpermNegative", [] { randperm(-1); }, {"-1", here}},

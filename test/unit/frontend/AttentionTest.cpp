@@ -73,7 +73,7 @@ TEST(Attention, MasksHaveGradients) {
 /// The attention of rows to what comes before them, and its gradients.
 const auto causalStep = [](Tensor q, Tensor k, Tensor v) {
   Tensor y = scaled_dot_product_attention(q, k, v, {.causal = true});
-  std::vector<Tensor> g = grad((y * y).sum(), {q, k, v});
+  std::vector<Tensor> g = autograd::grad((y * y).sum(), {q, k, v});
   return std::tuple(y, g[0], g[1], g[2]);
 };
 

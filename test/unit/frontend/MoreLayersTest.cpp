@@ -57,6 +57,7 @@ TEST(MoreLayers, Padding) {
 TEST(MoreLayers, Images) {
   Tensor x = image(), y = rows();
   WEFT_SAME(nn::Upsample({.scale_factor = {2}})(x), interpolate(x, {.scale_factor = {2}}));
+  WEFT_SAME(nn::Upsample({.scale_factor = 2})(x), interpolate(x, {.scale_factor = {2, 2}}));
   WEFT_SAME(nn::UpsamplingNearest2d({9, 8})(x), upsample_nearest(x, {9, 8}));
   WEFT_SAME(nn::UpsamplingBilinear2d({9, 8})(x), upsample_bilinear(x, {9, 8}));
   WEFT_SAME(upsample(x, {.size = 3}), interpolate(x, {.size = 3}));

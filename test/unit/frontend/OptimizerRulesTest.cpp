@@ -63,9 +63,9 @@ TEST(OptimizerRules, OptionsAreChecked) {
   EXPECT_ERROR(optim::Adagrad({p}, {.lr_decay = -1}), "Invalid lr_decay value: -1");
   EXPECT_ERROR(optim::Adagrad({p}, {.initial_accumulator_value = -1}), "Invalid initial_accumulator_value");
   EXPECT_ERROR(optim::Adadelta({p}, {.rho = 1.5}), "Invalid rho value: 1.5");
-  EXPECT_ERROR(optim::Adamax({p}, {.beta1 = 1}), "Invalid beta parameter at index 0");
+  EXPECT_ERROR(optim::Adamax({p}, {.betas = {1, 0.999}}), "Invalid beta parameter at index 0");
   EXPECT_ERROR(optim::NAdam({p}, {.momentum_decay = -1}), "Invalid momentum_decay value");
-  EXPECT_ERROR(optim::RAdam({p}, {.beta2 = -0.5}), "Invalid beta parameter at index 1");
+  EXPECT_ERROR(optim::RAdam({p}, {.betas = {0.9, -0.5}}), "Invalid beta parameter at index 1");
   EXPECT_ERROR(optim::ASGD({p}, {.lambd = NAN}), "Invalid lambd value");
   EXPECT_ERROR(optim::ASGD({p}, {.t0 = INFINITY}), "Invalid t0 value");
   EXPECT_ERROR(optim::Rprop({p}, {.eta_minus = 0}), "Invalid eta value at index 0");

@@ -41,11 +41,11 @@ struct AdamReference {
       x *= 1 - o.lr * o.weight_decay;
     else
       g += o.weight_decay * x;
-    m += (1 - o.beta1) * (g - m);
-    v = o.beta2 * v + (1 - o.beta2) * g * g;
+    m += (1 - o.betas[0]) * (g - m);
+    v = o.betas[1] * v + (1 - o.betas[1]) * g * g;
     top = std::max(top, v);
-    double root = std::sqrt(o.amsgrad ? top : v) / std::sqrt(1 - std::pow(o.beta2, t));
-    x -= o.lr / (1 - std::pow(o.beta1, t)) * m / (root + o.eps);
+    double root = std::sqrt(o.amsgrad ? top : v) / std::sqrt(1 - std::pow(o.betas[1], t));
+    x -= o.lr / (1 - std::pow(o.betas[0], t)) * m / (root + o.eps);
   }
 };
 
@@ -98,8 +98,8 @@ TEST(Optimizer, AdamAndAdamWAreThoseOfPyTorchOver100Steps) {
   std::vector<std::pair<const char *, optim::AdamOptions>> cases{
       {"plain", {.lr = 0.05}},
       {"decay", {.lr = 0.05, .weight_decay = 0.1}},
-      {"betas", {.lr = 0.05, .beta1 = 0.5, .beta2 = 0.9, .eps = 1e-3}},
-      {"amsgrad", {.lr = 0.05, .beta2 = 0.5, .weight_decay = 0.1, .amsgrad = true}},
+      {"betas", {.lr = 0.05, .betas = {0.5, 0.9}, .eps = 1e-3}},
+      {"amsgrad", {.lr = 0.05, .betas = {0.9, 0.5}, .weight_decay = 0.1, .amsgrad = true}},
       {"maximize", {.lr = 0.001, .weight_decay = 0.1, .maximize = true}}};
   for (auto &[name, options] : cases) {
     for (bool decoupled : {false, true}) {
@@ -107,7 +107,7 @@ TEST(Optimizer, AdamAndAdamWAreThoseOfPyTorchOver100Steps) {
       std::vector<AdamReference> references;
       for (double x : {1.0, -2.0, 0.5})
         references.push_back({options, decoupled, x});
-      const optim::AdamWOptions decayed{options.lr,           options.beta1,   options.beta2,   options.eps,
+      const optim::AdamWOptions decayed{options.lr,           options.betas,   options.eps,
                                         options.weight_decay, options.amsgrad, options.maximize};
       if (decoupled)
         compareSteps(optim::AdamW({p}, decayed), p, references, std::string(name) + " decoupled");
@@ -151,7 +151,7 @@ TEST(Optimizer, GroupsHaveOptionsOfTheirOwn) {
 TEST(Optimizer, OptionsAndRatesAreChecked) {
   Tensor p = leaf64({1});
   EXPECT_ERROR(optim::SGD({p}, {.lr = -1}), "Invalid learning rate: -1");
-  EXPECT_ERROR(optim::Adam({p}, {.beta1 = 1}), "beta parameter at index 0");
+  EXPECT_ERROR(optim::Adam({p}, {.betas = {1, 0.999}}), "beta parameter at index 0");
   EXPECT_ERROR(optim::SGD({p}, {.momentum = 0.9, .dampening = 0.1, .nesterov = true}), "Nesterov momentum");
   EXPECT_ERROR(optim::SGD({}, {}), "empty parameter list");
   optim::Adam adam({p});
@@ -163,7 +163,8 @@ TEST(Optimizer, OptionsAndRatesAreChecked) {
 TEST(Optimizer, NumbersOfGroupsChangeAndCompileNothing) {
   for (bool compiled : {false, true}) {
     Tensor p = leaf64({2}), twin = leaf64({2});
-    optim::AdamW adam({p}, {.lr = 0.1}), same({twin}, {.lr = 0.1, .beta1 = 0.5, .weight_decay = 0.3});
+    optim::AdamW adam({p}, {.lr = 0.1}),
+        same({twin}, {.lr = 0.1, .betas = {0.5, 0.999}, .weight_decay = 0.3});
     adam.set_option("beta1", 0.5);
     adam.set_option("weight_decay", 0.3, 0);
     EXPECT_EQ(adam.option("weight_decay"), 0.3);

@@ -44,6 +44,11 @@ TEST(Tensor, CreationHasTheDtypesOfPyTorch) {
   EXPECT_EQ(full({2}, true).dtype(), i1);
   EXPECT_EQ(full({2}, tensor(7.0, {.dtype = f64})).dtype(), f64);
   EXPECT_EQ(full({1}, 7, {.dtype = f16}).dtype(), f16);
+  const std::pair<DType, DType> names[] = {{int8, i8},     {int16, i16},     {int32, i32},
+                                           {int64, i64},   {uint8, u8},      {float16, f16},
+                                           {float32, f32}, {bfloat16, bf16}, {float64, f64}};
+  for (const auto &[name, dtype] : names)
+    EXPECT_EQ(zeros({1}, name).dtype(), dtype);
   const int64_t odd = (int64_t(1) << 62) + 1; // no double has it
   EXPECT_EQ(full({1}, odd).item<int64_t>(), odd);
   EXPECT_EQ(full_like(arange(1), odd).item<int64_t>(), odd);
