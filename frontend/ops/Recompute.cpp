@@ -194,7 +194,8 @@ static Tensor inSegments(size_t size, int64_t segments, Tensor x, Part part, Loc
          loc);
   const int64_t each = count / segments;
   for (int64_t i = 0; i + 1 < segments; ++i)
-    x = utils::checkpoint([&](const Tensor &in) { return part(i * each, (i + 1) * each, in); }, x);
+    x = utils::detail::checkpointAt(
+        loc, [&](const Tensor &in) { return part(i * each, (i + 1) * each, in); }, x);
   return part((segments - 1) * each, count, x);
 }
 

@@ -7,6 +7,7 @@
 #ifndef WEFT_FUNCTION_HPP
 #define WEFT_FUNCTION_HPP
 
+#include "weft/arguments.hpp"
 #include "weft/autograd.hpp"
 #include "weft/tree.hpp"
 
@@ -92,8 +93,8 @@ template <typename T> constexpr std::string_view nameOf() {
 ///   };
 ///   Tensor y = Cube::apply(x);
 ///
-/// `forward` gets the arguments of `apply`, and records no gradients. It returns a tensor, or a tuple, pair,
-/// array, vector, optional or registered struct of tensors. `backward` gets a gradient for each tensor of the
+/// `forward` gets the arguments of `apply`, of which there may be twelve, and records no gradients. It returns
+/// a tensor, or a tuple, pair, array, vector, optional or registered struct of tensors. `backward` gets a gradient for each tensor of the
 /// result, and returns one for each argument of `apply`: of the argument's shape, or one that broadcasts to
 /// the gradient's; undefined for what is no tensor, or needs none. What it records has gradients itself under
 /// `create_graph`. In a compiled function that computes the gradients, both are recorded.
@@ -101,8 +102,22 @@ template <typename T> constexpr std::string_view nameOf() {
 /// Throws Error (WEFT-G006) where a gradient does not fit, and (WEFT-G005) where a compiled function would
 /// lose it: if it computes no gradients, or in the body of a loop.
 template <typename Derived> struct Function {
-  template <typename... Args> static auto apply(Args &&...args) {
-    detail::FunctionCall call(detail::nameOf<Derived>(), Loc::current());
+  template <typename A = frontend::Omitted, typename B = frontend::Omitted, typename C = frontend::Omitted,
+            typename D = frontend::Omitted, typename E = frontend::Omitted, typename F = frontend::Omitted,
+            typename G = frontend::Omitted, typename H = frontend::Omitted, typename I = frontend::Omitted,
+            typename J = frontend::Omitted, typename K = frontend::Omitted, typename L = frontend::Omitted>
+  static auto apply(A &&a = A(), B &&b = B(), C &&c = C(), D &&d = D(), E &&e = E(), F &&f = F(), G &&g = G(),
+                    H &&h = H(), I &&i = I(), J &&j = J(), K &&k = K(), L &&l = L(),
+                    Loc loc = Loc::current()) {
+    return frontend::withGiven([&](auto &&...args) { return applyAt(loc, args...); }, std::forward<A>(a),
+                               std::forward<B>(b), std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+                               std::forward<F>(f), std::forward<G>(g), std::forward<H>(h), std::forward<I>(i),
+                               std::forward<J>(j), std::forward<K>(k), std::forward<L>(l));
+  }
+
+private:
+  template <typename... Args> static auto applyAt(Loc loc, Args &...args) {
+    detail::FunctionCall call(detail::nameOf<Derived>(), loc);
     (addArgument(call, args), ...);
     using Returned = std::remove_cvref_t<decltype(Derived::forward(&call.context(), args...))>;
     using Result = std::conditional_t<std::is_base_of_v<Tensor, Returned>, Tensor, Returned>;
@@ -121,7 +136,6 @@ template <typename Derived> struct Function {
     return frontend::Codec<Result>::build(reader);
   }
 
-private:
   template <typename T> static void addArgument(detail::FunctionCall &call, const T &value) {
     if constexpr (std::is_convertible_v<const T &, const Tensor &>)
       call.addArgument(value);

@@ -17,6 +17,7 @@
 #ifndef WEFT_PARAMETRIZE_HPP
 #define WEFT_PARAMETRIZE_HPP
 
+#include "weft/arguments.hpp"
 #include "weft/module.hpp"
 
 #include <memory>
@@ -130,13 +131,24 @@ public:
     else
       return module(input);
   }
-  /// A call with other arguments than one tensor.
-  template <typename... Args>
-    requires((sizeof...(Args) != 1 || !(std::is_convertible_v<Args, const Tensor &> && ...)) &&
-             std::is_invocable_v<M &, Args...>)
-  auto operator()(Args &&...args) const {
-    M module = inCall(Loc::current());
-    return module(std::forward<Args>(args)...);
+  /// A call with other arguments than one tensor, of which there may be eight.
+  template <typename A = frontend::Omitted, typename B = frontend::Omitted, typename C = frontend::Omitted,
+            typename D = frontend::Omitted, typename E = frontend::Omitted, typename F = frontend::Omitted,
+            typename G = frontend::Omitted, typename H = frontend::Omitted>
+    requires(!(std::is_convertible_v<A, const Tensor &> && std::is_same_v<B, frontend::Omitted>) &&
+             frontend::TakesGiven<M &, A, B, C, D, E, F, G, H>)
+  auto operator()(A &&a = A(), B &&b = B(), C &&c = C(), D &&d = D(), E &&e = E(), F &&f = F(), G &&g = G(),
+                  H &&h = H(), Loc loc = Loc::current()) const {
+    return frontend::withGiven(
+        [&]<typename... Args>(Args &&...args) {
+          M module = inCall(loc);
+          if constexpr (std::is_invocable_v<M &, Args..., Loc>)
+            return module(std::forward<Args>(args)..., loc);
+          else
+            return module(std::forward<Args>(args)...);
+        },
+        std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+        std::forward<F>(f), std::forward<G>(g), std::forward<H>(h));
   }
   detail::Parametrizations &parametrizations() { return parametrizations_; }
   const detail::Parametrizations &parametrizations() const { return parametrizations_; }

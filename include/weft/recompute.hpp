@@ -7,6 +7,7 @@
 #ifndef WEFT_RECOMPUTE_HPP
 #define WEFT_RECOMPUTE_HPP
 
+#include "weft/arguments.hpp"
 #include "weft/layers.hpp"
 #include "weft/tree.hpp"
 
@@ -32,15 +33,10 @@ private:
 
 } // namespace detail
 
-/// The result of `function(args...)`, whose activations are not kept for the gradient
-/// (torch.utils.checkpoint). The derivative computes them again when it needs them: of the whole function no
-/// more is kept than the tensors that it reads. It gives the same bits as `function(args...)`, and so do the
-/// gradients.
-///
-/// The function is called once. What it records is recorded again, so that random numbers are the same, and
-/// effects, writes and draws of numbers happen once. It may return a Tensor, or what a compiled function may
-/// return. Checkpoints may be nested. In the body of a loop (scan) it is the same as a plain call.
-template <typename F, typename... Args> auto checkpoint(F &&function, Args &&...args) {
+namespace detail {
+
+/// `checkpoint` of any number of arguments.
+template <typename F, typename... Args> auto checkpointAt(Loc loc, F &&function, Args &&...args) {
   using Returned = std::remove_cvref_t<std::invoke_result_t<F, Args...>>;
   using Result = std::conditional_t<std::is_base_of_v<Tensor, Returned>, Tensor, Returned>;
   if constexpr (std::is_void_v<Result>) {
@@ -48,7 +44,7 @@ template <typename F, typename... Args> auto checkpoint(F &&function, Args &&...
   } else {
     static_assert(frontend::isTree<Result>, "checkpoint() takes a function that returns tensors, or a tuple, "
                                             "pair, array, vector, optional or registered struct of them");
-    const detail::Recomputed recomputed(Loc::current());
+    const Recomputed recomputed(loc);
     frontend::Flat flat;
     frontend::Codec<Result>::flatten(std::invoke(std::forward<F>(function), std::forward<Args>(args)...),
                                      flat);
@@ -56,6 +52,30 @@ template <typename F, typename... Args> auto checkpoint(F &&function, Args &&...
     frontend::FlatReader reader{flat};
     return frontend::Codec<Result>::build(reader);
   }
+}
+
+} // namespace detail
+
+/// The result of `function(a, b, ..)`, whose activations are not kept for the gradient
+/// (torch.utils.checkpoint). The derivative computes them again when it needs them: of the whole function no
+/// more is kept than the tensors that it reads. It gives the same bits as `function(a, b, ..)`, and so do the
+/// gradients.
+///
+/// The function takes up to eight arguments, and is called once. What it records is recorded again, so that
+/// random numbers are the same, and effects, writes and draws of numbers happen once. It may return a Tensor,
+/// or what a compiled function may return. Checkpoints may be nested. In the body of a loop (scan) it is the
+/// same as a plain call.
+template <typename Fn, typename A = frontend::Omitted, typename B = frontend::Omitted,
+          typename C = frontend::Omitted, typename D = frontend::Omitted, typename E = frontend::Omitted,
+          typename F = frontend::Omitted, typename G = frontend::Omitted, typename H = frontend::Omitted>
+auto checkpoint(Fn &&function, A &&a = A(), B &&b = B(), C &&c = C(), D &&d = D(), E &&e = E(), F &&f = F(),
+                G &&g = G(), H &&h = H(), Loc loc = Loc::current()) {
+  return frontend::withGiven(
+      [&]<typename... Args>(Args &&...args) {
+        return detail::checkpointAt(loc, std::forward<Fn>(function), std::forward<Args>(args)...);
+      },
+      std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
+      std::forward<F>(f), std::forward<G>(g), std::forward<H>(h));
 }
 
 /// Calls the layers one after the other, in `segments` parts of about equal numbers of layers, with a

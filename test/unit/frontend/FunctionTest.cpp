@@ -145,6 +145,18 @@ TEST(Function, InACompiledFunctionIsRecorded) {
   EXPECT_ERROR(scan([](const Tensor &h) { return std::pair(Cube::apply(h), h); }, w, 2), "WEFT-G005");
 }
 
+TEST(Function, ErrorsNameTheCall) {
+  const std::string file = __FILE__;
+  const auto at = [&](int line) { return file + ":" + std::to_string(line); };
+  Tensor w = leafOf({0.5, 2});
+  const int inLoop = __LINE__ + 1;
+  EXPECT_ERROR(scan([](const Tensor &h) { return std::pair(Cube::apply(h), h); }, w, 2), at(inLoop));
+  Tensor kept;
+  (void)compile([&](Tensor x) { return kept = x * 2; })(w);
+  const int again = __LINE__ + 1;
+  EXPECT_ERROR(utils::checkpoint([&](const Tensor &) { return kept; }, w), at(again));
+}
+
 TEST(Function, HasDerivativesOfDerivatives) {
   for (const bool keepsResult : {false, true}) {
     Tensor x = leafOf({0.5, -1});
