@@ -153,7 +153,7 @@ private:
 
 uint64_t utils::detail::Recomputed::begin() { return nextSerial(); }
 
-void utils::detail::Recomputed::take(std::vector<Tensor> &results) const {
+void utils::detail::Recomputed::take(const std::vector<Tensor> &results) const {
   GraphLock lock(graphMutex());
   const Trace *trace = Trace::current();
   if (!gradEnabled() || (trace && trace->isBody()))
@@ -176,7 +176,8 @@ void utils::detail::Recomputed::take(std::vector<Tensor> &results) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const Ref fresh = sameValue(values[i], values[i].node->loc);
     setBoundary(fresh, boundary, i);
-    results[places[i]] = wrap(fresh, values[i].node->loc);
+    // The tensor stays the one that the function returned: without a gradient it is that, too.
+    Access::slot(results[places[i]])->setValue(fresh);
   }
 }
 

@@ -22,8 +22,8 @@ namespace detail {
 class WEFT_API Recomputed {
 public:
   explicit Recomputed(Loc loc) : begin_(begin()), loc_(loc) {}
-  /// Replaces the results that have a history by tensors of the same values that have this one.
-  void take(std::vector<Tensor> &results) const;
+  /// Gives the results that have a history this one.
+  void take(const std::vector<Tensor> &results) const;
 
 private:
   static uint64_t begin();

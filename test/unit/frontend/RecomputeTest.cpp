@@ -226,6 +226,32 @@ TEST(Recompute, KeepsHooksInside) {
   EXPECT_EQ(floats(x.grad()), (Floats{20, 20}));
 }
 
+TEST(Recompute, ResultsStayTheTensorsThatTheyAre) {
+  for (const bool requiresGrad : {false, true}) {
+    Tensor leaf = tensor({1, 2, 3, 4}, {4}).requires_grad_(requiresGrad), x = leaf * 1;
+    // A view of an argument is one.
+    Tensor part = checkpoint([](const Tensor &in) { return in.slice(0, 0, 2); }, x);
+    part.mul_(10);
+    EXPECT_EQ(floats(x), (Floats{10, 20, 3, 4})) << requiresGrad;
+    x.add_(1);
+    EXPECT_EQ(floats(part), (Floats{11, 21})) << requiresGrad;
+    // What the function gave away is the result.
+    Tensor inside;
+    Tensor result = checkpoint(
+        [&](const Tensor &in) {
+          inside = in * 2;
+          return inside;
+        },
+        x);
+    result.mul_(3);
+    EXPECT_EQ(floats(inside), (Floats{66, 126, 24, 30})) << requiresGrad;
+    if (!requiresGrad)
+      continue;
+    (result.sum() + part.sum()).backward();
+    EXPECT_EQ(floats(leaf.grad()), (Floats{70, 70, 6, 6}));
+  }
+}
+
 TEST(Recompute, OfACompiledFunctionWhoseResultsAreDifferentiatedOutside) {
   Tensor x = tensor({1, 2, 3}, {3}).requires_grad_();
   const auto part = [](const Tensor &in) { return sin(in) * exp(in); };
