@@ -45,14 +45,21 @@ static GradWatch &watchOf(const Ref &value) {
 static GradAccumulator &hookedAccumulator(const std::shared_ptr<Slot> &slot, const Ref &value, Loc loc) {
   if (GradAccumulator *own = value.node->accumulator(value.result); own && own->slot.lock() == slot)
     return *own;
+  // A leaf of which this is a view, and the result of a function with a rule of its own, collect gradients
+  // themselves. What this tensor retains is its own part, so it is that of a value between.
+  Ref inner = value;
+  if (value.node->accumulator(value.result)) {
+    const GradMode recording(true);
+    inner = sameValue(value, loc);
+  }
   Ref fresh;
   {
     const GradMode off(false);
-    fresh = sameValue(value, loc);
+    fresh = sameValue(inner, loc);
   }
   auto made = std::make_shared<GradAccumulator>();
   made->slot = slot;
-  made->inner = std::make_shared<const Ref>(value);
+  made->inner = std::make_shared<const Ref>(std::move(inner));
   watchOf(value).hooked = made;
   GradAccumulator &result = *made;
   fresh.node->accumulators.resize(fresh.node->results.size());

@@ -181,6 +181,33 @@ TEST(Hooks, RetainedGradientsAddUpAndAreThoseAfterTheHooks) {
   EXPECT_EQ(gradOf(k), (Floats{80, 120}));
 }
 
+TEST(Hooks, OfRulesAndOfViewsOfLeavesAreRetainedToo) {
+  struct Twice : autograd::Function<Twice> {
+    static Tensor forward(autograd::AutogradContext *, const Tensor &x) { return x * 2; }
+    static std::vector<Tensor> backward(autograd::AutogradContext *, const std::vector<Tensor> &grads) {
+      return {grads[0] * 2};
+    }
+  };
+  const std::vector<std::function<Tensor(const Tensor &)>> functions = {
+      [](const Tensor &x) { return Twice::apply(x); },
+      [](const Tensor &x) { return utils::checkpoint([](const Tensor &x) { return x * 2; }, x); },
+      [](const Tensor &x) { return x.view({2}); }};
+  for (const auto &f : functions)
+    for (const bool hookFirst : {false, true}) {
+      Tensor x = leafOf({1, 2});
+      Tensor y = f(x);
+      if (!hookFirst)
+        y.retain_grad();
+      y.register_hook([](const Tensor &g) { return g * 10; });
+      if (hookFirst)
+        y.retain_grad();
+      const Floats factor = y.to_vector<float>(), one = {factor[0] / 1, factor[1] / 2};
+      (y * 3 + x).sum().backward(); // the view's gradient is its own part of the leaf's
+      EXPECT_EQ(gradOf(y), (Floats{30, 30})) << hookFirst;
+      EXPECT_EQ(gradOf(x), (Floats{30 * one[0] + 1, 30 * one[1] + 1})) << hookFirst;
+    }
+}
+
 TEST(Hooks, BackwardTakesTheOptionsOfPyTorch) {
   Tensor x = leafOf({2, 3});
   (x * x * x).sum().backward({}, /*retain_graph=*/true, /*create_graph=*/true);
