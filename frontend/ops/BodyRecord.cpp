@@ -56,10 +56,23 @@ bool BodyRecord::record(const std::vector<Input> &inputs, const Function &functi
       outer->readMode(mode.flag);
   if (trace.changedFlag())
     refuseEffect(std::string("sets requires_grad of a tensor that is older than ") + words_.whole, loc_);
+  checkInputs(tensors);
   const std::vector<Trace::Change> changes = trace.finish();
   checkEffects(changes);
   collectNodes();
   return !isOutdated();
+}
+
+/// The tensor that an argument was outside is another one, and would not be written.
+void BodyRecord::checkInputs(const std::vector<Tensor> &tensors) const {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Ref value = Access::slot(tensors[i])->value();
+    // A hook gives its tensor a value of its own.
+    while (value.node->accumulator(value.result) && value.node->accumulator(value.result)->inner)
+      value = *value.node->accumulator(value.result)->inner;
+    if (value != inputs_[i])
+      refuseEffect("writes its argument " + std::to_string(i), value.node->loc);
+  }
 }
 
 void BodyRecord::checkEffects(const std::vector<Trace::Change> &changes) const {

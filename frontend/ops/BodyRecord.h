@@ -60,6 +60,7 @@ public:
   /// @}
 
 private:
+  void checkInputs(const std::vector<Tensor> &tensors) const;
   void checkEffects(const std::vector<Trace::Change> &changes) const;
   void collectNodes();
   [[noreturn]] void refuseEffect(const std::string &what, Loc where) const;

@@ -113,8 +113,8 @@ using Applied = std::decay_t<decltype(applyTo(std::declval<Function &>(), std::d
 /// derivatives; they compute the branch again.
 ///
 /// Errors: another predicate (WEFT-T006); branches that return different types (WEFT-T007); a branch that
-/// writes a tensor from outside, draws random numbers, prints, asserts, sets gradients or modes, or makes
-/// state (WEFT-T001). An index that is out of range is an error if its branch is taken.
+/// writes an argument or a tensor from outside, draws random numbers, prints, asserts, sets gradients or
+/// modes, or makes state (WEFT-T001). An index that is out of range is an error if its branch is taken.
 template <typename Then, typename Else, typename Operands = std::tuple<>>
 auto cond(const Tensor &pred, Then &&thenBody, Else &&elseBody, const Operands &operands = {},
           Loc loc = Loc::current()) {
@@ -132,7 +132,8 @@ auto cond(const Tensor &pred, Then &&thenBody, Else &&elseBody, const Operands &
       frontend::condFlat(pred, flatten(thenBody), flatten(elseBody), frontend::flatOf(operands), loc));
 }
 
-/// The same for a predicate that is known now: the branch is taken at once, and the other one not called.
+/// The same for a predicate that is known now, as torch.cond has it: an ordinary call of the branch that is
+/// taken, which may have effects and write its operands. The other one is not called.
 template <std::same_as<bool> Bool, typename Then, typename Else, typename Operands = std::tuple<>>
 auto cond(Bool pred, Then &&thenBody, Else &&elseBody, const Operands &operands = {}, Loc = Loc::current())
     -> frontend::Applied<Then, Operands> {
@@ -182,9 +183,9 @@ Carries while_loop(Condition &&condition, Body &&body, const Carries &carries, L
 /// compiled functions take; `std::tuple<>{}` is no y. Numbers in them are the same in each trip.
 ///
 /// Errors: xs without rows or of different lengths (WEFT-T003); a carry that has another shape, dtype or
-/// device after a trip (WEFT-T002); a body that writes a tensor from outside, draws random numbers, prints,
-/// asserts, sets gradients or modes, or makes state (WEFT-T001): a trip computes values only. Draw random
-/// numbers before the loop, for all trips, and pass them as xs.
+/// device after a trip (WEFT-T002); a body that writes an argument or a tensor from outside, draws random
+/// numbers, prints, asserts, sets gradients or modes, or makes state (WEFT-T001): a trip computes values
+/// only. Draw random numbers before the loop, for all trips, and pass them as xs.
 template <typename Carry, typename Xs, typename Body>
 auto scan(Body &&body, const Carry &carry, const Xs &xs, const ScanOptions &options = {},
           Loc loc = Loc::current())

@@ -378,6 +378,33 @@ TEST(Cond, RefusesEffectsOfItsBranches) {
   EXPECT_EQ(floats(outside), Floats({0, 0}));
 }
 
+TEST(Cond, RefusesWritesToItsOperands) {
+  Tensor x = ones({2});
+  const auto doubled = [](Tensor at) { return at.mul_(2); };
+  const auto same = [](const Tensor &at) { return at; };
+  EXPECT_ERROR(cond(truth(true), doubled, same, x), "a branch of cond writes its argument 0 at ");
+  EXPECT_ERROR(cond(truth(true), same, doubled, x), "(WEFT-T001)");
+  EXPECT_EQ(floats(x), Floats({1, 1}));
+  const auto own = [](const Tensor &at) {
+    Tensor made = at * 3;
+    made += 1;
+    return made;
+  };
+  EXPECT_EQ(floats(cond(truth(true), own, same, x)), Floats({4, 4}));
+}
+
+TEST(Cond, OfAKnownPredicateIsACall) {
+  Tensor x = ones({2}), outside = zeros({2});
+  const auto effects = [&](Tensor at) {
+    outside += 1;
+    return at.mul_(2);
+  };
+  const auto fails = [](const Tensor &at) -> Tensor { throw std::runtime_error("not taken"); };
+  EXPECT_EQ(floats(cond(true, effects, fails, x)), Floats({2, 2}));
+  EXPECT_EQ(floats(x), Floats({2, 2}));
+  EXPECT_EQ(floats(outside), Floats({1, 1}));
+}
+
 TEST(WhileLoop, HasAsManyTripsAsItsDataSay) {
   // The numbers of steps of Collatz's sequence, and another loop that carries the constant of its condition.
   const auto steps = [](int64_t begin) {

@@ -245,6 +245,51 @@ TEST(Scan, RefusesEffectsOfItsBody) {
   expectClose(scan([](const Tensor &x) { return std::pair(x + 1, std::tuple<>{}); }, h, 3).first, h + 3);
 }
 
+TEST(Scan, RefusesWritesToWhatItsBodyGets) {
+  Tensor h = zeros({2}), rows = ones({3, 2});
+  const auto bodyWith = [&](auto write) {
+    return [&, write] {
+      scan(
+          [&](Tensor carry, Tensor row) {
+            write(carry, row);
+            return std::pair(carry, row);
+          },
+          h, rows);
+    };
+  };
+  const std::string text = errorOf(bodyWith([](Tensor &carry, Tensor &) { carry += 1; }));
+  EXPECT_TRUE(mentions(text, "the body of a loop writes its argument 0 at ")) << text;
+  EXPECT_TRUE(mentions(text, "(WEFT-T001)")) << text;
+  EXPECT_TRUE(mentions(text, "ScanTest.cpp")) << text;
+  EXPECT_ERROR(bodyWith([](Tensor &, Tensor &row) { row.mul_(2); })(), "writes its argument 1");
+  EXPECT_ERROR(bodyWith([](Tensor &carry, Tensor &) { carry[0] = 5; })(), "writes its argument 0");
+  EXPECT_ERROR(bodyWith([](Tensor &carry, Tensor &) { carry.view({2, 1}).zero_(); })(),
+               "writes its argument 0");
+  EXPECT_ERROR(while_loop([](const Tensor &n) { return n < 3; },
+                          [](Tensor n) {
+                            n += 1;
+                            return n;
+                          },
+                          zeros({})),
+               "writes its argument 0");
+  EXPECT_ERROR(
+      while_loop([](Tensor n) { return n.add_(1) < 3; }, [](const Tensor &n) { return n + 1; }, zeros({})),
+      "the condition of a while loop writes its argument 0");
+  EXPECT_EQ(floats(h), Floats({0, 0}));
+  EXPECT_EQ(floats(rows), Floats(6, 1));
+  // What the body made is its own.
+  const auto last = scan(
+                        [](const Tensor &carry, const Tensor &row) {
+                          Tensor next = carry.clone();
+                          next += row;
+                          next[0] = 7;
+                          return std::pair(next, row);
+                        },
+                        h, rows)
+                        .first;
+  EXPECT_EQ(floats(last), Floats({7, 3}));
+}
+
 TEST(Scan, RefusesWhatIsNoLoop) {
   const auto same = [](const Tensor &h, const Tensor &x) { return std::pair(h + x.sum(), x); };
   const Tensor h = zeros({2});
