@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Compiled.h"
+#include "frontend/compiled/Replay.h"
 #include "frontend/compiled/Save.h"
 #include "frontend/compiled/Strides.h"
 #include "frontend/graph/Symbols.h"
@@ -153,6 +154,7 @@ private:
       binding.gradArgument = argument->second;
       return;
     }
+    binding.leftGradient = change.gradValue;
     binding.gradResult = static_cast<int>(region_.results.size());
     // A step that clears the gradient first and uses the new one itself leaves that gradient for the program
     // to read. A package has no such reader, so the gradient is no result of it.
@@ -176,29 +178,13 @@ private:
 
 Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
                           const std::vector<Ref> &results, const std::vector<Ref> &effects,
-                          bool tookGradients) {
+                          const Trace &trace) {
   Region region;
   region.name = options_.name;
   region.options = compilerOptions(options_);
   region.symbols = variant.symbols;
   Binder(variant, region, changes).bind(results, effects);
-  // If the function computes no gradients itself, the program may call backward() on its results.
-  bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); }) ||
-                std::any_of(variant.bindings.begin(), variant.bindings.end(), [](const Binding &binding) {
-                  return binding.written && binding.written.requiresGrad() && !binding.requiresGrad;
-                });
-  if (needed && !tookGradients) {
-    variant.resultRefs = results;
-    // Without what is computed for effects alone, which nothing would keep alive.
-    std::vector<Ref> roots = results, leaves;
-    for (const Binding &binding : variant.bindings)
-      if (binding.written)
-        roots.push_back(binding.written);
-    collect(roots, /*numbersAreConstants=*/true, variant.nodes, leaves);
-  } else {
-    for (Binding &binding : variant.bindings)
-      binding.written = binding.input = {};
-  }
+  keepHistories(variant, results, trace);
   return region;
 }
 
@@ -250,6 +236,7 @@ std::vector<Ref> CompiledImpl::takeResults(Variant &variant, const Flat &outputs
   std::vector<Ref> results;
   for (size_t i = 0; i < outputs.tensors.size(); ++i) {
     results.push_back(use(outputs.tensors[i], loc));
+    variant.resultRetains.push_back(Access::slot(outputs.tensors[i])->retainsGrad);
     if (Access::slot(outputs.tensors[i])->view()) {
       std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
                          str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +
@@ -318,13 +305,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     variant->resultStructure = outputs.structure;
     variant->modes = trace.modes();
     variant->hookGuards = trace.hookGuards();
-    bool tookGradients = trace.tookGradients();
     std::vector<Ref> effects = trace.effects();
-    if (trace.hook() && !tookGradients && std::ranges::any_of(results, &Ref::requiresGrad))
-      fail("a compiled function registers a hook, retains a gradient, or calls an autograd::Function, and "
-           "computes no gradients itself: the backward() of its results would not see that (WEFT-G005): call "
-           "backward() in the function, or do it outside, to its results",
-           *trace.hook(), {}, "WEFT-G005");
     if (const Slot *changed = trace.changedFlag())
       fail(std::string("the function leaves a tensor from outside with requires_grad ") +
                (changed->requiresGrad ? "set" : "cleared") +
@@ -332,7 +313,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
                "between the calls",
            loc, {}, "WEFT-C001");
     std::vector<Trace::Change> changes = trace.finish();
-    region = bind(*variant, changes, results, effects, tookGradients);
+    region = bind(*variant, changes, results, effects, trace);
     if (checksCaptures_)
       variant->recorded = describeOperations(region, *variant, recordedFrom);
     // `results` and `changes` keep the nodes of the region alive until it is compiled.

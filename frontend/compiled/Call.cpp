@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Compiled.h"
+#include "frontend/compiled/Replay.h"
 #include "frontend/compiled/Strides.h"
+#include "frontend/graph/GradHooks.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
@@ -13,6 +15,7 @@
 #include "frontend/ops/State.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::frontend {
 
@@ -150,6 +153,19 @@ static Ref withStorage(Ref value, const std::shared_ptr<runtime::Buffer> &buffer
   return value;
 }
 
+/// Makes hooks that the function gave a result hooks of the result of this call alone.
+static void ownHooks(const Tensor &result) {
+  const auto &slot = Access::slot(result);
+  const Ref &value = slot->value();
+  GradAccumulator *accumulator = value.node->accumulator(value.result);
+  if (!accumulator || !accumulator->inner)
+    return;
+  accumulator->slot = slot;
+  const auto hooks = std::exchange(accumulator->hooks, std::make_shared<GradHooks>());
+  if (hooks)
+    accumulator->hooks->list = hooks->list;
+}
+
 /// The C++ result of a call.
 static Flat wrapResults(const Variant &variant, const Replay &recorded, const SizeValues &sizes) {
   Flat results;
@@ -158,10 +174,17 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Si
   for (size_t i = 0; i < variant.resultMap.size(); ++i) {
     const auto &buffer = variant.resultBuffers[variant.resultMap[i]];
     Loc at = variant.resultLocs[i];
-    bool differentiable = variant.differentiable() && recorded.results[i].requiresGrad();
-    results.tensors.push_back(wrap(differentiable ? withStorage(recorded.results[i], buffer, at)
-                                                  : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at),
-                                   at));
+    const bool differentiable = variant.differentiable && recorded.results[i];
+    const Ref value = differentiable ? withStorage(recorded.results[i], buffer, at)
+                                     : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at);
+    if (variant.resultIsSpent[i])
+      markSpent(value);
+    results.tensors.push_back(wrap(value, at));
+    if (differentiable &&
+        variant.resultRefs[i].node->kind == NodeKind::op) // an argument has hooks of its own
+      ownHooks(results.tensors.back());
+    if (differentiable && variant.resultRetains[i])
+      results.tensors.back().retain_grad(at);
   }
   return results;
 }
@@ -175,9 +198,7 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
     const auto &slot = bound[i];
     if (binding.writes()) {
       const auto &buffer = out[binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult];
-      bool differentiable =
-          variant.differentiable() && recorded.written[i].requiresGrad() && !slot->requiresGrad;
-      if (differentiable)
+      if (variant.differentiable && recorded.written[i])
         assign(slot, withStorage(recorded.written[i], buffer, slot->loc));
       // The call wrote what it took: a copy, if the slot was a view, which it may no longer be.
       else if (binding.freshResult >= 0 || slot->view() || slot->value().buffer() != buffer)
@@ -190,7 +211,11 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
     if (binding.gradArgument >= 0)
       slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
     if (binding.gradResult >= 0) {
-      Tensor gradient = wrap(leaf(slot->spec(), out[binding.gradResult], slot->loc), slot->loc);
+      const auto &buffer = out[binding.gradResult];
+      const bool differentiable = variant.differentiable && recorded.gradients[i];
+      Tensor gradient = wrap(differentiable ? withStorage(recorded.gradients[i], buffer, slot->loc)
+                                            : leaf(slot->spec(), buffer, slot->loc),
+                             slot->loc);
       slot->grad = Access::slot(gradient);
       slot->grad->name = slot->name + ".grad";
     }
@@ -203,7 +228,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   // Gradients may need values from before the call, so the operations are recorded before the call overwrites
   // them.
   Replay recorded;
-  if (variant.differentiable())
+  if (variant.differentiable)
     recorded = replay(variant, bound, sizes);
   takeArguments(variant, bound, loc);
   ++variant.calls;

@@ -198,10 +198,9 @@ bool CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, 
   std::vector<Ref> results;
   for (const Tensor &output : outputs->tensors)
     results.push_back(use(output, loc));
-  const bool tookGradients = trace.tookGradients();
   const std::vector<Ref> effects = trace.effects();
   const std::vector<Trace::Change> changes = trace.finish();
-  const Region region = bind(again, changes, results, effects, tookGradients);
+  const Region region = bind(again, changes, results, effects, trace);
   if (const auto change = findChange(variant.recorded, describeOperations(region, again, recordedFrom)))
     fail(
         "'" + options_.name + "' captured something that has changed since it was compiled (variant " +

@@ -90,7 +90,7 @@ private:
   std::vector<Ref> takeResults(Variant &variant, const Flat &outputs, Loc loc) const;
   /// Makes the region to compile from the results and changes of a trace, and the bindings of its calls.
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
-              const std::vector<Ref> &effects, bool tookGradients);
+              const std::vector<Ref> &effects, const Trace &trace);
   std::string missed(const Mismatch &mismatch, const Flat &arguments, const Slots &slots, Loc loc);
   /// Advice about a dimension that had several sizes; empty for fewer than three.
   std::string adviseOnDim(const Mismatch &mismatch, const Flat &arguments, const Slots &slots, Loc loc);

@@ -1,4 +1,4 @@
-//===- Variant.cpp - Guards, and calls that gradients flow through --------===//
+//===- Variant.cpp - Guards of a compiled signature -----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Variant.h"
 #include "frontend/compiled/Strides.h"
-#include "frontend/graph/GradBoundary.h"
 #include "frontend/graph/Layout.h"
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
@@ -15,7 +14,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <unordered_map>
 
 namespace weft::frontend {
 
@@ -217,45 +215,6 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
                       "WEFT-R004"};
   }
   return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Gradients through a call
-//===----------------------------------------------------------------------===//
-
-Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
-              const SizeValues &sizes) {
-  std::unordered_map<const Node *, std::shared_ptr<Node>> copies;
-  std::unordered_map<const Node *, Ref> inputs;
-  for (size_t i = 0; i < bound.size(); ++i)
-    if (variant.bindings[i].input)
-      inputs.emplace(variant.bindings[i].input.node.get(), bound[i]->value());
-  auto mapped = [&](const Ref &ref) -> Ref {
-    if (auto it = inputs.find(ref.node.get()); it != inputs.end())
-      return it->second;
-    return {copies.at(ref.node.get()), ref.result};
-  };
-  BoundaryCopies boundaries([&](const Ref &ref) {
-    return inputs.contains(ref.node.get()) || copies.contains(ref.node.get()) ? mapped(ref) : Ref();
-  });
-  for (const Node *node : variant.nodes) {
-    std::vector<Ref> operands;
-    for (const Ref &operand : node->operands)
-      operands.push_back(mapped(operand));
-    std::shared_ptr<Node> copy = copyOf(*node, std::move(operands));
-    for (Attr &attr : copy->attrs)
-      attr = concrete(attr, sizes);
-    for (NodeResult &result : copy->results)
-      result.spec = concrete(result.spec, sizes);
-    boundaries.copy(*node, *copy);
-    copies.emplace(node, std::move(copy));
-  }
-  Replay result;
-  for (const Ref &ref : variant.resultRefs)
-    result.results.push_back(mapped(ref));
-  for (const Binding &binding : variant.bindings)
-    result.written.push_back(binding.written ? mapped(binding.written) : Ref());
-  return result;
 }
 
 } // namespace weft::frontend

@@ -36,6 +36,7 @@ struct Binding {
   int freshResult = -1; ///< a result of another type, `freshSpec`, that replaces its value
   Spec freshSpec;
   Ref written;                    ///< if the variant is differentiable: the value that the call writes
+  Ref leftGradient;               ///< if the variant is differentiable: the value of `gradResult`
   int gradResult = -1;            ///< the result that becomes its gradient,
   std::shared_ptr<Slot> gradSlot; ///< or the slot from outside that becomes its gradient,
   int gradArgument = -1;          ///< or the argument of the call that becomes it
@@ -97,11 +98,13 @@ struct Variant {
   uint64_t stridedCopies = 0; ///< how often arguments were copied to row-major memory (WEFT-D013)
   std::string lastStridedCopy;
 
-  /// If a result requires a gradient and the function computes none: the recorded operations. A call records
-  /// them again, so that `backward` finds them.
-  std::vector<Ref> resultRefs;
-  std::vector<Node *> nodes; ///< kept alive by `resultRefs` and `written`
-  bool differentiable() const { return !nodes.empty(); }
+  /// If a gradient may flow through a call: the recorded operations. A call records them again, so that
+  /// `backward` finds them.
+  std::vector<Node *> nodes; ///< kept alive by what they compute: `resultRefs`, `written` and `leftGradient`
+  std::vector<Ref> resultRefs;     ///< null for a result through which no gradient flows
+  std::vector<bool> resultIsSpent; ///< a gradient through it is an error: the function used its history up
+  std::vector<bool> resultRetains; ///< the function asked for its gradient with `retain_grad`
+  bool differentiable = false;
 
   // Kept between calls, so that a steady loop does not allocate them.
   std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;
@@ -131,14 +134,6 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
 /// "(tensor<2xf32, cpu>, 3) train".
 std::string describe(const std::vector<std::shared_ptr<Slot>> &arguments, const Structure &structure,
                      const std::vector<ModeChange> &modes);
-
-/// The variant's operations, recorded again on the present values of its bindings: the values of the results,
-/// and of each binding that the call writes (null for other bindings).
-struct Replay {
-  std::vector<Ref> results, written;
-};
-Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
-              const SizeValues &sizes);
 
 } // namespace weft::frontend
 

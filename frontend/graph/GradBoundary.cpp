@@ -63,6 +63,10 @@ std::vector<Ref> below(const GradAccumulator &accumulator) {
   return accumulator.inner ? std::vector<Ref>{*accumulator.inner} : std::vector<Ref>{};
 }
 
+std::vector<Ref> readBy(const GradAccumulator &accumulator) {
+  return accumulator.boundary ? accumulator.boundary->read() : below(accumulator);
+}
+
 void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index) {
   auto made = std::make_shared<GradAccumulator>();
   made->boundary = std::move(boundary);
@@ -72,7 +76,8 @@ void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_
 }
 
 void BoundaryCopies::copy(const Node &node, Node &made) {
-  made.watches = node.watches;
+  for (const auto &watch : node.watches) // what is asked about one copy is not asked about the others
+    made.watches.push_back(watch ? std::make_shared<GradWatch>(*watch) : nullptr);
   for (uint32_t i = 0; i < node.results.size(); ++i) {
     const GradAccumulator *accumulator = node.accumulator(i);
     if (!accumulator || accumulator->isLeaf())
@@ -83,7 +88,7 @@ void BoundaryCopies::copy(const Node &node, Node &made) {
     if (accumulator->boundary) {
       auto &boundary = made_[accumulator->boundary.get()];
       if (!boundary)
-        boundary = accumulator->boundary->copied(copyOf_);
+        boundary = accumulator->boundary->copied(copyOf_, specOf_);
       copied->boundary = boundary;
     }
     made.accumulators.resize(node.results.size());

@@ -47,6 +47,8 @@ private:
 
 /// Copies of nodes, and what stands for other values.
 using RefMap = std::function<Ref(const Ref &)>;
+/// The types that copies of values have.
+using SpecMap = std::function<Spec(const Spec &)>;
 
 /// The results of a function whose gradient has a rule of its own. The accumulators of the results have it.
 class GradBoundary {
@@ -65,7 +67,7 @@ public:
   virtual GradStart goOn(const std::vector<Ref> &values, const std::vector<Ref> &gradients, bool create_graph,
                          Loc loc) = 0;
   /// The same for copies of the nodes. `copyOf` gives null for a value that has no copy.
-  virtual std::shared_ptr<GradBoundary> copied(const RefMap &copyOf) const = 0;
+  virtual std::shared_ptr<GradBoundary> copied(const RefMap &copyOf, const SpecMap &specOf) const = 0;
 
 private:
   const size_t results_;
@@ -73,6 +75,8 @@ private:
 
 /// The values to which a gradient goes on from one that has such a rule, or hooks.
 std::vector<Ref> below(const GradAccumulator &accumulator);
+/// Those, and others that the rule reads.
+std::vector<Ref> readBy(const GradAccumulator &accumulator);
 
 /// Gives a new value the place of result `index` of a boundary. The value has no history of its own.
 void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index);
@@ -80,12 +84,16 @@ void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_
 /// The boundaries of copied nodes, each copied once.
 class BoundaryCopies {
 public:
-  explicit BoundaryCopies(RefMap copyOf) : copyOf_(std::move(copyOf)) {}
+  /// The copies have the types of the values, unless `specOf` gives others.
+  explicit BoundaryCopies(
+      RefMap copyOf, SpecMap specOf = [](const Spec &spec) { return spec; })
+      : copyOf_(std::move(copyOf)), specOf_(std::move(specOf)) {}
   /// Gives the copy of a node the hooks and rules that the node's results have, leaves left out.
   void copy(const Node &node, Node &made);
 
 private:
   RefMap copyOf_;
+  SpecMap specOf_;
   std::unordered_map<const GradBoundary *, std::shared_ptr<GradBoundary>> made_;
 };
 

@@ -93,6 +93,16 @@ public:
   };
   Ref capture(const std::shared_ptr<Slot> &slot);
   const std::vector<Capture> &captures() const { return captures_; }
+  /// What a body asks of gradients that its derivative, which is made of its operations, does not know; or
+  /// what a function asks of the gradient of an argument.
+  struct UnknownRule {
+    std::string what; ///< "register_hook() is called"
+    const char *remedy;
+    Loc loc;
+  };
+  void noteUnknownRule(UnknownRule rule) { unknownRule_ = unknownRule_ ? unknownRule_ : std::move(rule); }
+  /// The first one.
+  const std::optional<UnknownRule> &unknownRule() const { return unknownRule_; }
   /// Whether another thread changed what was captured. For a trace that is finished.
   bool isCaptureOutdated() const;
   /// @}
@@ -126,16 +136,19 @@ public:
   /// Called when the trace is finished and compiled: publishes its drafts. Returns false if another thread
   /// changed what one was made from: then none is, and the trace was in vain.
   bool keep();
-  /// Notes that the function computes gradients itself.
-  void noteBackward() { backward_ = true; }
-  bool tookGradients() const { return backward_; }
+  /// Notes that a gradient without a graph of its own went through an operation. That uses its history up, as
+  /// PyTorch frees it.
+  void noteSpent(const Node &node, bool byBackward) { spent_[node.serial] |= byBackward; }
+  bool isSpent(const Node &node) const { return spent_.contains(node.serial); }
+  /// Whether one of those gradients was that of a `backward()`.
+  bool isSpentByBackward(const Node &node) const {
+    const auto found = spent_.find(node.serial);
+    return found != spent_.end() && found->second;
+  }
   /// Notes that the function's gradients depend on the hooks of a tensor. When these change, `unchanged`
   /// becomes false, and the function is traced again.
   void guardHooks(std::shared_ptr<const bool> unchanged);
   const std::vector<std::shared_ptr<const bool>> &hookGuards() const { return hookGuards_; }
-  /// Notes that the function asks about the gradient of a tensor that it computes.
-  void noteHook(Loc loc) { hook_ = hook_ ? hook_ : loc; }
-  const std::optional<Loc> &hook() const { return hook_; }
 
   /// A touched slot, and what the trace left in it. `finish` ends recording, restores every slot and returns
   /// these.
@@ -201,10 +214,11 @@ private:
   ModeChange &mode(const std::shared_ptr<bool> &flag);
   const Kind kind_;
   std::vector<Capture> captures_;
-  bool active_ = true, backward_ = false;
+  std::optional<UnknownRule> unknownRule_;
+  bool active_ = true;
+  std::unordered_map<uint64_t, bool> spent_; ///< by the serial number of the operation: by `backward()`
   std::vector<std::shared_ptr<const bool>> hookGuards_; ///< each once
   std::unordered_set<const bool *> guardedHooks_;       ///< the same, to find one
-  std::optional<Loc> hook_;                             ///< where the function registered the first one
   std::vector<Ref> effects_;
   std::vector<TouchedSlot> touched_;
   std::vector<Hidden> hidden_; ///< of each touched slot

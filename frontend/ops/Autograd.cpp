@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace weft {
 
@@ -37,8 +38,6 @@ static void checkHistory(const Ref &value, Loc loc) {
 /// The value that a gradient is taken of, as a 0-dimensional value. Throws Error if it has several elements
 /// or no history.
 static Ref differentiable(const Tensor &output, Loc loc) {
-  if (Trace *trace = Trace::current())
-    trace->noteBackward();
   Ref root = use(output, loc);
   if (root.spec().count() != 1)
     fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
@@ -51,8 +50,6 @@ static Ref differentiable(const Tensor &output, Loc loc) {
 /// Adds the sum of the elements of `output` times those of `weights`. Without create_graph no gradient flows
 /// into the weights.
 static void addWeighted(WeightedRoot &root, const Tensor &output, const Tensor &weights, Loc loc) {
-  if (Trace *trace = Trace::current())
-    trace->noteBackward();
   if (weights.sizes(loc) != output.sizes(loc))
     fail("Mismatch in shape: grad_output has a shape of " + shapeText(weights.sizes(loc)) +
              " and the tensor has a shape of " + shapeText(output.sizes(loc)),
@@ -99,6 +96,28 @@ static std::shared_ptr<Node> gradientOf(const Ref &root, const std::vector<Ref> 
   std::vector<Ref> operands{root};
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   return record("gradient", std::move(operands), {}, loc);
+}
+
+/// Notes in the trace of a function that the operations between a root and `ends` have passed a gradient on
+/// that has no graph. `seen` has the nodes that a gradient reaches from the root.
+static void noteSpent(std::vector<const Node *> seen, const std::vector<Ref> &ends, bool byBackward) {
+  Trace *trace = Trace::current();
+  if (!trace || trace->isBody())
+    return;
+  const RefSet isEnd(ends.begin(), ends.end());
+  for (const Ref &end : ends)
+    if (const GradAccumulator *accumulator = end.node->accumulator(end.result);
+        accumulator && !accumulator->isLeaf())
+      trace->noteSpent(*end.node, byBackward);
+  std::ranges::sort(seen, {}, &Node::serial); // operands first
+  std::unordered_set<const Node *> between;
+  for (const Node *node : seen)
+    if (std::ranges::any_of(node->operands, [&](const Ref &operand) {
+          return operand.requiresGrad() && (isEnd.contains(operand) || between.contains(operand.node.get()));
+        })) {
+      between.insert(node);
+      trace->noteSpent(*node, byBackward);
+    }
 }
 
 static bool isOlder(const Ref &a, const Ref &b) {
@@ -235,7 +254,7 @@ struct Reached {
 
 } // namespace
 
-static Reached reachedFrom(const GradStart &start, Loc loc) {
+static Reached reachedFrom(const GradStart &start, bool keepsGraph, Loc loc) {
   std::vector<Ref> leaves, hooked, retained;
   std::vector<const Node *> nodes;
   walkBack(
@@ -270,6 +289,8 @@ static Reached reachedFrom(const GradStart &start, Loc loc) {
   Reached reached{leaves, leaves.size(), hooked.size()};
   reached.inputs.insert(reached.inputs.end(), hooked.begin(), hooked.end());
   reached.inputs.insert(reached.inputs.end(), retained.begin(), retained.end());
+  if (!keepsGraph)
+    noteSpent(std::move(nodes), reached.inputs, /*byBackward=*/true);
   return reached;
 }
 
@@ -294,7 +315,8 @@ static void accumulate(const std::shared_ptr<GradAccumulator> &accumulator, cons
   }
 }
 
-static void runBackward(GradStart start, bool create_graph, Loc loc) {
+/// `keepsGraph`: whether the function that is traced may pass gradients through the operations again.
+static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc loc) {
   if (const Trace *trace = Trace::current(); trace && trace->isBody())
     fail("the body of a loop or a branch sets gradients with backward() (WEFT-T001): it computes values "
          "only; use "
@@ -316,7 +338,7 @@ static void runBackward(GradStart start, bool create_graph, Loc loc) {
     leavesWithHooks.emplace_back(accumulator, value);
   };
   for (;;) {
-    const Reached reached = start.root ? reachedFrom(start, loc) : Reached();
+    const Reached reached = start.root ? reachedFrom(start, keepsGraph, loc) : Reached();
     if (!reached.inputs.empty()) {
       const std::shared_ptr<Node> gradient = gradientOf(start.root, reached.inputs, loc);
       for (uint32_t i = 0; i < reached.inputs.size(); ++i) {
@@ -342,12 +364,12 @@ static void runBackward(GradStart start, bool create_graph, Loc loc) {
 
 void Tensor::backward(Loc loc) const {
   GraphLock lock(graphMutex());
-  runBackward({differentiable(*this, loc)}, /*create_graph=*/false, loc);
+  runBackward({differentiable(*this, loc)}, /*create_graph=*/false, /*keepsGraph=*/false, loc);
 }
 
 void Tensor::backward(const Tensor &gradient, Loc loc) const { backward(gradient, std::nullopt, false, loc); }
 
-void Tensor::backward(const Tensor &gradient, std::optional<bool> /*retain_graph*/, bool create_graph,
+void Tensor::backward(const Tensor &gradient, std::optional<bool> retain_graph, bool create_graph,
                       Loc loc) const {
   GraphLock lock(graphMutex());
   const GradMode recording(true); // outputs have a history, whatever the thread records now
@@ -356,7 +378,7 @@ void Tensor::backward(const Tensor &gradient, std::optional<bool> /*retain_graph
     addWeighted(root, *this, gradient, loc);
   else
     root.add(differentiable(*this, loc));
-  runBackward(root.take(), create_graph, loc);
+  runBackward(root.take(), create_graph, retain_graph.value_or(create_graph), loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -430,7 +452,8 @@ bool reachesAny(std::vector<Ref> roots, const std::vector<Ref> &values, uint64_t
   return reaches;
 }
 
-Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t oldest, Loc loc) {
+Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t oldest, bool create_graph,
+                Loc loc) {
   // A leaf may have had several nodes, because computing or writing it gives it another one.
   std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
   RefSet computed;
@@ -470,6 +493,12 @@ Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t
   });
   std::ranges::sort(hooked, isOlder);
   wanted.values.insert(wanted.values.end(), hooked.begin(), hooked.end());
+  if (!create_graph) {
+    std::vector<const Node *> seen;
+    for (const Ref &ref : computed)
+      seen.push_back(ref.node.get());
+    noteSpent(std::move(seen), wanted.values, /*byBackward=*/false);
+  }
   return wanted;
 }
 
@@ -484,7 +513,8 @@ std::pair<std::vector<Ref>, Ref> gradientsOf(GradStart start, const std::vector<
   Ref outside;
   WaitingValues waiting;
   for (;;) {
-    const Wanted wanted = start.root ? wantedOf(start, values, oldest, loc) : nothingWanted(values.size());
+    const Wanted wanted =
+        start.root ? wantedOf(start, values, oldest, create_graph, loc) : nothingWanted(values.size());
     outside = outside ? outside : wanted.outside;
     const auto gradient = wanted.values.empty() ? nullptr : gradientOf(start.root, wanted.values, loc);
     uint32_t next = 0;

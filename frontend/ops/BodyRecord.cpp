@@ -75,6 +75,14 @@ void BodyRecord::checkInputs(const std::vector<Tensor> &tensors) const {
   }
 }
 
+void BodyRecord::checkDerivative(const Node &node) const {
+  const auto &rule = trace_->unknownRule();
+  if (node.requiresGrad && rule)
+    fail(rule->what + " in " + words_.name +
+             ", whose derivative is made without it (WEFT-G005): " + rule->remedy,
+         rule->loc, {}, "WEFT-G005");
+}
+
 void BodyRecord::checkEffects(const std::vector<Trace::Change> &changes) const {
   const Trace &trace = *trace_;
   if (!trace.effects().empty())

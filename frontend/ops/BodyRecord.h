@@ -54,6 +54,9 @@ public:
   /// Whether another thread changed the type of a tensor that it reads. Called with the graph's lock held, as
   /// is the next.
   bool isOutdated() const { return trace_->isCaptureOutdated(); }
+  /// Throws Error (WEFT-G005) if a gradient may flow through `node`, which has the body, and the body has
+  /// hooks or derivatives of its own.
+  void checkDerivative(const Node &node) const;
   /// The function as text. Its arguments are the inputs, and then these tensors from outside, of which some
   /// are those that it reads.
   std::string text(const std::vector<std::shared_ptr<Slot>> &outer) const;

@@ -96,7 +96,7 @@ public:
   }
   GradStart goOn(const std::vector<Ref> &values, const std::vector<Ref> &gradients, bool create_graph,
                  Loc loc) override;
-  std::shared_ptr<GradBoundary> copied(const RefMap &copyOf) const override;
+  std::shared_ptr<GradBoundary> copied(const RefMap &copyOf, const SpecMap &specOf) const override;
 
 private:
   /// What `backward` gets and gives, with the graph's lock released.
@@ -188,13 +188,15 @@ Ref UserFunction::fitted(size_t argument, const Tensor &gradient, Loc loc) const
   return convertTo(use(fitting, loc), spec.dtype, loc);
 }
 
-std::shared_ptr<GradBoundary> UserFunction::copied(const RefMap &copyOf) const {
+std::shared_ptr<GradBoundary> UserFunction::copied(const RefMap &copyOf, const SpecMap &specOf) const {
   detail::FunctionState state = state_;
+  std::vector<Spec> specs;
+  std::ranges::transform(specs_, std::back_inserter(specs), specOf);
   for (Ref &argument : state.arguments)
     argument = argument ? copyOf(argument) : argument;
   for (Kept &each : state.kept)
     each.value = each.value ? copyOf(each.value) : each.value;
-  return std::make_shared<UserFunction>(std::move(state), data_, backward_, specs_);
+  return std::make_shared<UserFunction>(std::move(state), data_, backward_, std::move(specs));
 }
 
 } // namespace
@@ -235,14 +237,9 @@ void detail::FunctionCall::take(std::vector<Tensor> &results, Backward backward)
     values.push_back(result.defined() ? use(result, loc_) : Ref());
     specs.push_back(values.back() ? values.back().spec() : Spec());
   }
-  if (Trace *trace = Trace::current()) {
-    if (trace->isBody())
-      fail("function " + name_ +
-               " is called in the body of a loop, whose derivative is made without it (WEFT-G005): call it "
-               "outside of the loop, or write its formula",
-           loc_, {}, "WEFT-G005");
-    trace->noteHook(loc_);
-  }
+  if (Trace *trace = Trace::current(); trace && trace->isBody())
+    trace->noteUnknownRule(
+        {"function " + name_ + " is called", "call it outside of that, or write its formula", loc_});
   for (Kept &each : state.kept)
     for (size_t i = 0; i < values.size(); ++i)
       if (each.value && each.value == values[i] && !values[i].requiresGrad())

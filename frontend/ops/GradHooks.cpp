@@ -26,7 +26,12 @@ static Ref watched(const Tensor &tensor, const char *function, Loc loc) {
   if (Trace *trace = Trace::current()) {
     if (Access::slot(tensor)->trace != TraceMark(trace))
       refuseInTrace(std::string(function) + " of a tensor from outside", loc);
-    trace->noteHook(loc);
+    if (trace->isBody())
+      trace->noteUnknownRule(
+          {std::string(function) + " is called", "call it for what the loop or cond gets or returns", loc});
+    else if (value.node->kind == NodeKind::input)
+      trace->noteUnknownRule(
+          {std::string(function) + " is called", "call it between the calls, for the tensor itself", loc});
   }
   return value;
 }

@@ -135,6 +135,7 @@ FlatScan Scan::recordLoop(const BodyRecord &body) const {
        {"operandSegmentSizes", std::vector<int64_t>{count(carry_.tensors.size()), count(xs_.tensors.size()),
                                                     count(body.captured().size())}}},
       results, loc_);
+  body.checkDerivative(*node);
   FlatScan made;
   made.carry.structure = carry_.structure;
   made.ys.structure = body.structures()[1];
@@ -290,12 +291,14 @@ Flat condFlat(const Tensor &pred, const FlatBody &thenBody, const FlatBody &else
     std::vector<Ref> all = {transferTo(predicate, then.results()[0].spec().device, loc)};
     all.insert(all.end(), inputs.begin(), inputs.end());
     addCaptured(all, captured, loc);
-    return resultsOf(recordBodies("cond", std::move(all),
-                                  {{"then_body", then.text(captured)},
-                                   {"else_body", otherwise.text(captured)},
-                                   {"may_fail", then.fallible() || otherwise.fallible()}},
-                                  specsOf(then.results()), loc),
-                     then.structures()[0], loc);
+    const std::shared_ptr<Node> node = recordBodies("cond", std::move(all),
+                                                    {{"then_body", then.text(captured)},
+                                                     {"else_body", otherwise.text(captured)},
+                                                     {"may_fail", then.fallible() || otherwise.fallible()}},
+                                                    specsOf(then.results()), loc);
+    then.checkDerivative(*node);
+    otherwise.checkDerivative(*node);
+    return resultsOf(node, then.structures()[0], loc);
   }
 }
 

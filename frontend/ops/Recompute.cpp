@@ -133,7 +133,7 @@ public:
     return root.take();
   }
 
-  std::shared_ptr<GradBoundary> copied(const RefMap &copyOf) const override {
+  std::shared_ptr<GradBoundary> copied(const RefMap &copyOf, const SpecMap &) const override {
     std::vector<Ref> results;
     Nodes nodes;
     for (const Ref &result : results_)

@@ -93,14 +93,16 @@ template <typename T> constexpr std::string_view nameOf() {
 ///   };
 ///   Tensor y = Cube::apply(x);
 ///
-/// `forward` gets the arguments of `apply`, of which there may be twelve, and records no gradients. It returns
-/// a tensor, or a tuple, pair, array, vector, optional or registered struct of tensors. `backward` gets a gradient for each tensor of the
-/// result, and returns one for each argument of `apply`: of the argument's shape, or one that broadcasts to
-/// the gradient's; undefined for what is no tensor, or needs none. What it records has gradients itself under
-/// `create_graph`. In a compiled function that computes the gradients, both are recorded.
+/// `forward` gets the arguments of `apply`, of which there may be twelve, and records no gradients. It
+/// returns a tensor, or a tuple, pair, array, vector, optional or registered struct of tensors. `backward`
+/// gets a gradient for each tensor of the result, and returns one for each argument of `apply`: of the
+/// argument's shape, or one that broadcasts to the gradient's; undefined for what is no tensor, or needs
+/// none. What it records has gradients itself under `create_graph`. In a compiled function both are recorded.
+/// If the gradients are computed outside of it, `backward` is called there, and `saved_data` must have no
+/// tensors that the function computed.
 ///
-/// Throws Error (WEFT-G006) where a gradient does not fit, and (WEFT-G005) where a compiled function would
-/// lose it: if it computes no gradients, or in the body of a loop.
+/// Throws Error (WEFT-G006) where a gradient does not fit, and (WEFT-G005) in the body of a loop or a branch
+/// of `cond` through which a gradient may flow.
 template <typename Derived> struct Function {
   template <typename A = frontend::Omitted, typename B = frontend::Omitted, typename C = frontend::Omitted,
             typename D = frontend::Omitted, typename E = frontend::Omitted, typename F = frontend::Omitted,

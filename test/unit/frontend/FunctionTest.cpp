@@ -141,8 +141,30 @@ TEST(Function, InACompiledFunctionIsRecorded) {
   const Floats wanted = floats(w.grad());
   for (size_t i = 0; i < wanted.size(); ++i)
     EXPECT_NEAR(found[i], wanted[i], 1e-6);
-  EXPECT_ERROR(compile([&](Tensor in) { return Cube::apply(in * w); })(x), "WEFT-G005");
-  EXPECT_ERROR(scan([](const Tensor &h) { return std::pair(Cube::apply(h), h); }, w, 2), "WEFT-G005");
+}
+
+TEST(Function, InABodyIsAnErrorWhereAGradientMayFlow) {
+  const auto loop = [](const Tensor &first) {
+    return scan([](const Tensor &h) { return std::pair(Cube::apply(h), h); }, first, 2).first;
+  };
+  const auto branch = [](const Tensor &x) {
+    return cond(
+        x.sum() > 0, [](const Tensor &x) { return Cube::apply(x); }, [](const Tensor &x) { return x; }, x);
+  };
+  Tensor w = leafOf({0.5, 2});
+  const Tensor x = tensor({0.5, 2}, {2});
+  EXPECT_ERROR(loop(w), "function Cube is called in the body of a loop, whose derivative is made without it "
+                        "(WEFT-G005)");
+  EXPECT_ERROR(branch(w), "function Cube is called in a branch of cond, whose derivative is made without it "
+                          "(WEFT-G005)");
+  EXPECT_ERROR(scan([&](const Tensor &h) { return std::pair(Cube::apply(h * w), h); }, x, 2), "WEFT-G005");
+  EXPECT_EQ(floats(loop(x)), (Floats{1.0f / 512, 512}));
+  EXPECT_EQ(floats(branch(x)), (Floats{0.125, 8}));
+  EXPECT_EQ(floats(no_grad([&] { return loop(w); })), (Floats{1.0f / 512, 512}));
+  // A gradient that the body takes itself goes by the rule.
+  const auto slopes =
+      scan([](const Tensor &h) { return std::pair(h, grad(Cube::apply(h).sum(), {h})[0]); }, x, 1);
+  EXPECT_EQ(floats(slopes.second), (Floats{0.75, 12}));
 }
 
 TEST(Function, ErrorsNameTheCall) {

@@ -154,6 +154,15 @@ TEST(Gradient, OfManyInputs) {
   EXPECT_EQ(gradients[999].item<float>(), 999);
 }
 
+TEST(Gradient, OfConstantGradientsAreZeros) {
+  Tensor x = tensor({1, 2}, {2}).requires_grad_();
+  const Tensor g = grad((2 * x).sum(), {x}, {.create_graph = true})[0];
+  EXPECT_TRUE(g.requires_grad()); // PyTorch has none here, and refuses the next line
+  EXPECT_EQ(grad(g.sum(), {x})[0].to_vector<float>(), (std::vector<float>{0, 0}));
+  (g * x).sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
 TEST(Gradient, OfGradients) {
   for (bool compiled : {false, true}) {
     Tensor p = leafOf({1, 2, 3}, {3}), v = tensor({1, 1, 2}, {3});

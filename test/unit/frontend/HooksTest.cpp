@@ -385,12 +385,27 @@ TEST(Hooks, ThatACompiledFunctionCannotCallAreErrors) {
     return w * x;
   });
   EXPECT_ERROR(outside(ones({2})), "register_hook() of a tensor from outside inside a compiled function");
-  auto differentiated_later = compile([&](Tensor x) {
+  const auto hooked = [&](const Tensor &x) {
     Tensor h = w * x;
     h.register_hook([](const Tensor &g) { return g * 2; });
-    return h * 3;
+    return std::pair(h, h);
+  };
+  EXPECT_ERROR(scan(hooked, ones({2}), 3),
+               "register_hook() is called in the body of a loop, whose derivative is made without it "
+               "(WEFT-G005)");
+  const auto ofArgument = compile([&](Tensor x) {
+    x.register_hook([](const Tensor &g) { return g * 2; });
+    return w * x;
   });
-  EXPECT_ERROR(differentiated_later(ones({2})), "WEFT-G005");
+  EXPECT_ERROR(ofArgument(leafOf({1, 1})), "register_hook() is called in a compiled function for one of its "
+                                           "arguments, whose gradient is computed outside (WEFT-G005)");
+  // Where no gradient is wanted, none is missed.
+  const auto numbers = [](const Tensor &x) {
+    Tensor h = x * 2;
+    h.register_hook([](const Tensor &g) { return g * 2; });
+    return std::pair(h, h);
+  };
+  EXPECT_EQ(scan(numbers, tensor({2, 3}, {2}), 3).first.to_vector<float>(), (Floats{16, 24}));
   auto reads = compile([&](Tensor x) {
     Tensor h = w * x;
     h.register_hook([](const Tensor &g) { EXPECT_GT(g.sum().item<float>(), 0); });

@@ -1,0 +1,182 @@
+//===- Replay.cpp - Gradients through the call of a compiled function -----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/compiled/Replay.h"
+
+#include "frontend/graph/GradBoundary.h"
+#include "frontend/graph/Message.h"
+#include "frontend/graph/Record.h"
+#include "frontend/graph/Region.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+//===----------------------------------------------------------------------===//
+// Histories that are used up
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Finds histories that a gradient in a trace has used up.
+class SpentHistories {
+public:
+  explicit SpentHistories(const Trace &trace) : trace_(trace) {}
+
+  /// Whether a gradient of the value would meet an operation whose history is used up.
+  bool reaches(const Ref &value) {
+    std::unordered_set<const Node *> seen;
+    std::vector<Ref> stack{value};
+    while (!stack.empty()) {
+      const Ref ref = std::move(stack.back());
+      stack.pop_back();
+      if (!ref.requiresGrad() || clean_.contains(ref.node.get()) || !seen.insert(ref.node.get()).second)
+        continue;
+      if (trace_.isSpent(*ref.node))
+        return true;
+      // The results of a node with several share its operands. A rule or hooks are those of one result.
+      for (uint32_t i = 0; i < ref.node->results.size(); ++i)
+        if (const GradAccumulator *accumulator = ref.node->accumulator(i))
+          for (Ref &read : readBy(*accumulator))
+            stack.push_back(std::move(read));
+      stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
+    }
+    clean_.merge(seen);
+    return false;
+  }
+
+private:
+  const Trace &trace_;
+  std::unordered_set<const Node *> clean_; ///< nodes from which none is reached
+};
+
+/// Ends reverse mode at a result whose history is used up.
+class SpentResult final : public GradBoundary {
+public:
+  explicit SpentResult(Loc loc) : GradBoundary(1), loc_(loc) {}
+  /// Which inputs lie below is not known any more.
+  std::vector<Ref> below() const override { refuse(loc_); }
+  std::vector<Ref> read() const override { return {}; }
+  GradStart goOn(const std::vector<Ref> &, const std::vector<Ref> &, bool, Loc loc) override { refuse(loc); }
+  std::shared_ptr<GradBoundary> copied(const RefMap &, const SpecMap &) const override {
+    return std::make_shared<SpentResult>(loc_);
+  }
+
+private:
+  [[noreturn]] void refuse(Loc loc) const {
+    fail("the gradient would flow through a compiled function a second time, because backward() or grad() in "
+         "it went through what this result was computed from (WEFT-G009): give it create_graph, return the "
+         "result detached, or compute the gradients outside\n  result made at " +
+             str(loc_),
+         loc, {}, "WEFT-G009");
+  }
+
+  const Loc loc_;
+};
+
+} // namespace
+
+void markSpent(const Ref &result) { setBoundary(result, std::make_shared<SpentResult>(result.node->loc), 0); }
+
+//===----------------------------------------------------------------------===//
+// Histories that are kept
+//===----------------------------------------------------------------------===//
+
+/// The operations that values depend on, and those that rules of their gradients read.
+static std::vector<Node *> withGradients(std::vector<Ref> roots) {
+  RefSet known(roots.begin(), roots.end());
+  for (;;) {
+    std::vector<Node *> nodes;
+    std::vector<Ref> leaves;
+    collect(roots, /*numbersAreConstants=*/true, nodes, leaves);
+    const size_t before = roots.size();
+    for (const Node *node : nodes)
+      for (const auto &accumulator : node->accumulators)
+        if (accumulator)
+          for (const Ref &read : readBy(*accumulator))
+            if (known.insert(read).second)
+              roots.push_back(read);
+    if (roots.size() == before)
+      return nodes;
+  }
+}
+
+void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
+  SpentHistories spent(trace);
+  std::vector<Ref> roots;
+  const auto keeps = [&](const Ref &value) {
+    // A leaf that the function made is none outside.
+    const bool isInner = value && value.node->kind != NodeKind::input && value.node->isGradLeaf(value.result);
+    const bool isKept = value && !isInner && value.requiresGrad() && !spent.reaches(value);
+    if (isKept)
+      roots.push_back(value);
+    return isKept;
+  };
+  for (const Ref &result : results) {
+    const bool isKept = keeps(result);
+    variant.resultRefs.push_back(isKept ? result : Ref());
+    variant.resultIsSpent.push_back(!isKept && result.requiresGrad() &&
+                                    !result.node->isGradLeaf(result.result) &&
+                                    !trace.isSpentByBackward(*result.node));
+  }
+  for (Binding &binding : variant.bindings) {
+    if (binding.requiresGrad || !keeps(binding.written))
+      binding.written = {};
+    if (!keeps(binding.leftGradient))
+      binding.leftGradient = {};
+  }
+  variant.differentiable = !roots.empty();
+  if (const auto &rule = trace.unknownRule(); rule && variant.differentiable)
+    fail(rule->what +
+             " in a compiled function for one of its arguments, whose gradient is computed outside "
+             "(WEFT-G005): " +
+             rule->remedy,
+         rule->loc, {}, "WEFT-G005");
+  // Without what is computed for effects alone, which nothing would keep alive.
+  variant.nodes = withGradients(std::move(roots));
+  if (!variant.differentiable)
+    for (Binding &binding : variant.bindings)
+      binding.input = {};
+}
+
+Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
+              const SizeValues &sizes) {
+  std::unordered_map<const Node *, std::shared_ptr<Node>> copies;
+  std::unordered_map<const Node *, Ref> inputs;
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (variant.bindings[i].input)
+      inputs.emplace(variant.bindings[i].input.node.get(), bound[i]->value());
+  const auto mapped = [&](const Ref &ref) -> Ref {
+    if (auto it = inputs.find(ref.node.get()); it != inputs.end())
+      return it->second;
+    const auto copy = copies.find(ref.node.get()); // ends for no node, too
+    return copy == copies.end() ? Ref() : Ref{copy->second, ref.result};
+  };
+  BoundaryCopies boundaries(mapped, [&](const Spec &spec) { return concrete(spec, sizes); });
+  for (const Node *node : variant.nodes) {
+    std::vector<Ref> operands;
+    for (const Ref &operand : node->operands)
+      operands.push_back(mapped(operand));
+    std::shared_ptr<Node> copy = copyOf(*node, std::move(operands));
+    for (Attr &attr : copy->attrs)
+      attr = concrete(attr, sizes);
+    for (NodeResult &result : copy->results)
+      result.spec = concrete(result.spec, sizes);
+    boundaries.copy(*node, *copy);
+    copies.emplace(node, std::move(copy));
+  }
+  Replay result;
+  for (const Ref &ref : variant.resultRefs)
+    result.results.push_back(mapped(ref));
+  for (const Binding &binding : variant.bindings) {
+    result.written.push_back(mapped(binding.written));
+    result.gradients.push_back(mapped(binding.leftGradient));
+  }
+  return result;
+}
+
+} // namespace weft::frontend

@@ -1,0 +1,35 @@
+//===- Replay.h - Gradients through the call of a compiled function -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_COMPILED_REPLAY_H
+#define WEFT_FRONTEND_COMPILED_REPLAY_H
+
+#include "frontend/compiled/Variant.h"
+
+namespace weft::frontend {
+
+/// Decides which values that a call computes have a history, and keeps the operations of these. A value whose
+/// history a gradient inside of the function has used up has none, as PyTorch frees that: what `backward()`
+/// went through requires no gradient, and a gradient through another result is an error (WEFT-G009).
+/// `results` are those of the function. The written values and gradients of the bindings become null where
+/// they have no history.
+void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace);
+
+/// Makes every gradient through a result of a call an error.
+void markSpent(const Ref &result);
+
+/// The variant's operations, recorded again on the present values of its bindings: the values of the results,
+/// and, of each binding, the value that the call writes and the gradient that it leaves. Null for those that
+/// have no history.
+struct Replay {
+  std::vector<Ref> results, written, gradients;
+};
+Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
+              const SizeValues &sizes);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_COMPILED_REPLAY_H
