@@ -85,7 +85,22 @@ struct CloneScope::Impl {
       child = twin(child);
       child->parents.push_back(copy);
     }
+    if (current() == this)
+      copyParametrizations(*copy);
     return copy;
+  }
+  /// Gives a copy mappings of its own. Only the current scope finds the twins of what they hold.
+  static void copyParametrizations(ModuleState &copy) {
+    if (copy.parametrizations)
+      copy.parametrizations = std::make_shared<Parametrizations>(*copy.parametrizations);
+  }
+  void copyParametrizations() {
+    std::vector<std::shared_ptr<ModuleState>> copies;
+    for (const auto &[state, copy] : states)
+      if (state != copy.get())
+        copies.push_back(copy);
+    for (const auto &copy : copies)
+      copyParametrizations(*copy);
   }
   static Impl *&current() {
     thread_local Impl *scope = nullptr;
@@ -103,9 +118,17 @@ CloneScope::CloneScope(const std::shared_ptr<ModuleState> &original, Loc loc) : 
   });
   impl_->previous = std::exchange(Impl::current(), impl_.get());
   ++weft::detail::clonesUnderWay;
+  try {
+    impl_->copyParametrizations();
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
-CloneScope::~CloneScope() {
+CloneScope::~CloneScope() { leave(); }
+
+void CloneScope::leave() noexcept {
   --weft::detail::clonesUnderWay;
   Impl::current() = impl_->previous;
 }

@@ -74,6 +74,7 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
   std::vector<std::weak_ptr<ModuleState>> parents; ///< the modules in which it is registered
   /// Shared with the guards of compiled functions that read it.
   std::shared_ptr<bool> training = std::make_shared<bool>(true);
+  std::shared_ptr<Parametrizations> parametrizations; ///< null until it has had one
   Transfers transfers;
 };
 

@@ -124,6 +124,14 @@ Module partOf(const Module &module, const std::string &name) {
 
 } // namespace
 
+Parametrizations &Parametrizations::of(const Module &module) {
+  GraphLock lock(graphMutex());
+  auto &list = module.state_->parametrizations;
+  if (!list)
+    list = std::make_shared<Parametrizations>();
+  return *list;
+}
+
 bool Parametrizations::has(const std::string &name) const {
   return findTensor(tensors_, name) != tensors_.end();
 }

@@ -44,6 +44,7 @@ public:
 
 private:
   struct Impl;
+  void leave() noexcept;
   std::unique_ptr<Impl> impl_;
   friend Tensor cloned(const Tensor &);
   friend std::shared_ptr<ModuleState> cloned(const std::shared_ptr<ModuleState> &);

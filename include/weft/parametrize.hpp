@@ -78,9 +78,14 @@ struct WEFT_API ParametrizedTensor {
   ParametrizedTensor &operator=(ParametrizedTensor &&) = default;
 };
 
-/// Those of one module.
+/// Those of one module, which all of its copies share.
 class WEFT_API Parametrizations {
 public:
+  Parametrizations() = default;
+  /// Of a clone: the tensors and mappings are those of the clone that is under way.
+  Parametrizations(const Parametrizations &other) : tensors_(other.tensors_) {}
+  Parametrizations &operator=(const Parametrizations &) = delete;
+  static Parametrizations &of(const Module &module);
   void add(Module &module, const std::string &name, std::unique_ptr<Mapping> mapping, Loc loc);
   void remove(Module &module, const std::string &name, bool leave_parametrized, Loc loc);
   bool has(const std::string &name) const;
@@ -112,7 +117,8 @@ private:
 
 /// A module of type M that may have tensors which are computed in each call. It is an M otherwise. Outside of
 /// calls, a tensor that is parametrized has no value: reading the member is an error (WEFT-G007), and
-/// `computed` gives what PyTorch's member does. Copies share the tensors, and `clone` makes new ones.
+/// `computed` gives what PyTorch's member does. Copies share the tensors and their parametrizations, and
+/// `clone` makes new ones.
 template <typename M> class Parametrized : public M {
 public:
   explicit Parametrized(M module) : M(std::move(module)) {}
@@ -120,7 +126,7 @@ public:
   /// The present value of a parametrized tensor, through which gradients flow. Throws Error for a name that
   /// has no parametrization.
   Tensor computed(const std::string &name, Loc loc = Loc::current()) const {
-    return parametrizations_.value(name, loc);
+    return parametrizations().value(name, loc);
   }
   auto operator()(const Tensor &input, Loc loc = Loc::current()) const
     requires std::is_invocable_v<M &, const Tensor &>
@@ -150,16 +156,14 @@ public:
         std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d), std::forward<E>(e),
         std::forward<F>(f), std::forward<G>(g), std::forward<H>(h));
   }
-  detail::Parametrizations &parametrizations() { return parametrizations_; }
-  const detail::Parametrizations &parametrizations() const { return parametrizations_; }
+  detail::Parametrizations &parametrizations() const { return detail::Parametrizations::of(*this); }
 
 private:
   /// The module as one call sees it.
   M inCall(Loc loc) const {
-    const detail::Substitution substitution(parametrizations_, loc);
+    const detail::Substitution substitution(parametrizations(), loc);
     return M(static_cast<const M &>(*this));
   }
-  detail::Parametrizations parametrizations_;
 };
 
 namespace detail {

@@ -223,6 +223,38 @@ TEST(Parametrize, OfLayersThatTakeAndGiveSeveralTensors) {
   EXPECT_TRUE(lstm.get_parameter("parametrizations.weight_hh_l0.original0").grad().defined());
 }
 
+TEST(Parametrize, CopiesShareThem) {
+  manual_seed(7);
+  nn::Parametrized<nn::Linear> fc(nn::Linear(3, 3)), copy = fc;
+  const Tensor x = randn({2, 3});
+  register_parametrization(copy, "weight", Symmetric());
+  EXPECT_TRUE(is_parametrized(fc, "weight"));
+  EXPECT_EQ(floats(fc(x)), floats(copy(x)));
+  EXPECT_EQ(floats(fc.computed("weight")), floats(copy.computed("weight")));
+  register_parametrization(fc, "weight", nn::Tanh());
+  EXPECT_EQ(floats(fc(x)), floats(copy(x)));
+  // A handle on the layer knows of those that it got by another.
+  const nn::Linear plain(3, 3);
+  const auto one = register_parametrization(plain, "weight", Symmetric()),
+             both = weight_norm(plain, "bias", {});
+  EXPECT_EQ(floats(one(x)), floats(both(x)));
+  remove_parametrizations(fc, "weight");
+  EXPECT_FALSE(is_parametrized(copy));
+  EXPECT_EQ(floats(fc(x)), floats(copy(x)));
+  // A clone has its own, in which copies of one module share theirs.
+  struct Net : nn::Module {
+    nn::Parametrized<nn::Linear> a = register_module("a", spectral_norm(nn::Linear(3, 3))), b = a;
+  };
+  Net net, twin = nn::clone(net);
+  register_parametrization(twin.a, "bias", nn::Tanh());
+  EXPECT_TRUE(is_parametrized(twin.b, "bias"));
+  EXPECT_FALSE(is_parametrized(net.b, "bias"));
+  twin.a(x); // which moves the vectors of the clone only
+  EXPECT_NE(floats(net.state_dict()[2].second), floats(twin.state_dict()[2].second));
+  twin.eval();
+  EXPECT_EQ(floats(twin.a(x)), floats(twin.b(x)));
+}
+
 TEST(Parametrize, IsCalledFromSeveralThreads) {
   const auto fc = weight_norm(nn::Linear(4, 4));
   const Tensor x = generated({1, 4}, [](size_t i) { return double(i); });
