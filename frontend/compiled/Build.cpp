@@ -304,7 +304,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     const std::vector<Ref> results = takeResults(*variant, outputs, loc);
     variant->resultStructure = outputs.structure;
     variant->modes = trace.modes();
-    variant->hookGuards = trace.hookGuards();
+    variant->guards = trace.guards();
     std::vector<Ref> effects = trace.effects();
     if (const Slot *changed = trace.changedFlag())
       fail(std::string("the function leaves a tensor from outside with requires_grad ") +

@@ -185,9 +185,9 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
       return Mismatch{std::string("a module was in ") + (mode.before ? "train" : "eval") +
                           " mode and is in " + (*mode.flag ? "train" : "eval") + " mode",
                       "WEFT-R003"};
-  for (const auto &unchanged : variant.hookGuards)
-    if (!*unchanged)
-      return Mismatch{"a hook of a gradient was registered or removed", "WEFT-R004"};
+  for (const Trace::Guard &guard : variant.guards)
+    if (!*guard.unchanged)
+      return Mismatch{guard.change, "WEFT-R004"};
   if (variant.gradMode != gradEnabled())
     return Mismatch{"gradients were " + std::string(variant.gradMode ? "recorded" : "off") + " and are " +
                         (gradEnabled() ? "recorded" : "off"),
@@ -196,6 +196,8 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
     auto slot = binding.resolve(arguments);
     if (!slot)
       return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};
+    if (slot->isParametrized)
+      return Mismatch{binding.str() + " was parametrized", "WEFT-R004"};
     if (!hasType(binding, *slot))
       return specMismatch(binding, slot->spec());
     if (binding.slot && binding.slot->sharedView() != binding.view)

@@ -74,7 +74,7 @@ struct Variant {
   Structure structure;                     ///< static arguments and the shape of the argument list
   Structure resultStructure;               ///< of the function's C++ result
   std::vector<ModeChange> modes;
-  std::vector<std::shared_ptr<const bool>> hookGuards; ///< false where hooks of gradients have changed
+  std::vector<Trace::Guard> guards;
   bool gradMode = true;
   std::vector<Binding> bindings;  ///< arguments first, in order, each once
   std::vector<int> sameAs;        ///< per argument: the earlier one that is the same tensor, or -1

@@ -166,9 +166,9 @@ void Trace::dropGrad(const std::shared_ptr<Slot> &slot) {
     touched->gradDropped = true;
 }
 
-void Trace::guardHooks(std::shared_ptr<const bool> unchanged) {
-  if (guardedHooks_.insert(unchanged.get()).second)
-    hookGuards_.push_back(std::move(unchanged));
+void Trace::guard(std::shared_ptr<const bool> unchanged, const char *change) {
+  if (knownGuards_.insert(unchanged.get()).second)
+    guards_.push_back({std::move(unchanged), change});
 }
 
 ModeChange &Trace::mode(const std::shared_ptr<bool> &flag) {
@@ -308,7 +308,7 @@ bool Trace::isOutdated() const {
   for (size_t i = 0; i < hidden_.size(); ++i)
     if (hidden_[i].isChanged || (hidden_[i].isGradChanged && touched_[i].gradSeen))
       return true;
-  if (std::any_of(hookGuards_.begin(), hookGuards_.end(), [](const auto &unchanged) { return !*unchanged; }))
+  if (std::any_of(guards_.begin(), guards_.end(), [](const Guard &guard) { return !*guard.unchanged; }))
     return true;
   return std::any_of(modes_.begin(), modes_.end(),
                      [](const ModeChange &mode) { return mode.isChanged && mode.read; });

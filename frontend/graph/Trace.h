@@ -145,10 +145,13 @@ public:
     const auto found = spent_.find(node.serial);
     return found != spent_.end() && found->second;
   }
-  /// Notes that the function's gradients depend on the hooks of a tensor. When these change, `unchanged`
-  /// becomes false, and the function is traced again.
-  void guardHooks(std::shared_ptr<const bool> unchanged);
-  const std::vector<std::shared_ptr<const bool>> &hookGuards() const { return hookGuards_; }
+  /// Something beside tensors and modes that the function depends on, as the hooks of a tensor.
+  struct Guard {
+    std::shared_ptr<const bool> unchanged; ///< false when it has changed, and the function is traced again
+    const char *change;                    ///< what has happened then
+  };
+  void guard(std::shared_ptr<const bool> unchanged, const char *change);
+  const std::vector<Guard> &guards() const { return guards_; }
 
   /// A touched slot, and what the trace left in it. `finish` ends recording, restores every slot and returns
   /// these.
@@ -216,9 +219,9 @@ private:
   std::vector<Capture> captures_;
   std::optional<UnknownRule> unknownRule_;
   bool active_ = true;
-  std::unordered_map<uint64_t, bool> spent_; ///< by the serial number of the operation: by `backward()`
-  std::vector<std::shared_ptr<const bool>> hookGuards_; ///< each once
-  std::unordered_set<const bool *> guardedHooks_;       ///< the same, to find one
+  std::unordered_map<uint64_t, bool> spent_;     ///< by the serial number of the operation: by `backward()`
+  std::vector<Guard> guards_;                    ///< each once
+  std::unordered_set<const bool *> knownGuards_; ///< the same, to find one
   std::vector<Ref> effects_;
   std::vector<TouchedSlot> touched_;
   std::vector<Hidden> hidden_; ///< of each touched slot

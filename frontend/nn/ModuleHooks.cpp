@@ -72,7 +72,7 @@ HookedCall::HookedCall(std::shared_ptr<HookLists> lists, const Module &module, c
   {
     GraphLock lock(graphMutex());
     if (Trace *trace = Trace::current())
-      trace->guardHooks(lists_->unchanged);
+      trace->guard(lists_->unchanged, "a hook of a module was registered or removed");
   }
   for (const PreHook &hook : hooksOf(lists_->before))
     if (const Tensor made = hook(module_, input_); made.defined())

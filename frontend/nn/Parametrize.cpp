@@ -58,6 +58,7 @@ static const Substitution *&currentSubstitution() {
 }
 
 Substitution::Substitution(const Parametrizations &parametrizations, Loc) : previous_(currentSubstitution()) {
+  parametrizations.guard();
   for (const ParametrizedTensor &each : parametrizations.tensors_)
     pairs_.emplace_back(each.tensor, valueOf(each));
   currentSubstitution() = this;
@@ -132,11 +133,30 @@ Parametrizations &Parametrizations::of(const Module &module) {
   return *list;
 }
 
+void Parametrizations::guard() const {
+  GraphLock lock(graphMutex());
+  if (Trace *trace = Trace::current())
+    trace->guard(unchanged_, "a parametrization of a module was registered or removed");
+}
+
+void Parametrizations::change() {
+  GraphLock lock(graphMutex());
+  *unchanged_ = false;
+  unchanged_ = std::make_shared<bool>(true);
+}
+
+bool Parametrizations::empty() const {
+  guard();
+  return tensors_.empty();
+}
+
 bool Parametrizations::has(const std::string &name) const {
+  guard();
   return findTensor(tensors_, name) != tensors_.end();
 }
 
 Tensor Parametrizations::value(const std::string &name, Loc loc) const {
+  guard();
   const auto found = findTensor(tensors_, name);
   if (found == tensors_.end())
     fail("the module has no parametrization of '" + name + "'", loc);
@@ -154,6 +174,7 @@ void Parametrizations::add(Module &module, const std::string &name, std::unique_
     Module list = partOf(partOf(module, "parametrizations"), name);
     mapping->registeredIn(list, std::to_string(found->mappings.size()), loc).train(module.is_training());
     found->mappings.push_back(std::move(mapping));
+    change();
     return;
   }
   ModuleState::Entry &entry = entryOf(state, name, loc);
@@ -194,6 +215,7 @@ void Parametrizations::add(Module &module, const std::string &name, std::unique_
   }
   entry.isComputed = true;
   tensors_.push_back(std::move(made));
+  change();
 }
 
 void Parametrizations::remove(Module &module, const std::string &name, bool leave_parametrized, Loc loc) {
@@ -224,6 +246,7 @@ void Parametrizations::remove(Module &module, const std::string &name, bool leav
   };
   drop(*partOf(module, "parametrizations").state_, name);
   tensors_.erase(found);
+  change();
   if (tensors_.empty())
     drop(*module.state_, "parametrizations");
 }

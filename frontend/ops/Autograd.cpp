@@ -236,7 +236,7 @@ static void guardHooks(GradAccumulator &leaf) {
     return;
   if (!leaf.hooks)
     leaf.hooks = std::make_shared<GradHooks>();
-  trace->guardHooks(leaf.hooks->unchanged);
+  trace->guard(leaf.hooks->unchanged, "a hook of a gradient was registered or removed");
 }
 
 //===----------------------------------------------------------------------===//

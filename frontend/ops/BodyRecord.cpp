@@ -50,10 +50,13 @@ bool BodyRecord::record(const std::vector<Input> &inputs, const Function &functi
     structures_.push_back(part.structure);
     counts_.push_back(part.tensors.size());
   }
-  // The function around it depends on the modes that the body reads.
+  // The function around it depends on the modes that the body reads, and on what else it guards.
   for (const ModeChange &mode : trace.modes())
     if (outer && mode.read)
       outer->readMode(mode.flag);
+  for (const Trace::Guard &guard : trace.guards())
+    if (outer)
+      outer->guard(guard.unchanged, guard.change);
   if (trace.changedFlag())
     refuseEffect(std::string("sets requires_grad of a tensor that is older than ") + words_.whole, loc_);
   checkInputs(tensors);

@@ -89,12 +89,16 @@ public:
   void add(Module &module, const std::string &name, std::unique_ptr<Mapping> mapping, Loc loc);
   void remove(Module &module, const std::string &name, bool leave_parametrized, Loc loc);
   bool has(const std::string &name) const;
-  bool empty() const { return tensors_.empty(); }
+  bool empty() const;
   Tensor value(const std::string &name, Loc loc) const;
 
 private:
   friend class Substitution;
+  /// In a trace: the function depends on which tensors are computed, and how.
+  void guard() const;
+  void change();
   std::vector<ParametrizedTensor> tensors_;
+  std::shared_ptr<bool> unchanged_ = std::make_shared<bool>(true); ///< until the next change
 };
 
 /// While it exists, copies of a module that are made on its thread have the computed tensors in place of

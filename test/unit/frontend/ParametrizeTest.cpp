@@ -255,6 +255,41 @@ TEST(Parametrize, CopiesShareThem) {
   EXPECT_EQ(floats(twin.a(x)), floats(twin.b(x)));
 }
 
+TEST(Parametrize, CompiledFunctionsFollowAChange) {
+  manual_seed(8);
+  nn::Parametrized<nn::Linear> fc(nn::Linear(3, 3));
+  const Tensor x = randn({2, 3});
+  auto run = compile([&](const Tensor &in) { return fc(in); });
+  auto looped = compile([&](const Tensor &in) {
+    return scan([&](const Tensor &h) { return std::pair(fc(h), std::tuple<>()); }, in, 2).first;
+  });
+  auto isOne = compile([&](const Tensor &in) { return is_parametrized(fc) ? in : in * 2; });
+  const auto expectSame = [&](const char *when) {
+    EXPECT_EQ(floats(run(x)), floats(fc(x))) << when;
+    EXPECT_EQ(floats(looped(x)), floats(fc(fc(x)))) << when;
+    EXPECT_EQ(floats(isOne(x)), floats(is_parametrized(fc) ? x : x * 2)) << when;
+  };
+  expectSame("none");
+  register_parametrization(fc, "weight", Symmetric());
+  expectSame("one");
+  EXPECT_TRUE(mentions(run.explain(), "a parametrization of a module was registered or removed"))
+      << run.explain();
+  register_parametrization(fc, "weight", nn::Tanh());
+  expectSame("two");
+  const uint64_t before = compile_count();
+  expectSame("again");
+  EXPECT_EQ(compile_count(), before);
+  remove_parametrizations(fc, "weight");
+  expectSame("removed");
+  // A handle that does not compute the weight refuses to go on with the old one.
+  nn::Linear plain(3, 3);
+  plain.requires_grad_(false);
+  auto alone = compile([&](const Tensor &in) { return plain(in); });
+  alone(x);
+  const auto normed = weight_norm(plain);
+  EXPECT_ERROR(alone(x), "(WEFT-G007)");
+}
+
 TEST(Parametrize, IsCalledFromSeveralThreads) {
   const auto fc = weight_norm(nn::Linear(4, 4));
   const Tensor x = generated({1, 4}, [](size_t i) { return double(i); });
