@@ -179,7 +179,7 @@ void Parametrizations::add(Module &module, const std::string &name, std::unique_
   }
   ModuleState::Entry &entry = entryOf(state, name, loc);
   const Tensor weight = entry.tensor.detach(loc).clone(loc);
-  const bool isTrained = entry.parameter;
+  const bool isParameter = entry.parameter, isTrained = entry.tensor.requires_grad(loc);
   std::vector<Tensor> starts;
   {
     const NoGradGuard guard;
@@ -193,8 +193,9 @@ void Parametrizations::add(Module &module, const std::string &name, std::unique_
   for (size_t i = 0; i < starts.size(); ++i) {
     const std::string original = starts.size() == 1 ? "original" : "original" + std::to_string(i);
     const Tensor start = starts[i].detach(loc).clone(loc);
-    made.originals.push_back(isTrained ? list.register_parameter(original, start, loc)
-                                       : list.register_buffer(original, start, loc));
+    made.originals.push_back(isParameter ? list.register_parameter(original, start, loc)
+                                         : list.register_buffer(original, start, loc));
+    made.originals.back().requires_grad_(isTrained, loc);
   }
   Module part = mapping->registeredIn(list, "0", loc);
   made.mappings.push_back(std::move(mapping));
@@ -229,6 +230,8 @@ void Parametrizations::remove(Module &module, const std::string &name, bool leav
              name + "' has " + std::to_string(found->originals.size()) + " originals",
          loc);
   const NoGradGuard guard;
+  const bool isTrained = std::ranges::any_of(
+      found->originals, [&](const Parameter &original) { return original.requires_grad(loc); });
   const Tensor value =
       (leave_parametrized ? valueOf(*found) : Tensor(found->originals[0])).detach(loc).clone(loc);
   ModuleState::Entry &entry = entryOf(*module.state_, name, loc);
@@ -239,8 +242,7 @@ void Parametrizations::remove(Module &module, const std::string &name, bool leav
     slot->setValue(use(value, loc));
   }
   entry.isComputed = false;
-  if (entry.parameter)
-    entry.tensor.requires_grad_(true, loc);
+  entry.tensor.requires_grad_(isTrained, loc);
   const auto drop = [](ModuleState &state, const std::string &child) {
     std::erase_if(state.children, [&](const auto &each) { return each.first == child; });
   };

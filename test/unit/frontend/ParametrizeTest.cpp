@@ -290,6 +290,34 @@ TEST(Parametrize, CompiledFunctionsFollowAChange) {
   EXPECT_ERROR(alone(x), "(WEFT-G007)");
 }
 
+TEST(Parametrize, KeepsWhetherATensorIsTrained) {
+  const auto trained = [](const nn::Module &module) {
+    std::string text;
+    for (const auto &[name, tensor] : module.named_parameters())
+      text += name.substr(name.rfind('.') + 1) + (tensor.requires_grad() ? "+ " : "- ");
+    return text;
+  };
+  for (const bool leave : {true, false}) {
+    nn::Linear plain(3, 3);
+    plain.weight.requires_grad_(false);
+    nn::Parametrized<nn::Linear> fc = register_parametrization(plain, "weight", Symmetric());
+    EXPECT_EQ(trained(fc), "bias+ original- ");
+    register_parametrization(fc, "weight", nn::Tanh());
+    remove_parametrizations(fc, "weight", leave);
+    EXPECT_EQ(trained(fc), "weight- bias+ ");
+  }
+  auto fc = weight_norm(nn::Linear(3, 3));
+  EXPECT_EQ(trained(fc), "bias+ original0+ original1+ ");
+  fc.get_parameter("parametrizations.weight.original0").requires_grad_(false);
+  remove_parametrizations(fc, "weight");
+  EXPECT_EQ(trained(fc), "weight+ bias+ ");
+  fc.requires_grad_(false);
+  fc = weight_norm(fc);
+  EXPECT_EQ(trained(fc), "bias- original0- original1- ");
+  remove_parametrizations(fc, "weight");
+  EXPECT_EQ(trained(fc), "weight- bias- ");
+}
+
 TEST(Parametrize, IsCalledFromSeveralThreads) {
   const auto fc = weight_norm(nn::Linear(4, 4));
   const Tensor x = generated({1, 4}, [](size_t i) { return double(i); });
