@@ -185,6 +185,12 @@ void Parameter::tie(const Parameter &other) {
     throw Error("the parameter " + name +
                 " is assigned an undefined tensor, and the module would keep one that nobody uses: make the "
                 "layer without it, as in nn::Linear(in, out, /*bias=*/false)");
+  if (Access::slot(other)->isParametrized)
+    throw Error(
+        "the parameter " + name + " cannot be made " + nameOf(other) +
+            ", which is parametrized, and computed in each call of its module (WEFT-G007): leave the two "
+            "untied, and give the function of this layer computed(..) of that module",
+        "WEFT-G007");
   if (!isSole())
     throw Error("the parameter " + name + " cannot be made " + nameOf(other) +
                 ": an optimiser, a compiled function, a list of parameters(), a copy of the module, a "

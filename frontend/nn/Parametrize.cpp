@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 namespace weft::nn {
 
@@ -96,6 +97,29 @@ ModuleState::Entry &entryOf(ModuleState &state, const std::string &name, Loc loc
   fail("the module " + state.type + " has no parameter or buffer '" + name +
            "' of its own to parametrize; it has: " + (known.empty() ? "none" : known),
        loc);
+}
+
+/// Throws Error if the network has the tensor under the name of another module too, which does not compute
+/// it.
+void refuseTied(const ModuleState &state, const ModuleState::Entry &entry, Loc loc) {
+  std::vector<const ModuleState *> above{&state};
+  std::vector<std::shared_ptr<ModuleState>> alive;
+  for (size_t i = 0; i < above.size(); ++i)
+    for (const auto &parent : above[i]->parents)
+      if (auto found = parent.lock(); found && std::ranges::find(above, found.get()) == above.end()) {
+        above.push_back(found.get());
+        alive.push_back(std::move(found));
+      }
+  for (const ModuleState *each : above | std::views::reverse) // with the whole path, if there is one
+    visit(*each, "", [&](const std::string &path, const ModuleState::Entry &other) {
+      if (&other != &entry && Access::slot(other.tensor) == Access::slot(entry.tensor))
+        fail(
+            frontend::nameOf(*Access::slot(entry.tensor)) + " is tied to '" + path +
+                "', which has no value when it is parametrized (WEFT-G007): leave the two untied, and call a "
+                "function in place of the other layer, as in embedding(ids, layer.computed(\"" +
+                entry.name + "\"))",
+            loc, {}, "WEFT-G007");
+    });
 }
 
 /// Throws Error if a parametrization makes another type of tensor.
@@ -178,6 +202,7 @@ void Parametrizations::add(Module &module, const std::string &name, std::unique_
     return;
   }
   ModuleState::Entry &entry = entryOf(state, name, loc);
+  refuseTied(state, entry, loc);
   const Tensor weight = entry.tensor.detach(loc).clone(loc);
   const bool isParameter = entry.parameter, isTrained = entry.tensor.requires_grad(loc);
   std::vector<Tensor> starts;

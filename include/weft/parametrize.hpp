@@ -203,8 +203,9 @@ namespace utils::parametrize {
 /// tensors has them as "original0" and "original1", and its `right_inverse` returns a pair. A tensor that is
 /// parametrized already gets a further step.
 ///
-/// Throws Error for a name that the module does not have itself, where the shape or dtype would change, and
-/// in a compiled function. Optimisers are made afterwards.
+/// Throws Error for a name that the module does not have itself, where the shape or dtype would change, for a
+/// parameter that another module of the network has too (WEFT-G007), and in a compiled function. Optimisers
+/// are made afterwards. What is trained requires a gradient if the parameter did.
 template <typename M, typename P>
 void register_parametrization(Parametrized<M> &module, const std::string &name, P parametrization,
                               Loc loc = Loc::current()) {
@@ -220,7 +221,7 @@ detail::WithParametrizations<M> register_parametrization(M module, const std::st
 }
 
 /// Makes it a parameter again: with the present value, or else, which only a single original allows, with
-/// that of the original.
+/// that of the original. It requires a gradient if an original does.
 template <typename M>
 void remove_parametrizations(Parametrized<M> &module, const std::string &name, bool leave_parametrized = true,
                              Loc loc = Loc::current()) {

@@ -318,6 +318,24 @@ TEST(Parametrize, KeepsWhetherATensorIsTrained) {
   EXPECT_EQ(trained(fc), "weight- bias- ");
 }
 
+TEST(Parametrize, RefusesTiedTensors) {
+  struct Tied : nn::Module {
+    nn::Embedding wte = register_module("wte", nn::Embedding(4, 3));
+    nn::Linear head = register_module("head", nn::Linear(3, 4, false));
+    Tied() { wte.weight = head.weight; }
+  };
+  const Tied net;
+  EXPECT_ERROR(weight_norm(net.head), "'head.weight' is tied to 'wte.weight', which has no value when it is "
+                                      "parametrized (WEFT-G007): leave the two untied");
+  EXPECT_EQ(net.head(ones({1, 3})).sizes(), (Shape{1, 4})); // nothing has changed
+  EXPECT_EQ(net.named_parameters().size(), 1U);
+  const auto head = weight_norm(nn::Linear(3, 4, false));
+  nn::Embedding wte(4, 3);
+  EXPECT_ERROR(wte.weight = head.weight, "which is parametrized, and computed in each call of its module");
+  // What the messages advise.
+  EXPECT_EQ(floats(embedding(tensor({2}), head.computed("weight"))), floats(head.computed("weight")[2]));
+}
+
 TEST(Parametrize, IsCalledFromSeveralThreads) {
   const auto fc = weight_norm(nn::Linear(4, 4));
   const Tensor x = generated({1, 4}, [](size_t i) { return double(i); });
