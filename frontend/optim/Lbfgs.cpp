@@ -160,6 +160,8 @@ private:
   bool done_ = false;
 };
 
+bool isRate(double lr) { return lr >= 0 && std::isfinite(lr); }
+
 void checkOption(bool good, const std::string &text, Loc loc) {
   if (!good)
     fail(text, loc);
@@ -202,6 +204,10 @@ struct LBFGS::State {
     }
   }
   void remember(const Tensor &now, Loc loc);
+  void forgetOldest() {
+    while (static_cast<int64_t>(pairs.size()) > options.history_size)
+      pairs.pop_front();
+  }
   /// Minus the gradient times the estimate of the inverse Hessian.
   Tensor descent(const Tensor &gradient, Loc loc) const;
 };
@@ -211,9 +217,8 @@ void LBFGS::State::remember(const Tensor &now, Loc loc) {
   const double ys = product(y, s, loc);
   if (!(ys > 1e-10))
     return;
-  if (static_cast<int64_t>(pairs.size()) == options.history_size)
-    pairs.pop_front();
   pairs.push_back({y, s, 1 / ys});
+  forgetOldest();
   scale = ys / product(y, y, loc);
 }
 
@@ -238,7 +243,7 @@ Tensor LBFGS::State::descent(const Tensor &gradient, Loc loc) const {
 
 LBFGS::LBFGS(std::vector<Tensor> parameters, LBFGSOptions options, Loc loc)
     : state_(std::make_shared<State>()) {
-  checkOption(options.lr >= 0 && std::isfinite(options.lr),
+  checkOption(isRate(options.lr),
               "Invalid learning rate: " + std::to_string(options.lr) + "; it must be finite and not negative",
               loc);
   checkOption(options.max_iter > 0,
@@ -327,7 +332,7 @@ Tensor LBFGS::step(const std::function<Tensor()> &closure, Loc loc) {
 void LBFGS::zero_grad(bool set_to_none) { clearGradients(state_->parameters, set_to_none); }
 double LBFGS::lr() const { return state_->options.lr; }
 void LBFGS::set_lr(double lr, Loc loc) {
-  checkOption(lr >= 0 && std::isfinite(lr),
+  checkOption(isRate(lr),
               "Invalid learning rate: " + std::to_string(lr) + "; it must be finite and not negative", loc);
   state_->options.lr = lr;
 }
@@ -390,6 +395,9 @@ std::vector<std::string> LBFGS::check_state_dict(const StateDict &state) const {
       complaints.push_back("missing: " + name);
     else if (std::string text = shapeComplaint(name, shape, found->sizes()); !text.empty())
       complaints.push_back(text);
+  if (const Tensor *lr = index.find("lr"); lr && lr->dim() == 0)
+    if (const double value = lr->item<double>(); !isRate(value))
+      complaints.push_back("lr is " + std::to_string(value) + "; it must be finite and not negative");
   for (const auto &[name, tensor] : state)
     if (std::ranges::none_of(expected, [&](const auto &each) { return each.first == name; }))
       complaints.push_back("unexpected: " + name);
@@ -399,32 +407,35 @@ std::vector<std::string> LBFGS::check_state_dict(const StateDict &state) const {
 void LBFGS::load_state_dict(const StateDict &state, Loc loc) {
   throwComplaints("the state of LBFGS", check_state_dict(state), loc);
   const StateIndex index(state);
-  State &s = *state_;
+  // Reading a value may throw: then this optimiser keeps its whole state.
+  State made;
+  made.parameters = state_->parameters;
+  made.options = state_->options;
   const auto real = [&](const char *name) { return index.find(name)->item<double>(loc); };
   const auto vector = [&](const Tensor &value) {
     return value.detach(loc)
-        .to(s.parameters[0].dtype(loc), loc)
-        .to(s.parameters[0].device(loc), loc)
+        .to(made.parameters[0].dtype(loc), loc)
+        .to(made.parameters[0].device(loc), loc)
         .clone(loc);
   };
-  s.iterations = index.find("n_iter")->item<int64_t>(loc);
-  s.evaluations = index.find("func_evals")->item<int64_t>(loc);
-  set_lr(real("lr"), loc);
-  s.pairs.clear();
-  s.direction = s.previousGradient = Tensor();
-  if (!index.find("d"))
-    return;
-  s.t = real("t");
-  s.previousLoss = real("prev_loss");
-  s.scale = real("H_diag");
-  s.direction = vector(*index.find("d"));
-  s.previousGradient = vector(*index.find("prev_flat_grad"));
-  const std::vector<double> ro = index.find("ro")->to(DType::f64, loc).to_vector<double>(loc);
-  for (size_t i = 0; i < ro.size(); ++i) {
-    const auto row = static_cast<int64_t>(i);
-    s.pairs.push_back({vector(index.find("old_dirs")->select(0, row, loc)),
-                       vector(index.find("old_stps")->select(0, row, loc)), ro[i]});
+  made.iterations = index.find("n_iter")->item<int64_t>(loc);
+  made.evaluations = index.find("func_evals")->item<int64_t>(loc);
+  made.options.lr = real("lr");
+  if (index.find("d")) {
+    made.t = real("t");
+    made.previousLoss = real("prev_loss");
+    made.scale = real("H_diag");
+    made.direction = vector(*index.find("d"));
+    made.previousGradient = vector(*index.find("prev_flat_grad"));
+    const std::vector<double> ro = index.find("ro")->to(DType::f64, loc).to_vector<double>(loc);
+    for (size_t i = 0; i < ro.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      made.pairs.push_back({vector(index.find("old_dirs")->select(0, row, loc)),
+                            vector(index.find("old_stps")->select(0, row, loc)), ro[i]});
+    }
+    made.forgetOldest();
   }
+  *state_ = std::move(made);
 }
 
 } // namespace weft::optim

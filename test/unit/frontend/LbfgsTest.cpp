@@ -90,6 +90,35 @@ TEST(Lbfgs, StateResumes) {
   EXPECT_ERROR(second.load_state_dict(state), "size mismatch: d");
 }
 
+TEST(Lbfgs, AStateIsTakenWholeOrNotAtAll) {
+  Valley one, other;
+  const auto optionsOf = [](int64_t history) {
+    return LBFGSOptions{.max_iter = 6, .history_size = history, .line_search_fn = "strong_wolfe"};
+  };
+  LBFGS wide({one.p}, optionsOf(5)), narrow({other.p}, optionsOf(2));
+  wide.step(one.closure());
+  const StateDict state = wide.state_dict();
+  const Tensor &changes = state[10].second;
+  const int64_t count = changes.size(0);
+  ASSERT_GT(count, 2);
+  // The newest pairs of a longer history.
+  narrow.load_state_dict(state);
+  EXPECT_EQ(floats(narrow.state_dict()[10].second), floats(changes.narrow(0, count - 2, 2)));
+  narrow.step(other.closure());
+  EXPECT_EQ(narrow.state_dict()[10].second.size(0), 2);
+  const StateDict before = narrow.state_dict();
+  for (const double lr : {double(NAN), -1.0}) {
+    StateDict bad = state;
+    bad[2].second = Tensor::from(std::vector<double>{lr}, Shape{});
+    EXPECT_EQ(narrow.check_state_dict(bad).size(), 1U);
+    EXPECT_ERROR(narrow.load_state_dict(bad), "it must be finite and not negative");
+  }
+  const StateDict after = narrow.state_dict();
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(before[i].second.to_bytes(), after[i].second.to_bytes()) << before[i].first;
+}
+
 TEST(Lbfgs, Errors) {
   Valley valley;
   EXPECT_ERROR(LBFGS({}, {}), "empty parameter list");
