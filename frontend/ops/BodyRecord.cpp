@@ -12,6 +12,8 @@
 #include "frontend/ops/Handle.h"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_map>
 
 namespace weft::frontend {
 
@@ -108,15 +110,48 @@ void BodyRecord::checkEffects(const std::vector<Trace::Change> &changes) const {
     refuseEffect("makes state of an optimiser", loc_);
 }
 
-/// Collects the operations, and which tensors from outside they read.
+Ref CapturedValue::outside(Loc loc) const {
+  const Ref value = useSlot(slot, loc);
+  return copy ? transferTo(value, copy.spec().device, loc) : value;
+}
+
+/// What stands for the value in the body; null if the body does not read it.
+Ref BodyRecord::inputOf(const CapturedValue &value) const {
+  if (std::find(captured_.begin(), captured_.end(), value) == captured_.end())
+    return {};
+  const auto &captures = trace_->captures();
+  return value.copy ? value.copy
+                    : std::find_if(captures.begin(), captures.end(), [&](const Trace::Capture &capture) {
+                        return capture.slot == value.slot;
+                      })->input;
+}
+
+/// Collects the operations, and which values from outside they read.
 void BodyRecord::collectNodes() {
   nodes_.clear();
   captured_.clear();
   std::vector<Ref> leaves;
   collect(results_, /*numbersAreConstants=*/true, nodes_, leaves);
-  for (const Trace::Capture &captured : trace_->captures())
-    if (std::find(leaves.begin(), leaves.end(), captured.input) != leaves.end())
-      captured_.push_back(captured.slot);
+  std::unordered_map<Ref, std::shared_ptr<Slot>, RefHash> slots;
+  for (const Trace::Capture &capture : trace_->captures())
+    slots.emplace(capture.input, capture.slot);
+  // Copies of captured values are made outside.
+  const auto isCopy = [&](const Node *node) {
+    return std::string_view(node->name) == "transfer" && slots.contains(node->operands[0]);
+  };
+  std::erase_if(nodes_, isCopy);
+  RefSet read(results_.begin(), results_.end());
+  for (const Node *node : nodes_)
+    read.insert(node->operands.begin(), node->operands.end());
+  for (const Trace::Capture &capture : trace_->captures())
+    if (read.contains(capture.input))
+      captured_.push_back({capture.slot, {}});
+  std::vector<Ref> copies;
+  std::ranges::copy_if(read, std::back_inserter(copies),
+                       [&](const Ref &ref) { return isCopy(ref.node.get()); });
+  std::ranges::sort(copies, {}, [](const Ref &copy) { return copy.node->serial; });
+  for (const Ref &copy : copies)
+    captured_.push_back({slots.at(copy.node->operands[0]), copy});
 }
 
 const Node *BodyRecord::fallible() const {
@@ -125,7 +160,7 @@ const Node *BodyRecord::fallible() const {
   return found == nodes_.end() ? nullptr : *found;
 }
 
-std::string BodyRecord::text(const std::vector<std::shared_ptr<Slot>> &outer) const {
+std::string BodyRecord::text(const std::vector<CapturedValue> &outer) const {
   Region region;
   region.name = "body";
   region.isBody = true;
@@ -134,12 +169,10 @@ std::string BodyRecord::text(const std::vector<std::shared_ptr<Slot>> &outer) co
     region.symbols = around->symbols;
   for (const Ref &input : inputs_)
     region.arguments.push_back({input, ""});
-  for (const std::shared_ptr<Slot> &slot : outer) {
-    const auto &captures = trace_->captures();
-    const auto own = std::find_if(captures.begin(), captures.end(),
-                                  [&](const Trace::Capture &capture) { return capture.slot == slot; });
+  for (const CapturedValue &value : outer) {
+    const Ref own = inputOf(value);
     // What it does not read needs a type only.
-    region.arguments.push_back({own != captures.end() ? own->input : useSlot(slot, loc_), ""});
+    region.arguments.push_back({own ? own : value.outside(loc_), ""});
   }
   for (const Ref &result : results_)
     region.results.push_back({result, ""});
@@ -149,12 +182,12 @@ std::string BodyRecord::text(const std::vector<std::shared_ptr<Slot>> &outer) co
   return *std::move(text);
 }
 
-std::vector<std::shared_ptr<Slot>> allCaptured(std::initializer_list<const BodyRecord *> bodies) {
-  std::vector<std::shared_ptr<Slot>> all;
+std::vector<CapturedValue> allCaptured(std::initializer_list<const BodyRecord *> bodies) {
+  std::vector<CapturedValue> all;
   for (const BodyRecord *body : bodies)
-    for (const std::shared_ptr<Slot> &slot : body->captured())
-      if (std::find(all.begin(), all.end(), slot) == all.end())
-        all.push_back(slot);
+    for (const CapturedValue &value : body->captured())
+      if (std::find(all.begin(), all.end(), value) == all.end())
+        all.push_back(value);
   return all;
 }
 

@@ -23,6 +23,16 @@ struct BodyWords {
   const char *advice; ///< why it has none, and what to do
 };
 
+/// A value from outside that a body reads: of a slot, or a copy of that on another device, which is made
+/// outside, because the operands of a loop or a condition are on one device.
+struct CapturedValue {
+  std::shared_ptr<Slot> slot;
+  Ref copy; ///< the transfer that the body recorded; null for the value of the slot
+  friend bool operator==(const CapturedValue &, const CapturedValue &) = default;
+  /// The value for the function around the body. Called with the graph's lock held.
+  Ref outside(Loc loc) const;
+};
+
 /// The body of a loop or a branch: a function of values, which is called once, with tensors that stand for
 /// these values, and becomes text. It may read tensors from outside.
 class BodyRecord {
@@ -47,8 +57,8 @@ public:
   const std::vector<Structure> &structures() const { return structures_; }
   /// How many tensors each part has.
   const std::vector<size_t> &counts() const { return counts_; }
-  /// The tensors from outside that it reads.
-  const std::vector<std::shared_ptr<Slot>> &captured() const { return captured_; }
+  /// What it reads from outside.
+  const std::vector<CapturedValue> &captured() const { return captured_; }
   /// An operation of it that may fail, or null.
   const Node *fallible() const;
   /// Whether another thread changed the type of a tensor that it reads. Called with the graph's lock held, as
@@ -57,15 +67,16 @@ public:
   /// Throws Error (WEFT-G005) if a gradient may flow through `node`, which has the body, and the body has
   /// hooks or derivatives of its own.
   void checkDerivative(const Node &node) const;
-  /// The function as text. Its arguments are the inputs, and then these tensors from outside, of which some
+  /// The function as text. Its arguments are the inputs, and then these values from outside, of which some
   /// are those that it reads.
-  std::string text(const std::vector<std::shared_ptr<Slot>> &outer) const;
+  std::string text(const std::vector<CapturedValue> &outer) const;
   /// @}
 
 private:
   void checkInputs(const std::vector<Tensor> &tensors) const;
   void checkEffects(const std::vector<Trace::Change> &changes) const;
   void collectNodes();
+  Ref inputOf(const CapturedValue &value) const;
   [[noreturn]] void refuseEffect(const std::string &what, Loc where) const;
 
   const BodyWords &words_;
@@ -75,11 +86,11 @@ private:
   std::vector<Structure> structures_;
   std::vector<size_t> counts_;
   std::vector<Node *> nodes_;
-  std::vector<std::shared_ptr<Slot>> captured_;
+  std::vector<CapturedValue> captured_;
 };
 
-/// The tensors from outside that any of the bodies reads, each once.
-std::vector<std::shared_ptr<Slot>> allCaptured(std::initializer_list<const BodyRecord *> bodies);
+/// The values from outside that any of the bodies reads, each once.
+std::vector<CapturedValue> allCaptured(std::initializer_list<const BodyRecord *> bodies);
 
 } // namespace weft::frontend
 

@@ -39,10 +39,10 @@ void checkCarry(const BodyRecord &body, const Flat &carry, const std::vector<Ref
            loc, {operands[i], after[i]}, "WEFT-T002");
 }
 
-/// Appends the values of tensors from outside.
-void addCaptured(std::vector<Ref> &operands, const std::vector<std::shared_ptr<Slot>> &captured, Loc loc) {
-  for (const std::shared_ptr<Slot> &slot : captured)
-    operands.push_back(useSlot(slot, loc));
+/// Appends values from outside.
+void addCaptured(std::vector<Ref> &operands, const std::vector<CapturedValue> &captured, Loc loc) {
+  for (const CapturedValue &value : captured)
+    operands.push_back(value.outside(loc));
 }
 
 /// Records one trip of a loop, and then the loop.
@@ -245,7 +245,7 @@ Flat whileFlat(const FlatBody &condition, const FlatBody &body, const Flat &carr
     GraphLock lock(graphMutex());
     if (goesOn.isOutdated() || trip.isOutdated())
       continue;
-    const std::vector<std::shared_ptr<Slot>> captured = allCaptured({&goesOn, &trip});
+    const std::vector<CapturedValue> captured = allCaptured({&goesOn, &trip});
     std::vector<Ref> all = operands;
     addCaptured(all, captured, loc);
     const std::vector<int64_t> groups = {static_cast<int64_t>(operands.size()),
@@ -286,7 +286,7 @@ Flat condFlat(const Tensor &pred, const FlatBody &thenBody, const FlatBody &else
       continue;
     if (then.results().empty())
       return {.tensors = {}, .structure = then.structures()[0]};
-    const std::vector<std::shared_ptr<Slot>> captured = allCaptured({&then, &otherwise});
+    const std::vector<CapturedValue> captured = allCaptured({&then, &otherwise});
     // A predicate that was computed elsewhere is moved to where the branches compute.
     std::vector<Ref> all = {transferTo(predicate, then.results()[0].spec().device, loc)};
     all.insert(all.end(), inputs.begin(), inputs.end());

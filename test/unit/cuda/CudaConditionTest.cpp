@@ -75,6 +75,37 @@ TEST(CudaCondition, FailsForTheBranchThatIsTakenOnly) {
   EXPECT_EQ(run(true, 4), Floats({8, 9}));
 }
 
+TEST(CudaCondition, TakesWhatItsBranchesMakeOfTheHost) {
+  const Tensor x = ones({3}, {.device = "cuda:0"});
+  Tensor onHost = tensor({4.0, 5.0, 6.0});
+  onHost.requires_grad_();
+  const auto shift = [] { return tensor({1, 2, 3}, {.device = "cuda:0"}); };
+  const auto run = [&](const Tensor &in) {
+    return cond(
+        in.sum() > 0,
+        [&](const Tensor &a) {
+          return cond(
+              a.sum() > 0, [&](const Tensor &b) { return (b + shift()) * onHost.to("cuda:0"); },
+              [](const Tensor &b) { return b; }, a);
+        },
+        [&](const Tensor &a) { return shift().to(f32) - a; }, in);
+  };
+  EXPECT_EQ(floats(run(x)), Floats({8, 15, 24}));
+  EXPECT_EQ(floats(run(-x)), Floats({2, 3, 4}));
+  auto compiled = compile(run);
+  EXPECT_EQ(floats(compiled(x)), Floats({8, 15, 24}));
+  run(x).sum().backward();
+  EXPECT_EQ(floats(onHost.grad()), Floats({2, 3, 4}));
+  const auto [last, all] = scan(
+      [&](const Tensor &h, const Tensor &row) {
+        const Tensor next = h + row * shift();
+        return std::pair(next, next);
+      },
+      x, ones({5, 3}, {.device = "cuda:0"}));
+  EXPECT_EQ(floats(last), Floats({6, 11, 16}));
+  EXPECT_EQ(floats(all[0]), Floats({2, 3, 4}));
+}
+
 TEST(CudaCondition, AWhileLoopIsForTheHost) {
   const auto loop = [](const Tensor &x) {
     return while_loop([](const Tensor &at) { return at.sum() < 100; },
