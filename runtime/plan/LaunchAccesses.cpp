@@ -12,6 +12,9 @@
 #include "runtime/plan/MatrixPlan.h"
 #include "runtime/plan/PlanFields.h"
 
+#include <algorithm>
+#include <span>
+
 namespace weft::runtime {
 
 /// The buffers of a launch that lists them: operands, then results.
@@ -76,13 +79,58 @@ std::string missing_buffer(const flatbuffers::Vector<uint32_t> *buffers, const f
   return "";
 }
 
+namespace {
+
+struct ListedBuffer {
+  std::pair<fb::Storage, uint32_t> place;
+  const fb::Buffer *buffer;
+  bool written;
+  bool is_dynamic() const {
+    return is_expression(static_cast<int64_t>(buffer->offset())) ||
+           is_expression(static_cast<int64_t>(buffer->bytes()));
+  }
+};
+
+/// The same for buffers of one place, in the order of their offsets.
+bool writes_shared_place(std::span<const ListedBuffer> buffers) {
+  // A buffer whose bytes depend on symbols may share them with any other.
+  if (std::ranges::any_of(buffers, &ListedBuffer::is_dynamic))
+    return buffers.size() > 1 && std::ranges::any_of(buffers, &ListedBuffer::written);
+  uint64_t end = 0, written_end = 0;
+  for (const ListedBuffer &each : buffers) {
+    const uint64_t offset = each.buffer->offset();
+    if (each.buffer->bytes() == 0)
+      continue;
+    if (offset < (each.written ? end : written_end))
+      return true;
+    end = std::max(end, offset + each.buffer->bytes());
+    if (each.written)
+      written_end = std::max(written_end, offset + each.buffer->bytes());
+  }
+  return false;
+}
+
+} // namespace
+
 bool writes_shared_memory(const flatbuffers::Vector<uint32_t> *buffers, uint32_t first_result,
                           const fb::Plan &plan) {
-  const auto at = [&](uint32_t i) -> const fb::Buffer & { return *plan.buffers()->Get(buffers->Get(i)); };
-  for (uint32_t i = first_result; i < length(buffers); ++i)
-    for (uint32_t j = 0; j < i; ++j)
-      if (share_bytes(plan, at(i), at(j)))
-        return true;
+  std::vector<ListedBuffer> all;
+  all.reserve(length(buffers));
+  for (uint32_t i = 0; i < length(buffers); ++i) {
+    const fb::Buffer &buffer = *plan.buffers()->Get(buffers->Get(i));
+    all.push_back({place_of(plan, buffer), &buffer, i >= first_result});
+  }
+  // A launch may list a whole model, so its buffers are not compared pair by pair.
+  std::sort(all.begin(), all.end(), [](const ListedBuffer &a, const ListedBuffer &b) {
+    return std::pair(a.place, a.buffer->offset()) < std::pair(b.place, b.buffer->offset());
+  });
+  for (auto begin = all.begin(); begin != all.end();) {
+    const auto end =
+        std::find_if(begin, all.end(), [&](const ListedBuffer &each) { return each.place != begin->place; });
+    if (writes_shared_place({begin, end}))
+      return true;
+    begin = end;
+  }
   return false;
 }
 

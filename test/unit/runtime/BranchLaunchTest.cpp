@@ -9,6 +9,7 @@
 
 #include "runtime/queue/Profiler.h"
 
+#include <chrono>
 #include <functional>
 
 using namespace weft;
@@ -225,6 +226,36 @@ TEST(BranchLaunch, IsVerified) {
       "is a branch without a predicate");
   expect([](Branch &, auto &launch) { launch.may_fail = true; },
          "is a branch, and is marked as one that may fail");
+}
+
+TEST(BranchLaunch, IsVerifiedWithManyBuffers) {
+  // As the branches of a model with many parameters have. Comparing each buffer with each other takes
+  // seconds.
+  constexpr uint32_t count = 30'000;
+  const auto verdict = [](uint64_t last) {
+    PlanBuilder b("choose");
+    b.argument("pred", DType::i1, {});
+    b.argument("x", DType::f32, {count});
+    b.result("y", DType::f32, {count});
+    fb::BranchLaunchT launch;
+    launch.then_body = launch.else_body = "body";
+    launch.buffers = {b.buffer(fb::Storage::argument, 0, 0, 1)};
+    const auto addParts = [&](fb::Storage storage, uint32_t index, uint64_t lastPart) {
+      for (uint64_t i = 0; i < count; ++i)
+        launch.buffers.push_back(
+            b.buffer(storage, index, (i + 1 < count ? i : lastPart) * sizeof(float), sizeof(float)));
+    };
+    addParts(fb::Storage::argument, 1, 0); // parts that are read may share bytes
+    launch.first_result = count + 1;
+    addParts(fb::Storage::result, 0, last);
+    b.launch("branch").op.Set(std::move(launch));
+    return b.verdict(nullptr);
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const Status whole = verdict(count - 1);
+  EXPECT_TRUE(whole.ok()) << whole.message();
+  EXPECT_FAILS(verdict(count / 2), "writes memory that it also reads, or writes it twice");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
 }
 
 TEST(BranchLaunch, FitsItsBranches) {
