@@ -520,27 +520,36 @@ private:
 
   /// How many launches a GPU has for an op.
   static uint64_t launchesOf(Operation &op) {
-    auto scan = dyn_cast<ScanOp>(op);
-    if (!scan)
+    if (!isa<ScanOp, WhileOp>(op))
       return passes::isLaunch(&op) ? 1 : 0;
     uint64_t ofTrip = 0;
-    for (Operation &inner : scan.findBody().getBody().front())
-      ofTrip = llvm::SaturatingAdd(ofTrip, launchesOf(inner));
-    return llvm::SaturatingMultiply(ofTrip, scan.getLength());
+    for (FlatSymbolRefAttr name : bodiesOf(&op))
+      for (Operation &inner : SymbolTable::lookupNearestSymbolFrom<FuncOp>(&op, name).getBody().front())
+        ofTrip = llvm::SaturatingAdd(ofTrip, launchesOf(inner));
+    if (auto scan = dyn_cast<ScanOp>(op))
+      return llvm::SaturatingMultiply(ofTrip, scan.getLength());
+    // Those of each of the three places of its carries, its own, and copies.
+    return llvm::SaturatingMultiplyAdd<uint64_t>(ofTrip, 3, 1 + 2 * uint64_t(op.getNumResults()));
+  }
+
+  /// An error if the function has too many launches with those of a loop on a GPU.
+  Status checkLaunches(Operation *op) {
+    if (deviceOf(carrierOf(op)).isCpu())
+      return {};
+    uint64_t launches = 0;
+    for (Operation &other : function.getBody().front())
+      launches = llvm::SaturatingAdd(launches, launchesOf(other));
+    if (launches <= runtime::mostLaunches)
+      return {};
+    return problem(op, "makes '" + function.getName().str() + "' " + std::to_string(launches) +
+                           " launches with the trips of its loops, and on " + deviceOf(carrierOf(op)).str() +
+                           " it may have " + std::to_string(runtime::mostLaunches) +
+                           " (WEFT-T005): have fewer trips, or call a compiled body for each");
   }
 
   Status addLoop(ScanOp op) {
-    if (!deviceOf(carrierOf(op)).isCpu()) {
-      uint64_t launches = 0;
-      for (Operation &other : function.getBody().front())
-        launches = llvm::SaturatingAdd(launches, launchesOf(other));
-      if (launches > runtime::mostLaunches)
-        return problem(op, "makes '" + function.getName().str() + "' " + std::to_string(launches) +
-                               " launches with the trips of its loops, and on " +
-                               deviceOf(carrierOf(op)).str() + " it may have " +
-                               std::to_string(runtime::mostLaunches) +
-                               " (WEFT-T005): have fewer trips, or call a compiled body for each");
-    }
+    if (Status status = checkLaunches(op); !status)
+      return status;
     auto made = launch(op, "loop of " + std::to_string(op.getLength()) + " trips");
     rt::LoopLaunchT loop;
     loop.body = op.getBody().str();
@@ -570,6 +579,8 @@ private:
   }
 
   Status addWhile(WhileOp op) {
+    if (Status status = checkLaunches(op); !status)
+      return status;
     auto made = launch(op, "while loop");
     rt::WhileLaunchT loop;
     loop.condition = op.getCondition().str();

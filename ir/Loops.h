@@ -23,6 +23,9 @@ mlir::RankedTensorType stackedType(mlir::RankedTensorType row, int64_t length);
 /// which is inlined.
 llvm::SmallVector<mlir::FlatSymbolRefAttr> bodiesOf(mlir::Operation *op);
 
+/// Whether the op is a `weft.while`, or a function that it carries out has one.
+bool runsWhile(mlir::Operation *op);
+
 /// The first device, other than the given one, of a value that the op or a function that it carries out
 /// computes; null if all are there. A plan gives the op to one device.
 DeviceAttr otherDeviceIn(mlir::Operation *op, DeviceAttr device);

@@ -41,8 +41,10 @@ struct AlignLoopBodies : impl::AlignLoopBodiesBase<AlignLoopBodies> {
     SmallVector<ir::FuncOp> functions(getOperation().getOps<ir::FuncOp>());
     llvm::DenseMap<Operation *, unsigned> waiting; // bodies, by how many loops outside have not been seen
     for (ir::FuncOp function : functions)
-      for (auto scan : function.getOps<ir::ScanOp>())
-        ++waiting[symbols.lookup<ir::FuncOp>(scan.getBody())];
+      forEachLoop(function, [&](Operation *loop) {
+        for (FlatSymbolRefAttr name : ir::bodiesOf(loop))
+          ++waiting[symbols.lookup(name.getValue())];
+      });
     SmallVector<ir::FuncOp> ready;
     for (ir::FuncOp function : functions)
       if (!waiting.contains(function))
@@ -53,29 +55,48 @@ struct AlignLoopBodies : impl::AlignLoopBodiesBase<AlignLoopBodies> {
       if (const auto known = passed.find(function); known != passed.end())
         align(function, known->second);
       const ir::Alignments alignments(function);
-      for (auto scan : function.getOps<ir::ScanOp>()) {
-        auto body = symbols.lookup<ir::FuncOp>(scan.getBody());
-        if (!ir::deviceOf(scan->getResultTypes().front()).isCpu())
-          pass(scan, body, alignments, passed[body]);
-        if (--waiting[body] == 0)
-          ready.push_back(body);
-      }
+      forEachLoop(function, [&](Operation *loop) {
+        for (FlatSymbolRefAttr name : ir::bodiesOf(loop)) {
+          auto body = symbols.lookup<ir::FuncOp>(name.getValue());
+          if (!ir::deviceOf(loop->getResultTypes().front()).isCpu()) {
+            if (auto scan = dyn_cast<ir::ScanOp>(loop))
+              pass(scan, body, alignments, passed[body]);
+            else
+              pass(cast<ir::WhileOp>(loop), body, alignments, passed[body]);
+          }
+          if (--waiting[body] == 0)
+            ready.push_back(body);
+        }
+      });
     }
   }
 
 private:
+  /// Calls with each loop of a function whose bodies may be launches of a device.
+  static void forEachLoop(ir::FuncOp function, llvm::function_ref<void(Operation *)> visit) {
+    if (function.isExternal())
+      return;
+    for (Operation &op : function.getBody().front())
+      if (isa<ir::ScanOp, ir::WhileOp>(op) && op.getNumResults())
+        visit(&op);
+  }
+
+  /// What is known of an operand. A number may lie in the block of scalars.
+  static int64_t alignmentOf(Value operand, ir::FuncOp body, size_t argument,
+                             const ir::Alignments &alignments, bool isRow = false) {
+    const int64_t known = alignments.of(operand);
+    if (!isRow && ir::elementsOf(operand.getType()) != ir::Size(1))
+      return known;
+    return std::min(known, dividesBytes(body.getArgumentTypes()[argument],
+                                        ir::leastAlignment(body, static_cast<unsigned>(argument))));
+  }
+
   static void pass(ir::ScanOp scan, ir::FuncOp body, const ir::Alignments &alignments, Passed &all) {
-    all.arguments.resize(body.getNumArguments(), ir::widestAccess);
-    all.results.resize(body.getNumResults(), ir::widestAccess);
+    widen(all, body);
     const size_t carries = scan.getCarries().size(), rows = carries + scan.getXs().size();
-    for (auto [i, operand] : llvm::enumerate(scan->getOperands())) {
-      int64_t known = alignments.of(operand);
-      // A number may lie in the block of scalars.
-      if ((i >= carries && i < rows) || ir::elementsOf(operand.getType()) == ir::Size(1))
-        known = std::min(known, dividesBytes(body.getArgumentTypes()[i],
-                                             ir::leastAlignment(body, static_cast<unsigned>(i))));
-      all.arguments[i] = std::min(all.arguments[i], known);
-    }
+    for (auto [i, operand] : llvm::enumerate(scan->getOperands()))
+      all.arguments[i] = std::min(
+          all.arguments[i], alignmentOf(operand, body, i, alignments, /*isRow=*/i >= carries && i < rows));
     for (auto [i, result] : llvm::enumerate(scan->getResults())) {
       int64_t known = alignments.of(result);
       if (i >= carries)
@@ -87,6 +108,24 @@ private:
     // A trip reads a carry where the trip before it has written it.
     for (size_t i = 0; i < carries; ++i)
       all.arguments[i] = std::min(all.arguments[i], all.results[i]);
+  }
+
+  /// Of a condition or a body. The predicate has a place of its own.
+  static void pass(ir::WhileOp loop, ir::FuncOp part, const ir::Alignments &alignments, Passed &all) {
+    widen(all, part);
+    for (auto [i, operand] : llvm::enumerate(loop->getOperands()))
+      all.arguments[i] = std::min(all.arguments[i], alignmentOf(operand, part, i, alignments));
+    for (auto [i, result] : llvm::enumerate(loop->getResults())) {
+      all.arguments[i] = std::min(all.arguments[i], alignments.of(result));
+      if (part.getName() == loop.getBody())
+        all.results[i] = std::min(all.results[i], alignments.of(result));
+    }
+  }
+
+  /// Before the first loop that runs the body is known, any alignment is.
+  static void widen(Passed &all, ir::FuncOp body) {
+    all.arguments.resize(body.getNumArguments(), ir::widestAccess);
+    all.results.resize(body.getNumResults(), ir::widestAccess);
   }
 
   static void align(ir::FuncOp body, const Passed &passed) {

@@ -25,11 +25,12 @@ class Weft_ModulePass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
 }
 
 def AlignLoopBodies : Weft_ModulePass<"weft-align-loop-bodies"> {
-  let summary = "says how the rows of loops on GPUs are aligned";
+  let summary = "says how what loops on GPUs pass to their bodies is aligned";
   let description = [{
     A trip reads and writes rows of stacks, which begin at multiples of the bytes of a row and not of the widest access.
-    On devices beside the host, the pass gives the arguments and results of bodies `weft.alignment`: that of the memory
-    that trips pass, as far as it is known. It runs when memory is planned, and replaces what is there.
+    On devices beside the host, the pass gives the arguments and results of bodies, and of conditions of while loops,
+    `weft.alignment`: that of the memory that trips pass, as far as it is known. It runs when memory is planned, and
+    replaces what is there.
   }];
 }
 
@@ -401,8 +402,9 @@ def SelectBranches : Weft_ModulePass<"weft-select-branches"> {
   let summary = "replaces conditions by both branches and selects";
   let description = [{
     Beside the host: the ops of both branches, and a select for each result. With `report`, a refusal (WEFT-T009) says
-    that both are computed. A `weft.while` there is an error (WEFT-T010), because the host would have to wait for each
-    predicate. More than `max-ops` operations in all are an error (WEFT-T005).
+    that both are computed. A `weft.while` of a branch that is not taken has no trip: its condition is then false. One
+    that computes on several devices is an error (WEFT-T010). More than `max-ops` operations in all are an error
+    (WEFT-T005).
   }];
   let options = [Option<"always", "always", "bool", "false", "conditions of the host as well">,
                  Option<"report", "report", "bool", "false", "record the decisions">,
@@ -463,11 +465,12 @@ def UnrollScans : Weft_ModulePass<"weft-unroll-scans"> {
   let summary = "replaces loops by their trips";
   let description = [{
     The ops of the body, once for each trip, with slices for the rows that a trip reads, and a concatenation of those that
-    the trips return. With `may-fail`, only loops whose body may fail; otherwise also those whose body is not on one
-    device, and those of fewer than `least-trips` trips. With `report`, a refusal (WEFT-T004) says why a loop is none in
-    the plan. More than `max-ops` operations in all are an error.
+    the trips return. With `may-fail`, only loops whose body may fail, or has a while loop on a device beside the host,
+    which waits for it in each trip; otherwise also those whose body is not on one device, and those of fewer than
+    `least-trips` trips. With `report`, a refusal (WEFT-T004) says why a loop is none in the plan. More than `max-ops`
+    operations in all are an error.
   }];
-  let options = [Option<"mayFail", "may-fail", "bool", "false", "only loops whose body may fail">,
+  let options = [Option<"mayFail", "may-fail", "bool", "false", "only loops that may not wait for later passes">,
                  Option<"leastTrips", "least-trips", "int64_t", "4", "trips from which a loop is kept">,
                  Option<"report", "report", "bool", "false", "record the decisions">,
                  Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of the module after it">];

@@ -260,9 +260,9 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
     return "the launch, or a later one, may fail, and a call that fails changes nothing";
   code = "WEFT-D015";
   if (!canBePredicated(writer))
-    return std::string(isa<RawKernelOp>(writer) ? "a kernel of the user"
-                       : isa<ScanOp>(writer)    ? "a launch of a loop"
-                                                : "the library") +
+    return std::string(isa<RawKernelOp>(writer)       ? "a kernel of the user"
+                       : isa<ScanOp, WhileOp>(writer) ? "a launch of a loop"
+                                                      : "the library") +
            " does not see on a device that a call has failed, and would write the argument";
   return {};
 }

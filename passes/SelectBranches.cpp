@@ -7,9 +7,11 @@
 #include "ir/Decisions.h"
 #include "ir/Loops.h"
 #include "passes/Passes.h"
+#include "passes/reverse/BodyDerivative.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 
@@ -19,42 +21,14 @@ namespace weft::passes {
 
 namespace {
 
-/// The results of a branch, whose ops are copied before the condition.
-SmallVector<Value> inlineBranch(OpBuilder &b, ir::CondOp cond, ir::FuncOp branch) {
-  Block &block = branch.getBody().front();
-  IRMapping map;
-  map.map(block.getArguments(), cond.getInputs());
-  for (Operation &op : block.without_terminator())
-    b.clone(op, map)->setLoc(CallSiteLoc::get(op.getLoc(), cond.getLoc()));
-  return llvm::map_to_vector(block.getTerminator()->getOperands(),
-                             [&](Value value) { return map.lookup(value); });
-}
-
-/// Replaces a condition by both branches and a select for each result.
-void select(ir::CondOp cond, ir::FuncOp then, ir::FuncOp otherwise) {
-  OpBuilder b(cond);
-  const SmallVector<Value> ifTrue = inlineBranch(b, cond, then), ifFalse = inlineBranch(b, cond, otherwise);
-  SmallVector<Value> results;
-  for (auto [yes, no] : llvm::zip_equal(ifTrue, ifFalse)) {
-    if (yes == no) {
-      results.push_back(yes);
-      continue;
-    }
-    Value pred = cond.getPred();
-    if (const ArrayRef<ir::Size> sizes = ir::sizesOf(yes); !sizes.empty())
-      pred = b.create<ir::BroadcastInDimOp>(cond.getLoc(), pred, ArrayRef<int64_t>(), sizes);
-    results.push_back(b.create<ir::SelectOp>(cond.getLoc(), pred, yes, no));
-  }
-  cond->replaceAllUsesWith(results);
-  cond->erase();
-}
-
 struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
   using SelectBranchesBase::SelectBranchesBase;
 
   void runOnOperation() override {
     host = ir::DeviceAttr::get(&getContext(), ir::DeviceKind::cpu, 0);
-    SymbolTable symbols(getOperation());
+    SymbolTable table(getOperation());
+    symbols = &table;
+    guards.clear();
     SmallVector<ir::CondOp> conditions;
     uint64_t total = 0;
     const WalkResult walked = getOperation().walk([&](Operation *op) {
@@ -71,8 +45,8 @@ struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
     // A branch may have conditions of its own. They are copied with it, and replaced in the copies.
     while (!conditions.empty()) {
       ir::CondOp cond = conditions.pop_back_val();
-      auto then = symbols.lookup<ir::FuncOp>(cond.getThenBody());
-      auto otherwise = symbols.lookup<ir::FuncOp>(cond.getElseBody());
+      auto then = table.lookup<ir::FuncOp>(cond.getThenBody());
+      auto otherwise = table.lookup<ir::FuncOp>(cond.getElseBody());
       for (ir::FuncOp branch : {then, otherwise})
         total = llvm::SaturatingAdd<uint64_t>(total, branch.getBody().front().getOperations().size());
       if (total > maxOps) {
@@ -104,16 +78,107 @@ private:
   }
 
   LogicalResult checkWhile(ir::WhileOp loop) const {
-    const ir::DeviceAttr other = ir::otherDeviceIn(loop, host);
+    const ir::DeviceAttr own = loop->getNumResults() ? ir::deviceOf(loop->getResultTypes().front()) : host;
+    const ir::DeviceAttr other = ir::otherDeviceIn(loop, own);
     if (!other)
       return success();
-    auto diag = loop.emitError() << "a while loop on '" << other.str() << "', and only the host has them ("
-                                 << "WEFT-T010" << ")";
+    auto diag = loop.emitError() << "a while loop on '" << own.str() << "' that also computes on '"
+                                 << other.str() << "' (" << "WEFT-T010" << ")";
     diag.attachNote(loop.getLoc())
-        << "to fix, move its carries and what it reads to the CPU, or use scan, with a number of trips";
+        << "to fix, have its carries and all that its condition and body read on one device";
     return failure();
   }
 
+  /// Whether a branch is taken, as a value before the condition.
+  Value takenOf(OpBuilder &b, ir::CondOp cond, bool isThen) {
+    const Location loc = cond.getLoc();
+    Value taken = cond.getPred();
+    const auto type = ir::typeOf(taken);
+    if (!isThen)
+      taken = b.create<ir::XorOp>(
+          loc, taken, b.create<ir::ConstantOp>(loc, type, ir::splatOf(type, b.getBoolAttr(true))));
+    if (Value around = guards.lookup(cond))
+      taken = b.create<ir::AndOp>(loc, movedTo(b, loc, around, ir::deviceOf(type)), taken);
+    return taken;
+  }
+
+  static Value movedTo(OpBuilder &b, Location loc, Value value, ir::DeviceAttr device) {
+    return ir::deviceOf(value.getType()) == device ? value
+                                                   : b.create<ir::TransferOp>(loc, value, device, false);
+  }
+
+  /// A loop that has no trip unless its branch is taken: what it computes otherwise may never end it.
+  ir::WhileOp guarded(OpBuilder &b, ir::WhileOp loop, Value taken) {
+    const Location loc = loop.getLoc();
+    auto condition = copyOf(*symbols, symbols->lookup<ir::FuncOp>(loop.getCondition()), ".taken");
+    auto body = copyOf(*symbols, symbols->lookup<ir::FuncOp>(loop.getBody()), ".taken");
+    Block &block = condition.getBody().front();
+    Operation *goesOn = block.getTerminator();
+    Value argument = block.addArgument(taken.getType(), loc);
+    OpBuilder inCondition(goesOn);
+    goesOn->setOperand(0, inCondition.create<ir::AndOp>(loc, goesOn->getOperand(0), argument));
+    body.getBody().front().addArgument(taken.getType(), loc);
+    updateType(condition);
+    updateType(body);
+    SmallVector<Value> constants(loop.getConstants());
+    constants.push_back(taken);
+    auto made = b.create<ir::WhileOp>(loc, loop->getResultTypes(), condition.getName(), body.getName(),
+                                      loop.getCarries(), constants, loop.getMayFail());
+    if (Attribute stops = loop->getAttr(ir::attr::noGrad))
+      made->setAttr(ir::attr::noGrad, stops);
+    return made;
+  }
+
+  /// The results of a branch, whose ops are copied before the condition.
+  SmallVector<Value> inlineBranch(OpBuilder &b, ir::CondOp cond, ir::FuncOp branch, bool isThen) {
+    Block &block = branch.getBody().front();
+    IRMapping map;
+    map.map(block.getArguments(), cond.getInputs());
+    Value taken;
+    for (Operation &op : block.without_terminator()) {
+      Operation *made = b.clone(op, map);
+      made->setLoc(CallSiteLoc::get(op.getLoc(), cond.getLoc()));
+      if (!ir::runsWhile(made))
+        continue;
+      if (!taken)
+        taken = takenOf(b, cond, isThen);
+      auto loop = dyn_cast<ir::WhileOp>(made);
+      if (!loop) {
+        guards[made] = taken;
+        continue;
+      }
+      const Value there = movedTo(b, loop.getLoc(), taken, ir::deviceOf(loop->getResultTypes().front()));
+      map.map(op.getResults(), guarded(b, loop, there)->getResults());
+      loop->erase();
+    }
+    return llvm::map_to_vector(block.getTerminator()->getOperands(),
+                               [&](Value value) { return map.lookup(value); });
+  }
+
+  /// Replaces a condition by both branches and a select for each result.
+  void select(ir::CondOp cond, ir::FuncOp then, ir::FuncOp otherwise) {
+    OpBuilder b(cond);
+    const SmallVector<Value> ifTrue = inlineBranch(b, cond, then, /*isThen=*/true),
+                             ifFalse = inlineBranch(b, cond, otherwise, /*isThen=*/false);
+    SmallVector<Value> results;
+    for (auto [yes, no] : llvm::zip_equal(ifTrue, ifFalse)) {
+      if (yes == no) {
+        results.push_back(yes);
+        continue;
+      }
+      Value pred = cond.getPred();
+      if (const ArrayRef<ir::Size> sizes = ir::sizesOf(yes); !sizes.empty())
+        pred = b.create<ir::BroadcastInDimOp>(cond.getLoc(), pred, ArrayRef<int64_t>(), sizes);
+      results.push_back(b.create<ir::SelectOp>(cond.getLoc(), pred, yes, no));
+    }
+    cond->replaceAllUsesWith(results);
+    guards.erase(cond);
+    cond->erase();
+  }
+
+  SymbolTable *symbols = nullptr;
+  /// Conditions in branches that are in a branch of another one, by whether that is taken.
+  llvm::DenseMap<Operation *, Value> guards;
   ir::DeviceAttr host;
 };
 

@@ -115,14 +115,23 @@ private:
       return "an op of its body may fail";
     if (scan->getNumResults() == 0 || ir::otherDeviceIn(scan, ir::deviceOf(scan->getResultTypes().front())))
       return "its body is not on one device";
+    if (hasWhileOnDevice(scan))
+      return "the host waits for a while loop in its body";
     if (scan.getLength() < static_cast<uint64_t>(leastTrips.getValue()))
       return "fewer than " + std::to_string(leastTrips) + " are faster one after the other";
     return {};
   }
 
+  /// Whether the trips of the loop cannot be issued without the host.
+  static bool hasWhileOnDevice(ir::ScanOp scan) {
+    return scan->getNumResults() && !ir::deviceOf(scan->getResultTypes().front()).isCpu() &&
+           ir::runsWhile(scan);
+  }
+
   /// Whether the pass unrolls the loop. Records the reason.
   bool isUnrolled(ir::ScanOp scan) {
-    if (mayFail && !scan.getMayFail())
+    // Loops in branches of conditions have to be seen before those are replaced.
+    if (mayFail && !scan.getMayFail() && !hasWhileOnDevice(scan))
       return false;
     const std::string why = whyUnrolled(scan);
     if (!why.empty() && report)

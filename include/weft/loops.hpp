@@ -147,12 +147,12 @@ auto cond(Bool pred, Then &&thenBody, Else &&elseBody, const Operands &operands 
 /// shapes, dtypes and devices, in which it gets them. Carries are a tensor, or a struct or container of
 /// tensors; the parts of a `std::tuple` are passed one by one. Returns the last carries.
 ///
-/// Both functions are called once, when the loop is recorded, and may read tensors from outside. On a CPU the
-/// loop is one launch. There is no gradient through it, because what its trips computed would have to be kept
-/// for a number of trips that nobody knows: backward() is an error (WEFT-G001). `scan` has one.
+/// Both functions are called once, and may read tensors from outside. On a CPU the loop is one launch; on a
+/// GPU the host waits for each predicate (WEFT-C008). There is no gradient, because values of a number of
+/// trips that nobody knows would have to be kept: backward() is an error (WEFT-G001). `scan` has one.
 ///
 /// Errors: a condition that is no bool (WEFT-T006) or reads by index (WEFT-T008); carries that change their
-/// types (WEFT-T002); functions that have effects (WEFT-T001), as for `cond`; carries on a GPU (WEFT-T010).
+/// types (WEFT-T002); functions with effects (WEFT-T001), as for `cond`; several devices (WEFT-T010).
 /// An index that is out of range in the body ends the loop, and is an error.
 template <typename Condition, typename Body, typename Carries>
 Carries while_loop(Condition &&condition, Body &&body, const Carries &carries, Loc loc = Loc::current()) {

@@ -219,6 +219,15 @@ LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+bool runsWhile(Operation *op) {
+  if (isa<WhileOp>(op))
+    return true;
+  return llvm::any_of(bodiesOf(op), [&](FlatSymbolRefAttr name) {
+    auto body = SymbolTable::lookupNearestSymbolFrom<FuncOp>(op, name);
+    return body && llvm::any_of(body.getBody().front(), [](Operation &inner) { return runsWhile(&inner); });
+  });
+}
+
 DeviceAttr otherDeviceIn(Operation *op, DeviceAttr device) {
   DeviceAttr other;
   const auto isElsewhere = [&](Type type) {

@@ -27,7 +27,7 @@ DeviceAttr deviceOfLaunch(Operation *op) {
 }
 
 bool canBePredicated(Operation *op) {
-  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, RawKernelOp, ScanOp>(op) ||
+  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, RawKernelOp, ScanOp, WhileOp>(op) ||
          deviceOfLaunch(op).isCpu();
 }
 
@@ -47,6 +47,8 @@ std::pair<StringRef, StringRef> whyNotCapturable(Operation *op, bool hostProgram
       return {"WEFT-C021", "copies pageable memory of the host, which the copy has to wait for"};
     return {};
   }
+  if (isa<WhileOp>(op) && !device.isCpu())
+    return {"WEFT-C008", "is a loop for whose condition the host waits in each trip"};
   if (device.isCpu() && !hostProgram)
     return {"WEFT-C003", "runs on the host between launches of a device"};
   return {};

@@ -21,10 +21,10 @@ Expected<BodyCall> BodyCall::make(std::shared_ptr<const Executable::Impl> body,
                              ": compile the program again",
                          "WEFT-L008");
   };
-  // Beside the host a plan has segments, of which a body has one: it copies nothing between devices.
-  if (!signature.symbols.empty() || body->segments.size() > 1 || body->devices.size() != 1 ||
-      body->devices[0].device != device || body->any_fallible || body->scalar_bytes)
-    return wrong("has other devices, scalars, or may fail");
+  const auto acts = [](const Launch &launch) { return launch.kind == LaunchKind::print; };
+  if (!signature.symbols.empty() || body->devices.size() != 1 || body->devices[0].device != device ||
+      body->any_fallible || body->scalar_bytes || std::ranges::any_of(body->launches, acts))
+    return wrong("has other devices, scalars, or effects, or may fail");
   if (signature.arguments.size() != argument_bytes.size() || signature.results.size() != result_bytes.size())
     return wrong("takes " + number(signature.arguments.size()) + " arguments and returns " +
                  number(signature.results.size()) + " results, expected " + number(argument_bytes.size()) +

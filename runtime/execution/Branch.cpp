@@ -22,11 +22,11 @@ static std::vector<uint64_t> bytes_of(const flatbuffers::Vector<uint32_t> *buffe
 
 static Expected<BodyCall> load_call(const Branch::Load &load, const flatbuffers::String &name,
                                     std::span<const uint64_t> arguments, std::span<const uint64_t> results,
-                                    const char *what) {
+                                    const Device &device, const char *what) {
   Expected<std::shared_ptr<const Executable::Impl>> body = load(name.string_view());
   if (!body)
     return body.status();
-  return BodyCall::make(*std::move(body), arguments, results, &host_device(), what);
+  return BodyCall::make(*std::move(body), arguments, results, &device, what);
 }
 
 //===----------------------------------------------------------------------===//
@@ -38,10 +38,12 @@ Expected<std::shared_ptr<const Branch>> Branch::make(const fb::BranchLaunch &lau
   const std::vector<uint64_t> bytes = bytes_of(launch.buffers(), plan);
   const std::span<const uint64_t> all(bytes), results = all.subspan(launch.first_result());
   const std::span<const uint64_t> arguments = all.subspan(1, launch.first_result() - 1);
-  Expected<BodyCall> then = load_call(load, *launch.then_body(), arguments, results, "a branch");
+  Expected<BodyCall> then =
+      load_call(load, *launch.then_body(), arguments, results, host_device(), "a branch");
   if (!then)
     return then.status();
-  Expected<BodyCall> otherwise = load_call(load, *launch.else_body(), arguments, results, "a branch");
+  Expected<BodyCall> otherwise =
+      load_call(load, *launch.else_body(), arguments, results, host_device(), "a branch");
   if (!otherwise)
     return otherwise.status();
   return std::shared_ptr<const Branch>(
@@ -59,15 +61,18 @@ Status Branch::run(void *const *operands, std::byte *scratch, bool serial, const
 //===----------------------------------------------------------------------===//
 
 Expected<std::shared_ptr<const WhileLoop>> WhileLoop::make(const fb::WhileLaunch &launch,
-                                                           const fb::Plan &plan, const Branch::Load &load) {
+                                                           const fb::Plan &plan, const Branch::Load &load,
+                                                           const Device &device) {
   const std::vector<uint64_t> bytes = bytes_of(launch.buffers(), plan);
   const std::span<const uint64_t> all(bytes), results = all.subspan(launch.first_result());
   const std::span<const uint64_t> arguments = all.first(launch.first_result());
   constexpr uint64_t predicate[] = {1};
-  Expected<BodyCall> condition = load_call(load, *launch.condition(), arguments, predicate, "a condition");
+  Expected<BodyCall> condition =
+      load_call(load, *launch.condition(), arguments, predicate, device, "a condition");
   if (!condition)
     return condition.status();
-  Expected<BodyCall> body = load_call(load, *launch.body(), arguments, results, "the body of a while loop");
+  Expected<BodyCall> body =
+      load_call(load, *launch.body(), arguments, results, device, "the body of a while loop");
   if (!body)
     return body.status();
   return std::shared_ptr<const WhileLoop>(new WhileLoop(*std::move(condition), *std::move(body),

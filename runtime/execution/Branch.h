@@ -41,13 +41,20 @@ private:
 /// turn: those of the results, and in the scratch of the call.
 class WhileLoop {
 public:
-  /// An error (WEFT-L008) if a function takes or returns other bytes than the launch gives it.
+  /// An error (WEFT-L008) if a function takes or returns other bytes than the launch gives it, or is for
+  /// another device.
   static Expected<std::shared_ptr<const WhileLoop>> make(const fb::WhileLaunch &launch, const fb::Plan &plan,
-                                                         const Branch::Load &load);
+                                                         const Branch::Load &load, const Device &device);
 
   size_t scratch_bytes(int width) const;
-  /// `operands` are the addresses of the launch's buffers.
+  /// On the host. `operands` are the addresses of the launch's buffers.
   Status run(void *const *operands, std::byte *scratch, bool serial, const CallOrigin *origin) const;
+  const Executable::Impl &condition() const { return condition_.function(); }
+  const Executable::Impl &body() const { return body_.function(); }
+  /// The bytes of the carries.
+  const std::vector<uint64_t> &carries() const { return carries_; }
+  /// Carries and constants.
+  size_t operand_count() const { return operands_; }
   /// An estimate for as many trips as a loop of the host may have before it pays to use all threads.
   double cost_ns() const;
 

@@ -12,6 +12,7 @@
 #include "runtime/execution/ProductCandidates.h"
 #include "runtime/execution/ProductWorkspaces.h"
 #include "runtime/execution/Segments.h"
+#include "runtime/execution/WhileTrips.h"
 #include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
 #include "runtime/plan/AttentionPlan.h"
@@ -143,6 +144,9 @@ private:
     if (const fb::LoopLaunch *loop = source.op_as_LoopLaunch();
         loop && !function_.devices[launch.device].device->is_host())
       return add_trips(launch, *loop, source);
+    if (const fb::WhileLaunch *loop = source.op_as_WhileLaunch();
+        loop && !function_.devices[launch.device].device->is_host())
+      return add_while(std::move(launch), *loop, source);
     if (Status status = take_work(launch, source); !status)
       return status;
     const uint64_t touched = add_operands(source);
@@ -313,8 +317,7 @@ private:
   }
 
   Expected<std::shared_ptr<const Loop>> make_loop(const Launch &launch, const fb::LoopLaunch &loop) {
-    Expected<std::shared_ptr<const Executable::Impl>> body =
-        function_.load_body(plan_, loop.body()->string_view());
+    Expected<std::shared_ptr<const Executable::Impl>> body = load_body(loop.body()->string_view());
     if (!body)
       return body.status();
     Expected<std::shared_ptr<const Loop>> made =
@@ -340,22 +343,47 @@ private:
     Expected<std::shared_ptr<const Loop>> made = make_loop(around, loop);
     if (!made)
       return made.status();
-    // One device has one image, from which all bodies take their kernels.
-    if (!function_.image)
-      function_.image = (*made)->body().image;
+    Status status = runtime::add_trips(function_, **made, around, places_of(source));
+    function_.device_loops.push_back(*std::move(made));
+    return status;
+  }
+
+  /// A device beside the host has launches of trips, which the host issues one after the other.
+  Status add_while(Launch launch, const fb::WhileLaunch &loop, const fb::Launch &source) {
+    if (launch.name.empty())
+      launch.name = "while loop";
+    Expected<std::shared_ptr<const WhileLoop>> made =
+        WhileLoop::make(loop, plan_, loader(), *function_.devices[launch.device].device);
+    if (!made)
+      return made.status();
+    function_.cost_ns += (*made)->cost_ns();
+    Status status = runtime::add_while(function_, **made, std::move(launch), places_of(source));
+    function_.device_loops.push_back(*std::move(made));
+    return status;
+  }
+
+  /// Loads a function of the package that a launch runs. One device has one image, from which all of them
+  /// take their kernels, also if the function itself has none.
+  Expected<std::shared_ptr<const Executable::Impl>> load_body(std::string_view name) const {
+    Expected<std::shared_ptr<const Executable::Impl>> body = function_.load_body(plan_, name);
+    if (body && !function_.image)
+      function_.image = (*body)->image;
+    return body;
+  }
+
+  /// Where the buffers of a launch that runs bodies are.
+  std::vector<Operand> places_of(const fb::Launch &source) {
     std::vector<Operand> places;
     for (const BufferAccess &access : accesses_of(source)) {
       places.push_back(operand_of(*plan_.buffers()->Get(access.buffer)));
       note_maker(access, source);
     }
-    Status status = runtime::add_trips(function_, **made, around, places);
-    function_.device_loops.push_back(*std::move(made));
-    return status;
+    return places;
   }
 
   /// Finds functions of the package that launches run.
   Branch::Load loader() const {
-    return [this](std::string_view name) { return function_.load_body(plan_, name); };
+    return [this](std::string_view name) { return load_body(name); };
   }
 
   Status take_branch(Launch &launch, const fb::BranchLaunch &branch) {
@@ -374,7 +402,7 @@ private:
     launch.kind = LaunchKind::while_loop;
     if (launch.name.empty())
       launch.name = "while loop";
-    Expected<std::shared_ptr<const WhileLoop>> made = WhileLoop::make(loop, plan_, loader());
+    Expected<std::shared_ptr<const WhileLoop>> made = WhileLoop::make(loop, plan_, loader(), host_device());
     if (!made)
       return made.status();
     launch.while_loop = *std::move(made);
@@ -453,7 +481,7 @@ private:
 };
 
 /// Takes from a plan what memory its calls need beside scratch.
-Status take_memory(Executable::Impl &function, const fb::Plan &plan) {
+void take_memory(Executable::Impl &function, const fb::Plan &plan) {
   const std::vector<PlanDevice> parts = plan_devices(plan);
   for (size_t i = 0; i < function.devices.size(); ++i) {
     function.devices[i].arena_begin = parts[i].arena_begin;
@@ -479,6 +507,10 @@ Status take_memory(Executable::Impl &function, const fb::Plan &plan) {
   }
   function.arena_bytes = align_line(plan.arena_bytes());
   function.arena_lower_bound = plan.arena_lower_bound_bytes();
+}
+
+/// An error (WEFT-M001) if the temporaries, those of loops among them, do not fit.
+Status check_arena(const Executable::Impl &function) {
   for (const FunctionDevice &device : function.devices)
     if (CachingAllocator &own = device.device->allocator(); device.arena_bytes > own.limit())
       return own.out_of_memory(device.arena_bytes,
@@ -516,10 +548,13 @@ void label_results(Executable::Impl &function, const LaunchBuilder &launches) {
 Status Executable::Impl::build(const fb::Plan &plan) {
   signature = signature_of(plan);
   take_checks(*this, plan);
-  if (Status status = take_memory(*this, plan); !status)
+  take_memory(*this, plan);
+  if (Status status = check_arena(*this); !status)
     return status;
   LaunchBuilder builder(*this, plan);
   if (Status status = builder.build(); !status)
+    return status;
+  if (Status status = check_arena(*this); !status)
     return status;
   place_workspaces(*this, plan, builder.first_of());
   segments = segments_of(plan, launches, builder.first_of(), devices);

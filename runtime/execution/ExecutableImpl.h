@@ -83,9 +83,10 @@ enum class LaunchKind : uint8_t {
   require
 };
 
-class Branch;    // runtime/execution/Branch.h
-class Loop;      // runtime/execution/Loop.h
-class WhileLoop; // runtime/execution/Branch.h
+class Branch;      // runtime/execution/Branch.h
+class Loop;        // runtime/execution/Loop.h
+class WhileLoop;   // runtime/execution/Branch.h
+struct WhileTrips; // runtime/execution/WhileTrips.h
 
 /// Whether a launch runs functions of the package, whose launches are in profiles instead of it.
 inline bool runs_bodies(LaunchKind kind) {
@@ -130,8 +131,10 @@ struct Launch {
   std::shared_ptr<const Loop> loop;
   // Branch: the operands are the predicate, those of both branches, and the results
   std::shared_ptr<const Branch> branch;
-  // While loop: the operands are carries, constants, and carries after the last trip
+  // While loop of the host: the operands are carries, constants, and carries after the last trip
   std::shared_ptr<const WhileLoop> while_loop;
+  // While loop of a device: the operand is the predicate, and the launches of trips follow
+  std::shared_ptr<const WhileTrips> trips;
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
@@ -219,7 +222,7 @@ struct Executable::Impl {
   FailureKey failure_key;
   /// Of bodies of loops whose trips are launches of the function; null where there are none.
   std::vector<std::shared_ptr<Buffer>> loop_constants;
-  std::vector<std::shared_ptr<const Loop>> device_loops; ///< these loops, whose kernels the launches are
+  std::vector<std::shared_ptr<const void>> device_loops; ///< these loops, whose kernels the launches are
   std::vector<ScalarPlace> scalars;
   uint64_t scalar_bytes = 0;
   std::vector<uint32_t> result_labels;

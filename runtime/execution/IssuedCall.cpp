@@ -22,7 +22,8 @@ bool calls_overlap(const Executable::Impl &function) {
   bool launches = false;
   for (const Segment &segment : function.segments) {
     const Launch &first = function.launches[segment.first];
-    const bool acts = first.kind == LaunchKind::print || first.kind == LaunchKind::require;
+    const bool acts = first.kind == LaunchKind::print || first.kind == LaunchKind::require ||
+                      first.kind == LaunchKind::while_loop;
     if (acts || (segment.is_copy && segment.predicated) || function.devices[segment.device].device->is_host())
       return false;
     launches |= !segment.is_copy;

@@ -30,7 +30,8 @@
 namespace weft::runtime {
 
 /// Whether calls of a function may overlap. Devices beside the host carry out every launch, and no launch
-/// needs the host: none prints or tests a value, and no copy between devices writes an argument.
+/// needs the host: none prints or tests a value or is a while loop, and no copy between devices writes an
+/// argument.
 bool calls_overlap(const Executable::Impl &function);
 
 class IssuedCall final : public IssuedWork {

@@ -30,8 +30,10 @@ public:
   void run() {
     for (uint32_t i = 0; i < length(plan_.launches()); ++i)
       if (const fb::Launch &planned = *plan_.launches()->Get(i); planned.device() == device_)
-        // Products of loops have their places from the plan of the body.
-        add(planned.op_as_LoopLaunch() ? nullptr : &function_.launches[first_of_[i]], planned);
+        // Products of loops have their places from the plans of their functions.
+        add(planned.op_as_LoopLaunch() || planned.op_as_WhileLaunch() ? nullptr
+                                                                      : &function_.launches[first_of_[i]],
+            planned);
     size_t offset = 0;
     for (Place &place : places_) {
       place.offset = std::exchange(offset, offset + align_to(alignment, place.bytes));

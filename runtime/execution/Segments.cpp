@@ -7,6 +7,7 @@
 
 #include "runtime/execution/Segments.h"
 
+#include "runtime/execution/WhileTrips.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 
@@ -31,6 +32,7 @@ struct Issued {
   uint32_t seen_checks = 0; ///< and how many of them the host has looked at
   /// How many segments that may fail of each other device it knows the key after.
   std::array<uint32_t, maxPlanDevices> known_checks = {};
+  std::shared_ptr<Buffer> predicate; ///< the host's copy of that of a while loop, in pinned memory
 };
 
 /// The device's address of a part of its record. The host must not dereference it.
@@ -160,16 +162,75 @@ private:
         return status;
     if (segment.is_copy)
       return copy(function_.launches[segment.first]);
+    if (!is_host(segment.device) && function_.launches[segment.first].kind == LaunchKind::while_loop) {
+      // What a loop reads that comes after a failure may never let it end.
+      if (Status status = see_failures(); !status || found_.failed())
+        return status;
+      return repeat(segment.first);
+    }
     if (!is_host(segment.device) && acts)
       return act_on_copy(function_.launches[segment.first]);
-    LaunchRun run = runs_[segment.device];
-    run.launches = std::span(function_.launches).subspan(segment.first, segment.last - segment.first);
-    Issued &issued = issued_[segment.device];
+    issued_[segment.device].checks += segment.may_fail && !is_host(segment.device);
+    return issue(segment.device, segment.first, segment.last, foreign_keys);
+  }
+
+  /// Issues consecutive launches of a device.
+  Status issue(size_t device, size_t first, size_t last, uint32_t foreign_keys) {
+    LaunchRun run = runs_[device];
+    run.launches = std::span(function_.launches).subspan(first, last - first);
+    Issued &issued = issued_[device];
     run.begins = !std::exchange(issued.begun, true);
     run.foreign_keys = foreign_keys;
     issued.any = true;
-    issued.checks += segment.may_fail && !is_host(segment.device);
     return issued.stream->issue(run);
+  }
+
+  /// Issues the trips of a while loop of a device, whose launch has this number, until its predicate is
+  /// false. Its launches cannot fail, and write no argument.
+  Status repeat(size_t loop) {
+    const Launch &launch = function_.launches[loop];
+    const WhileTrips &trips = *launch.trips;
+    for (size_t place = WhileTrips::begin;; place = WhileTrips::after(place)) {
+      if (Status status = issue_ranges(loop, trips.at[place].condition); !status)
+        return status;
+      const Expected<bool> goes_on = read_predicate(launch);
+      if (!goes_on)
+        return goes_on.status();
+      if (Status status = issue_ranges(loop, *goes_on ? trips.at[place].body : trips.at[place].finish);
+          !status || !*goes_on)
+        return status;
+    }
+  }
+
+  Status issue_ranges(size_t loop, const std::vector<WhileTrips::Range> &ranges) {
+    for (const WhileTrips::Range &range : ranges)
+      if (Status status = range.repeats ? repeat(loop + range.first)
+                                        : issue(function_.launches[loop].device, loop + range.first,
+                                                loop + range.last, /*foreign_keys=*/0);
+          !status)
+        return status;
+    return {};
+  }
+
+  /// The predicate of a while loop, for which the host waits.
+  Expected<bool> read_predicate(const Launch &launch) {
+    Issued &issued = issued_[launch.device];
+    if (!issued.predicate) {
+      Expected<std::shared_ptr<Buffer>> made =
+          Buffer::allocate_pinned(1, *function_.devices[launch.device].device);
+      if (!made)
+        return made.status();
+      issued.predicate = *std::move(made);
+    }
+    issued.any = true;
+    Status status =
+        issued.stream->copy(issued.predicate->data(), runs_[launch.device].pointers[launch.first_operand], 1,
+                            CopyDirection::device_to_host);
+    if (status.ok())
+      status = wait_for(launch.device);
+    if (!status)
+      return status;
+    return *static_cast<const uint8_t *>(issued.predicate->data()) != 0;
   }
 
   /// Reads the keys of all devices that may have failed since the host last read them. Called before the host

@@ -24,7 +24,8 @@ std::vector<Segment> segments_of(const fb::Plan &plan, std::span<const Launch> l
 /// waiting, whether or not they may fail: those after them that write an argument find a failure in the
 /// record of their device, to which the keys of other devices are copied. The host waits before a segment of
 /// its own for the segments that the plan says it waits for, and, if it writes an argument or prints, for all
-/// that may have failed; and at the end, where it reads the records. A device that reads scalars of the
+/// that may have failed; before a while loop of a device for these too, and in each of its trips; and at the
+/// end, where it reads the records. A device that reads scalars of the
 /// call gets all of them, `scalars`, with one copy before its first segment. `runs` has one entry for each
 /// device of the function, all but the launches filled in.
 Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs,

@@ -28,8 +28,9 @@ public:
 
   /// Whether a launch is a segment of its own.
   bool is_alone(const fb::Launch &launch) const {
-    return is_copy_between(launch) ||
-           (launch.op_type() == fb::LaunchOp::HostLaunch && devices_[launch.device()].name != "cpu");
+    const bool needs_host =
+        launch.op_type() == fb::LaunchOp::HostLaunch || launch.op_type() == fb::LaunchOp::WhileLaunch;
+    return is_copy_between(launch) || (needs_host && devices_[launch.device()].name != "cpu");
   }
 
   /// Whether the host is asked for a copy whose other side it cannot reach.

@@ -333,7 +333,7 @@ private:
   // The host looks at the failures of a call before each of its launches; on another device a launch has to.
   bool is_library_call_on_device(const fb::Launch &launch) const {
     return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() || launch.op_as_RawLaunch() ||
-            launch.op_as_LoopLaunch()) &&
+            launch.op_as_LoopLaunch() || launch.op_as_WhileLaunch()) &&
            is_off_host(plan_, launch);
   }
 
@@ -353,9 +353,9 @@ private:
         return fail(what + " has a predicate, and does nothing that a failed call must not do");
       if (is_library_call_on_device(launch))
         return fail(what +
-                    (launch.op_as_RawLaunch()    ? " is a kernel of the user"
-                     : launch.op_as_LoopLaunch() ? " is a loop"
-                                                 : " is a library call") +
+                    (launch.op_as_RawLaunch()                                  ? " is a kernel of the user"
+                     : launch.op_as_LoopLaunch() || launch.op_as_WhileLaunch() ? " is a loop"
+                                                                               : " is a library call") +
                     " on a device, where it does not see whether the call has failed, and writes a donated "
                     "argument: compile the program again");
       return {};
@@ -710,12 +710,12 @@ private:
     return {};
   }
 
-  /// Checks a launch that runs functions of the package, for which `problem` was found. Only loops have
-  /// launches on devices beside the host.
+  /// Checks a launch that runs functions of the package, for which `problem` was found. Only loops are on
+  /// devices beside the host.
   template <typename Of>
   Status check_bodies(const std::string &what, const char *kind, const std::string &problem, const Of &launch,
                       const fb::Launch &of, uint32_t index) {
-    if (of.may_fail() || (is_off_host(plan_, of) && !of.op_as_LoopLaunch()))
+    if (of.may_fail() || (is_off_host(plan_, of) && of.op_as_BranchLaunch()))
       return fail(what + " is a " + kind +
                   (of.may_fail() ? ", and is marked as one that may fail" : ", which only the host has"));
     if (!problem.empty())

@@ -42,6 +42,29 @@ weft.func @nested(%h: tensor<8xf32, #gpu> {weft.alignment = 16 : i64}) -> tensor
   weft.return %n : tensor<8xf32, #gpu>
 }
 
+// A condition and a body are passed a carry where it begins, where the result is, and a second place, and constants.
+// CHECK-LABEL: weft.func private @goes_on
+// CHECK-SAME:    (%{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 8 : i64}, %{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 16 : i64})
+// CHECK-SAME:    -> tensor<i1, [[GPU]]> {
+weft.func private @goes_on(%h: tensor<8xf32, #gpu>, %c: tensor<8xf32, #gpu>) -> tensor<i1, #gpu> {
+  %m = weft.mul %h, %c : tensor<8xf32, #gpu>
+  %s = weft.sum %m, dims = [0] : tensor<8xf32, #gpu>
+  %l = weft.constant dense<100.0> : tensor<f32, #gpu>
+  %p = weft.lt %s, %l : tensor<f32, #gpu>
+  weft.return %p : tensor<i1, #gpu>
+}
+// CHECK-LABEL: weft.func private @grown
+// CHECK-SAME:    (%{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 8 : i64}, %{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 16 : i64})
+// CHECK-SAME:    -> tensor<8xf32, [[GPU]]> {
+weft.func private @grown(%h: tensor<8xf32, #gpu>, %c: tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu> {
+  %n = weft.add %h, %c : tensor<8xf32, #gpu>
+  weft.return %n : tensor<8xf32, #gpu>
+}
+weft.func @while(%h: tensor<8xf32, #gpu> {weft.alignment = 8 : i64}, %c: tensor<8xf32, #gpu> {weft.alignment = 16 : i64}) -> tensor<8xf32, #gpu> {
+  %n = weft.while @goes_on do @grown(%h) with(%c) : (tensor<8xf32, #gpu>, tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu>
+  weft.return %n : tensor<8xf32, #gpu>
+}
+
 // CHECK-LABEL: weft.func private @on_host
 // CHECK-NOT:     weft.alignment
 weft.func private @on_host(%h: tensor<5xf32, #cpu>, %x: tensor<5xf32, #cpu>) -> tensor<5xf32, #cpu> {

@@ -64,3 +64,34 @@ weft.func @host(%a: tensor<8x8xf32, #cpu>, %c: tensor<i1, #cpu>) -> tensor<8x8xf
   %1 = weft.dot_general %0, %a, contract = [1] x [0] : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #cpu>
   weft.return %1 : tensor<8x8xf32, #cpu>
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+
+// The host waits for the predicate of a while loop. What is before and after it are graphs of their own.
+// CHECK-LABEL: @waits
+// CHECK-SAME: code = "WEFT-C008"
+// CHECK-SAME: message = "is a loop for whose condition the host waits in each trip; the graph ends here"
+// ONE-LABEL: @waits
+weft.func @waits(%a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
+  // ONE: weft.dot_general {{.*}} {weft.capture = 0 : i64}
+  // ONE: weft.while
+  // ONE-NOT: weft.capture
+  // ONE-SAME: : (
+  // ONE: weft.dot_general {{.*}} {weft.capture = 1 : i64}
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  %1 = weft.while @small do @squared(%0) with() : (tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu>
+  %2 = weft.dot_general %1, %a, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  weft.return %2 : tensor<8x8xf32, #gpu>
+}
+weft.func private @squared(%a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  weft.return %0 : tensor<8x8xf32, #gpu>
+}
+weft.func private @small(%a: tensor<8x8xf32, #gpu>) -> tensor<i1, #gpu> {
+  %s = weft.sum %a, dims = [0, 1] : tensor<8x8xf32, #gpu>
+  %l = weft.constant dense<100.0> : tensor<f32, #gpu>
+  %0 = weft.lt %s, %l : tensor<f32, #gpu>
+  weft.return %0 : tensor<i1, #gpu>
+}

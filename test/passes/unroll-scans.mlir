@@ -102,3 +102,28 @@ weft.func @two_devices(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   %r = weft.scan @on_both(%h) over() with(), length = 10 : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
   weft.return %r : tensor<4xf32, #gpu>
 }
+
+// The host waits for a while loop of a GPU, so that the loop around it is none of the plan, also where others wait for later.
+weft.func private @goes_on(%x: tensor<4xf32, #gpu>) -> tensor<i1, #gpu> {
+  %s = weft.sum %x, dims = [0] : tensor<4xf32, #gpu>
+  %l = weft.constant dense<100.0> : tensor<f32, #gpu>
+  %r = weft.lt %s, %l : tensor<f32, #gpu>
+  weft.return %r : tensor<i1, #gpu>
+}
+weft.func private @doubled(%x: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+  %r = weft.add %x, %x : tensor<4xf32, #gpu>
+  weft.return %r : tensor<4xf32, #gpu>
+}
+weft.func private @waits(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+  %r = weft.while @goes_on do @doubled(%h) with() : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
+  weft.return %r : tensor<4xf32, #gpu>
+}
+// CHECK-LABEL:   weft.func @has_while
+// CHECK-COUNT-5:   weft.while @goes_on do @doubled
+// FAIL-LABEL:    weft.func @has_while
+// FAIL-COUNT-5:    weft.while @goes_on do @doubled
+// REPORT:        weft.func @has_while{{.*}}"WEFT-T004"{{.*}}a loop of 5 trips is unrolled: the host waits for a while loop in its body
+weft.func @has_while(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+  %r = weft.scan @waits(%h) over() with(), length = 5 : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
+  weft.return %r : tensor<4xf32, #gpu>
+}

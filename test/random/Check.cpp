@@ -9,6 +9,7 @@
 #include "Generator.h"
 #include "Inputs.h"
 #include "Lift.h"
+#include "WhileLoops.h"
 
 #include "ir/FunctionAttributes.h"
 #include "ir/Specialize.h"
@@ -86,10 +87,14 @@ bool mayRound(StringRef pass) {
 /// Inlines calls, and writes out gradients, conditions and loops, because the analysis has no rules for them.
 /// Both branches of a condition are then computed, so that what they check is moved behind them first.
 LogicalResult flatten(ModuleOp module) {
+  PassManager first(module.getContext());
+  first.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  first.addPass(createSymbolDCEPass());
+  first.addPass(passes::createCarryChecks());
+  if (failed(first.run(module)))
+    return failure();
+  writeOutWhileLoops(module);
   PassManager passes(module.getContext());
-  passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-  passes.addPass(createSymbolDCEPass());
-  passes.addPass(passes::createCarryChecks());
   passes.addPass(passes::createDifferentiate());
   passes.addPass(passes::createSelectBranches({.always = true}));
   passes.addPass(passes::createUnrollScans({.leastTrips = INT64_MAX}));

@@ -7,6 +7,7 @@
 #include "Generator.h"
 #include "ProgramBuilder.h"
 #include "Samplers.h"
+#include "WhileLoops.h"
 #include "ir/Loops.h"
 
 #include <algorithm>
@@ -102,6 +103,25 @@ Operation *makeCondition(ProgramBuilder &p, Operation *op, ir::FuncOp helper) {
                                       (taken ? other : helper).getName(), op->getOperands());
 }
 
+/// A loop of at least one trip, of which each returns the same.
+Operation *makeWhile(ProgramBuilder &p, ir::FuncOp helper, ArrayRef<Value> operands) {
+  const auto type = ir::makeTensorType({}, p.builder.getI1Type(), ir::deviceOf(operands[0].getType()));
+  ir::FuncOp always = makeFunction(p, ValueRange(operands).getTypes(), {type});
+  OpBuilder inside(p.context);
+  inside.setInsertionPointToEnd(&always.getBody().front());
+  Value goesOn = inside.create<ir::ConstantOp>(p.loc, type, ir::splatOf(type, inside.getBoolAttr(true)));
+  inside.create<ir::ReturnOp>(p.loc, goesOn);
+  auto loop = p.builder.create<ir::WhileOp>(p.loc, TypeRange{operands[0].getType()}, always.getName(),
+                                            helper.getName(), ValueRange(operands).take_front(1),
+                                            ValueRange(operands).drop_front(1), false);
+  SymbolTable symbols(*p.module);
+  Operation *made =
+      limitTrips(loop, symbols, 1 + static_cast<int64_t>(p.entries.size() % static_cast<size_t>(mostTrips)));
+  always->erase();
+  helper->erase();
+  return made;
+}
+
 /// A call of a new function; or a condition; or a loop: its trips carry an operand of the op, do not read it,
 /// and so all return the same.
 void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
@@ -112,7 +132,9 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
     operands.insert(operands.begin(), op->getOperand(0));
   ir::FuncOp helper = makeHelper(p, op, ValueRange(operands).getTypes());
   Operation *call = nullptr;
-  if (loops)
+  if (loops && p.entries.size() % 4 == 2)
+    call = makeWhile(p, helper, operands);
+  else if (loops)
     call = p.builder.create<ir::ScanOp>(
         p.loc, op->getResultTypes(), helper.getName(), ValueRange(operands).take_front(1), ValueRange(),
         ValueRange(operands).drop_front(1), 1 + p.random.below(12), oneIn(p.random, 2), false);
@@ -127,7 +149,7 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
     call->erase();
     if (bodies.size() < 2)
       helper->erase();
-    else // of a condition
+    else // of a condition or a while loop
       for (FlatSymbolRefAttr body : bodies)
         p.module->lookupSymbol(body.getValue())->erase();
     return;
@@ -135,7 +157,7 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   Entry made = p.entries[known];
   p.entries.pop_back();
   op->erase();
-  p.define(call->getResult(0), made.literal, made.differentiable);
+  p.define(call->getResult(0), made.literal, made.differentiable && !isa<ir::WhileOp>(call));
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,7 @@
 #include "ir/Parse.h"
 #include "test/random/Generator.h"
 #include "test/random/Lift.h"
+#include "test/random/WhileLoops.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/Format.h"
@@ -203,6 +204,7 @@ int Run::files() {
         if (isa<ir::PrintOp, ir::AssertOp>(op) && op->use_empty())
           op->erase();
       });
+      randomtest::limitTrips(*module);
       nameArguments(*module, (passed + failed) % 2);
       check(*module, arguments.seed + passed + failed, path);
     } else {

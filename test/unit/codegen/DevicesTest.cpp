@@ -318,6 +318,66 @@ TEST(Devices, TheHostChoosesBranchesBesideADevice) {
       program.expectAsOnTheHost(program.randomArguments(seed), mode);
 }
 
+// The host waits for the predicates of a device: with a constant, a loop of known length, a while loop in the
+// body, and an argument that the result replaces.
+TEST(Devices, WhileLoopsRunWhereTheirValuesAre) {
+  DeviceProgram program(R"(
+    weft.func @main(%s: tensor<4xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"}, %x: tensor<4xf32, #gpu>, %w: tensor<4xf32, #gpu>, %c: tensor<4xf32, #cpu>)
+        -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<4xf32, #gpu> {weft.tied = 0}, tensor<4xf32, #gpu>) {
+      %zero = weft.constant dense<0> : tensor<i64, #gpu>
+      %t = weft.tanh %x : tensor<4xf32, #gpu>
+      %there = weft.transfer %c to #gpu : tensor<4xf32, #cpu>
+      %r:2 = weft.while @small do @outer(%t, %zero) with(%w) : (tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<4xf32, #gpu>) -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>)
+      %n = weft.while @few do @twice(%s, %zero) with() : (tensor<4xf32, #gpu>, tensor<i64, #gpu>) -> tensor<4xf32, #gpu>
+      %m:2 = weft.while @small do @outer(%there, %r#1) with(%w) : (tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<4xf32, #gpu>) -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>)
+      weft.return %r#0, %r#1, %n, %m#0 : tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<4xf32, #gpu>, tensor<4xf32, #gpu>
+    }
+    weft.func private @small(%x: tensor<4xf32, #gpu>, %i: tensor<i64, #gpu>, %w: tensor<4xf32, #gpu>) -> tensor<i1, #gpu> {
+      %l = weft.constant dense<5> : tensor<i64, #gpu>
+      %r = weft.lt %i, %l : tensor<i64, #gpu>
+      weft.return %r : tensor<i1, #gpu>
+    }
+    weft.func private @outer(%x: tensor<4xf32, #gpu>, %i: tensor<i64, #gpu>, %w: tensor<4xf32, #gpu>) -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>) {
+      %one = weft.constant dense<1> : tensor<i64, #gpu>
+      %zero = weft.constant dense<0> : tensor<i64, #gpu>
+      %table = weft.constant dense<[1.0, 0.5, 0.25, 2.0]> : tensor<4xf32, #gpu>
+      %m = weft.mul %x, %table : tensor<4xf32, #gpu>
+      %s = weft.scan @trip(%m) over() with(%w), length = 4 : (tensor<4xf32, #gpu>, tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
+      %y:2 = weft.while @below do @inner(%s, %zero) with(%i) : (tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<i64, #gpu>) -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>)
+      %n = weft.add %i, %one : tensor<i64, #gpu>
+      weft.return %y#0, %n : tensor<4xf32, #gpu>, tensor<i64, #gpu>
+    }
+    weft.func private @trip(%h: tensor<4xf32, #gpu>, %w: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
+      %n = weft.mul %h, %w : tensor<4xf32, #gpu>
+      %r = weft.add %n, %w : tensor<4xf32, #gpu>
+      weft.return %r : tensor<4xf32, #gpu>
+    }
+    weft.func private @below(%x: tensor<4xf32, #gpu>, %j: tensor<i64, #gpu>, %i: tensor<i64, #gpu>) -> tensor<i1, #gpu> {
+      %r = weft.lt %j, %i : tensor<i64, #gpu>
+      weft.return %r : tensor<i1, #gpu>
+    }
+    weft.func private @inner(%x: tensor<4xf32, #gpu>, %j: tensor<i64, #gpu>, %i: tensor<i64, #gpu>) -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>) {
+      %one = weft.constant dense<1> : tensor<i64, #gpu>
+      %n = weft.add %j, %one : tensor<i64, #gpu>
+      %y = weft.cos %x : tensor<4xf32, #gpu>
+      weft.return %y, %n : tensor<4xf32, #gpu>, tensor<i64, #gpu>
+    }
+    weft.func private @few(%x: tensor<4xf32, #gpu>, %i: tensor<i64, #gpu>) -> tensor<i1, #gpu> {
+      %l = weft.constant dense<100.0> : tensor<f32, #gpu>
+      %a = weft.abs %x : tensor<4xf32, #gpu>
+      %s = weft.sum %a, dims = [0] : tensor<4xf32, #gpu>
+      %r = weft.lt %s, %l : tensor<f32, #gpu>
+      weft.return %r : tensor<i1, #gpu>
+    }
+    weft.func private @twice(%x: tensor<4xf32, #gpu>, %i: tensor<i64, #gpu>) -> tensor<4xf32, #gpu> {
+      %r = weft.add %x, %x : tensor<4xf32, #gpu>
+      weft.return %r : tensor<4xf32, #gpu>
+    })");
+  for (const runtime::QueueMode mode : modes)
+    for (const uint64_t seed : {11, 12})
+      program.expectAsOnTheHost(program.randomArguments(seed), mode);
+}
+
 TEST(Devices, LoopsHaveRowsOfAnySize) {
   DeviceProgram program(R"(
 #row = #weft.device<cuda:0, [n]>

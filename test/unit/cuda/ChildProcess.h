@@ -114,6 +114,7 @@ int changeNumbers();           // CudaGraphsTest.cpp, --numbers
 int drawOnDevice();            // CudaRandomTest.cpp, --draw
 int multiplyBesideEachOther(); // CudaGraphsTest.cpp, --beside
 int addToTwo();                // CudaFaultsTest.cpp, --add-to-two
+int repeatForFaults();         // CudaWhileTest.cpp, --repeat
 int failOnce();                // CudaMutantsTest.cpp, --fail
 
 } // namespace weft::testing

@@ -105,17 +105,3 @@ TEST(CudaCondition, TakesWhatItsBranchesMakeOfTheHost) {
   EXPECT_EQ(floats(last), Floats({6, 11, 16}));
   EXPECT_EQ(floats(all[0]), Floats({2, 3, 4}));
 }
-
-TEST(CudaCondition, AWhileLoopIsForTheHost) {
-  const auto loop = [](const Tensor &x) {
-    return while_loop([](const Tensor &at) { return at.sum() < 100; },
-                      [](const Tensor &at) { return at * 2; }, x);
-  };
-  const Tensor x = ones({4}).to("cuda:0");
-  EXPECT_ERROR((void)loop(x).sum().item<float>(), "WEFT-T010");
-  // As the message says.
-  Tensor there = x.to("cpu");
-  synchronize();
-  EXPECT_EQ(floats(there), Floats({1, 1, 1, 1}));
-  EXPECT_EQ(loop(there).sum().item<float>(), 128);
-}

@@ -77,6 +77,8 @@ int main(int count, char **arguments) {
     return weft::testing::changeNumbers();
   if (option == "--scale")
     return weft::testing::scaleForCalls();
+  if (option == "--repeat")
+    return weft::testing::repeatForFaults();
   if (option == "--fail")
     return weft::testing::failOnce();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();

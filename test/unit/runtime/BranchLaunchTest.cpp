@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanFixture.h"
+#include "DevicePlans.h"
 
+#include "runtime/plan/LoopPlan.h"
 #include "runtime/queue/Profiler.h"
 
 #include <chrono>
@@ -116,15 +117,16 @@ PlanBuilder loop() {
   return b;
 }
 
-Expected<std::shared_ptr<Executable>> load(const PlanBuilder &function,
-                                           const std::vector<PlanBuilder> &bodies) {
+Expected<std::shared_ptr<Executable>>
+load(const PlanBuilder &function, const std::vector<PlanBuilder> &bodies, const DeviceMap &devices = {}) {
   PackageWriter writer;
   function.add_to(writer, function.plan.function);
   for (const PlanBuilder &body : bodies)
     body.add_to(writer, body.plan.function, "body");
   return Executable::load(
       Package::from_memory(writer.finish().value_or_throw()).value_or_throw(), function.plan.function,
-      Image::from_functions({{"add_row", add_row}, {"double_row", double_row}, {"is_small", is_small}}));
+      Image::from_functions({{"add_row", add_row}, {"double_row", double_row}, {"is_small", is_small}}),
+      devices);
 }
 
 std::vector<float> run(Executable &executable, const std::vector<std::shared_ptr<Buffer>> &arguments) {
@@ -322,4 +324,76 @@ TEST(WhileLaunch, FitsItsFunctions) {
   PlanBuilder endless = loop();
   endless.plan.function = "sum";
   EXPECT_FAILS(load(loop(), {small(), endless}).status(), "is the body of a loop in itself");
+}
+
+// On a device the host issues one trip after the other. Each of the three places of the carry has launches.
+TEST(WhileLaunch, IsIssuedTripByTripOnADevice) {
+  const auto executable =
+      load(on_device(loop()), {on_device(small()), on_device(sum("sum"))}, device_map()).value_or_throw();
+  EXPECT_EQ(executable->launch_count(), 1U + 3 * (1 + 2) + 2);
+  for (const float constant : {0.F, 0.001F, 0.5F, 1.F, 3.F, 1000.F}) {
+    const std::vector<float> begin = {1, 2, 3};
+    std::vector<float> expected = begin;
+    while (expected[0] < 100 * constant)
+      for (float &x : expected)
+        x = 2 * (x + constant);
+    const auto x = moved(buffer_of(begin));
+    std::vector<std::shared_ptr<Buffer>> results(1);
+    executable->run(std::vector<std::shared_ptr<Buffer>>{x, moved(buffer_of<float>({constant}))}, results)
+        .throw_if_failed();
+    results[0]->wait().throw_if_failed();
+    EXPECT_EQ(read(*results[0]), expected) << constant;
+    EXPECT_EQ(read(*x), begin);
+  }
+}
+
+TEST(WhileLaunch, IsVerifiedOnADevice) {
+  EXPECT_TRUE(on_device(loop()).verdict(nullptr).ok());
+  // A segment of its own.
+  PlanBuilder beside = loop();
+  beside.plan.results.push_back(std::make_unique<fb::ResultT>());
+  beside.plan.results.back()->type = tensor_type(DType::f32, {width});
+  beside.kernel("double_row",
+                {beside.plan.launches[0]->op.AsWhileLaunch()->buffers[0],
+                 beside.buffer(fb::Storage::result, 1, 0, rowBytes)},
+                1, width);
+  beside = on_device(std::move(beside));
+  EXPECT_FAILS(beside.verdict(nullptr), "has 2 launches, of which number 0 is one that has to be alone");
+  // A failed call must not write an argument.
+  PlanBuilder donated = loop();
+  donated.plan.arguments[0]->donated = true;
+  donated.plan.results[0]->tied_to = 0;
+  donated.plan.arguments.push_back(std::make_unique<fb::ArgumentT>());
+  donated.plan.arguments.back()->type = tensor_type(DType::f32, {width});
+  donated.plan.launches[0]->op.AsWhileLaunch()->buffers[0] =
+      donated.buffer(fb::Storage::argument, 2, 0, rowBytes);
+  PlanBuilder::predicated(*donated.plan.launches[0]);
+  EXPECT_FAILS(on_device(std::move(donated)).verdict(nullptr),
+               "is a loop on a device, where it does not see");
+  // Bodies for another device, that are too many, and that no other loop can issue.
+  EXPECT_FAILS(load(on_device(loop()), {small(), on_device(sum("sum"))}, device_map()).status(),
+               "a condition, has other devices");
+  PlanBuilder many = twice("sum");
+  for (uint64_t i = 0; i < mostLaunches / 3; ++i)
+    many.kernel("double_row", {0, 1}, 1, width);
+  EXPECT_FAILS(
+      load(on_device(loop()), {on_device(small()), on_device(std::move(many))}, device_map()).status(),
+      "launches after 0, and a function has at most 65536 on a device");
+  PlanBuilder scan("scanned");
+  scan.argument("x", DType::f32, {width});
+  scan.argument("constant", DType::f32, {});
+  scan.result("y", DType::f32, {width});
+  fb::LoopLaunchT launch;
+  launch.body = "grow";
+  launch.trips = 4;
+  launch.buffers = {scan.buffer(fb::Storage::argument, 0, 0, rowBytes),
+                    scan.buffer(fb::Storage::argument, 1, 0, sizeof(float)),
+                    scan.buffer(fb::Storage::result, 0, 0, rowBytes)};
+  launch.first_result = 2;
+  launch.carries = 1;
+  scan.launch("loop").op.Set(std::move(launch));
+  EXPECT_FAILS(load(on_device(std::move(scan)),
+                    {on_device(loop()), on_device(small()), on_device(sum("sum"))}, device_map())
+                   .status(),
+               "has a while loop, whose trips no other loop of a device issues");
 }

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanFixture.h"
+#include "DevicePlans.h"
 
 #include "runtime/queue/Profiler.h"
-#include "test/unit/codegen/SeparateDevice.h"
 
 #include <functional>
 #include <numeric>
@@ -90,38 +89,6 @@ Expected<std::shared_ptr<Executable>> load(const PlanBuilder &function, const Pl
   return Executable::load(Package::from_memory(writer.finish().value_or_throw()).value_or_throw(),
                           function.plan.function,
                           Image::from_functions({{"scale_row", scale_row}, {"add_row", add_row}}), devices);
-}
-
-/// The plan on "cuda:0", which is the separate device.
-PlanBuilder on_device(PlanBuilder b) {
-  for (auto &argument : b.plan.arguments)
-    argument->type->device = "cuda:0";
-  for (auto &result : b.plan.results)
-    result->type->device = "cuda:0";
-  auto part = std::make_unique<fb::DevicePartT>();
-  part->name = "cuda:0";
-  part->arena_bytes = b.plan.arena_bytes;
-  b.plan.devices.push_back(std::move(part));
-  auto segment = std::make_unique<fb::SegmentT>();
-  segment->launches = static_cast<uint32_t>(b.plan.launches.size());
-  b.plan.segments.push_back(std::move(segment));
-  return b;
-}
-
-DeviceMap device_map() { return {{"cuda:0", &SeparateDevice::get(0)}}; }
-
-std::shared_ptr<Buffer> moved(const std::shared_ptr<Buffer> &from) {
-  auto buffer = Buffer::allocate(from->bytes(), 0, SeparateDevice::get(0)).value_or_throw();
-  EXPECT_TRUE(
-      buffer->write(0, std::as_bytes(std::span(static_cast<const std::byte *>(from->data()), from->bytes())))
-          .ok());
-  return buffer;
-}
-
-std::vector<float> read(const Buffer &buffer) {
-  std::vector<float> values(buffer.bytes() / sizeof(float));
-  EXPECT_TRUE(buffer.read(0, std::as_writable_bytes(std::span(values))).ok());
-  return values;
 }
 
 std::vector<float> counted(int64_t count) {
