@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
+#include "codegen/cuda/contractions/EmitConvolutions.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
@@ -22,7 +23,7 @@ namespace weft::codegen {
 
 namespace {
 
-/// A fusion, or a product or attention, whose first kernel spilled.
+/// A fusion, or a product, attention or a convolution, whose first kernel spilled.
 struct Spill {
   CudaResources first;
   ir::ScheduleAttr firstSchedule; ///< of a fusion
@@ -67,8 +68,13 @@ bool hasSpilled(const CudaResources &used) { return used.spillStoreBytes || used
 
 Place placeOf(const ContractionUse &use) { return {use.op, use.product}; }
 Place placeOf(ir::AttentionOp op) { return {op, 0}; }
+Place placeOf(ir::ImplicitGemmOp op) { return {op, 0}; }
 
 Expected<ContractionSchedule> chooseText(const EmittedContraction &emitted,
+                                         const ir::TargetDescription &device, size_t spilled) {
+  return chooseContractionSchedule(emitted.contraction, device, spilled);
+}
+Expected<ContractionSchedule> chooseText(const EmittedConvolution &emitted,
                                          const ir::TargetDescription &device, size_t spilled) {
   return chooseContractionSchedule(emitted.contraction, device, spilled);
 }
@@ -77,7 +83,7 @@ Expected<AttentionSchedule> chooseText(const EmittedAttention &emitted, const ir
   return chooseAttentionSchedule(emitted.attention, device, spilled);
 }
 
-/// The kernels of products and attention, by their first schedules.
+/// The kernels of products, attention and convolutions, by their first schedules.
 Expected<std::vector<KernelText>> SpillLoop::firstTexts() {
   std::vector<KernelText> texts;
   auto contractions = emitContractions(module, target);
@@ -86,9 +92,14 @@ Expected<std::vector<KernelText>> SpillLoop::firstTexts() {
   auto attentions = emitAttention(module, target);
   if (!attentions)
     return attentions.status();
+  auto convolutions = emitConvolutions(module, target);
+  if (!convolutions)
+    return convolutions.status();
   for (const EmittedContraction &each : *contractions)
     texts.push_back({each.text, each.symbol});
   for (const EmittedAttention &each : *attentions)
+    texts.push_back({each.text, each.symbol});
+  for (const EmittedConvolution &each : *convolutions)
     texts.push_back({each.text, each.symbol});
   return texts;
 }
@@ -147,7 +158,7 @@ Status SpillLoop::chooseNext(ir::FusionOp fusion, const CudaResources &used, boo
   return {};
 }
 
-/// The same for a product or attention whose kernel is a text.
+/// The same for a product, attention or a convolution, whose kernel is a text.
 template <typename Emitted>
 Status SpillLoop::chooseNextText(Place place, const Emitted &emitted, const CudaResources &used,
                                  bool &changed) {
@@ -268,6 +279,8 @@ Expected<CudaKernels> SpillLoop::run() {
   if (Status status = settleTexts(emitContractions, made); !status)
     return status;
   if (Status status = settleTexts(emitAttention, made); !status)
+    return status;
+  if (Status status = settleTexts(emitConvolutions, made); !status)
     return status;
   record(made);
   return made;

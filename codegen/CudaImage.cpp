@@ -10,6 +10,7 @@
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
+#include "codegen/cuda/contractions/EmitConvolutions.h"
 #include "codegen/cuda/raw/EmitRaw.h"
 #include "codegen/kernel/KernelIR.h"
 #include "ir/CudaSchedule.h"
@@ -157,6 +158,38 @@ Status CudaImage::addAttention(ModuleOp module, const ir::Target &target, unsign
   return {};
 }
 
+/// The operands of a launch are a, w, y and what its steps read; the pointers of a kernel are w, a, what the
+/// steps read, and y.
+Status CudaImage::addConvolutions(ModuleOp module, const ir::Target &target, unsigned threads) {
+  auto emitted = emitConvolutions(module, target);
+  if (!emitted)
+    return emitted.status();
+  auto compiled = compileCudaTexts(textsOf(*emitted), target.getCuda()->name, threads);
+  if (!compiled)
+    return compiled.status();
+  for (auto [each, code] : llvm::zip_equal(*emitted, *compiled)) {
+    auto kernel = pack(each.symbol, std::move(code));
+    texts += each.symbol + "\n" + each.text + "\n";
+    const CudaContraction &contraction = each.contraction;
+    const size_t beside = contraction.windows->besideCount();
+    setPointers(*kernel, 3 + beside);
+    auto convolution = std::make_unique<fb::ConvolutionKernelT>();
+    convolution->launch = std::make_unique<fb::ConvolutionLaunchT>(convolutionLaunch(each.uses.front()));
+    convolution->tile_m = static_cast<uint32_t>(each.schedule.blockM);
+    convolution->tile_n = static_cast<uint32_t>(each.schedule.blockN);
+    kernel->convolution = std::move(convolution);
+    kernel->sizes = uint32_t(contraction.n.isParameter) + uint32_t(contraction.k.isParameter);
+    OwnKernel own{each.symbol, {1, 0}};
+    for (uint32_t i = 0; i < beside; ++i)
+      own.operands.push_back(3 + i);
+    own.operands.push_back(2);
+    kernels.emplace(each.symbol, std::move(kernel));
+    for (ir::ImplicitGemmOp op : each.uses)
+      ownKernels[op] = {own};
+  }
+  return {};
+}
+
 Status CudaImage::addRawKernels(ModuleOp module, const ir::Target &target) {
   for (const EmittedRaw &each : emitRawKernels(module, target)) {
     Expected<RawCode> code = compileRaw(each, *target.getCuda());
@@ -183,6 +216,8 @@ Status CudaImage::add(ModuleOp module, const ir::Target &target, const CudaKerne
   if (Status status = addContractions(module, target, threads); !status)
     return status;
   if (Status status = addAttention(module, target, threads); !status)
+    return status;
+  if (Status status = addConvolutions(module, target, threads); !status)
     return status;
   return addRawKernels(module, target);
 }

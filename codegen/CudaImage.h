@@ -30,11 +30,11 @@ public:
   ~CudaImage();
   CudaImage(CudaImage &&) noexcept;
 
-  /// Adds the kernels of the fusions of a module, and compiles those of its contractions and attention, which
-  /// are on the GPU of the target, with so many threads, and those of the user. An error names a kernel that
-  /// NVRTC refuses.
+  /// Adds the kernels of the fusions of a module, and compiles those of its contractions, attention and
+  /// convolutions, which are on the GPU of the target, with so many threads, and those of the user. An error
+  /// names a kernel that NVRTC refuses.
   Status add(mlir::ModuleOp module, const ir::Target &target, const CudaKernels &fusions, unsigned threads);
-  /// What the launch of each contraction, attention and raw kernel op says of its kernels.
+  /// What the launch of each contraction, attention, convolution and raw kernel op says of its kernels.
   const OwnKernels &own() const { return ownKernels; }
   /// The texts of own kernels, with their symbols.
   const std::string &ownTexts() const { return texts; }
@@ -46,6 +46,7 @@ private:
   Status addFusion(const EmittedKernel &emitted, const KernelObject &object);
   Status addContractions(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addAttention(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
+  Status addConvolutions(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addRawKernels(mlir::ModuleOp module, const ir::Target &target);
 
   std::map<std::string, std::unique_ptr<fb::DeviceKernelT>> kernels; ///< by symbol

@@ -399,40 +399,19 @@ private:
 
   Status addConvolution(ImplicitGemmOp op) {
     auto made = launch(op, "convolution " + convolutionText(op));
-    rt::ConvolutionLaunchT convolution;
-    convolution.dtype = static_cast<uint8_t>(dtypeOf(op.getA().getType()));
+    rt::ConvolutionLaunchT convolution = convolutionLaunch(op);
     ArrayRef<Size> shape = op.getShape();
     convolution.batch = size(shape[0]);
-    convolution.groups = shape[1].asNumber();
     convolution.channels = size(shape[2]);
-    convolution.outputs = shape[3].asNumber();
-    convolution.extents = op.getExtents().vec();
-    convolution.window = op.getWindow().vec();
-    convolution.places = op.getPlaces().vec();
-    convolution.stride = op.getStride().vec();
-    convolution.low = op.getLow().vec();
-    convolution.base_dilation = op.getBaseDilation().vec();
-    convolution.window_dilation = op.getWindowDilation().vec();
-    auto place = [&](Value value, const MemoryView &view) -> Expected<std::unique_ptr<rt::MatrixPlaceT>> {
+    for (auto [place, value] :
+         {std::pair(convolution.a.get(), Value(op.getA())), std::pair(convolution.w.get(), Value(op.getW())),
+          std::pair(convolution.y.get(), Value(op.getResult()))}) {
       auto index = bufferOf(value);
       if (!index)
         return index.status();
-      auto found = std::make_unique<rt::MatrixPlaceT>();
-      found->buffer = *index;
-      found->offset = view.offset;
-      found->strides.assign(view.strides.begin(), view.strides.end());
-      return found;
-    };
-    auto a = place(op.getA(), MemoryView::read(op.getAView())),
-         w = place(op.getW(), MemoryView::read(op.getWView())), y = place(op.getResult(), resultViewOf(op));
-    for (auto *each : {&a, &w, &y})
-      if (!*each)
-        return each->status();
-    convolution.a = std::move(*a);
-    convolution.w = std::move(*w);
-    convolution.y = std::move(*y);
+      place->buffer = *index;
+    }
     for (const auto &[step, operand] : epilogueOf(op)) {
-      convolution.steps.push_back(static_cast<uint8_t>(step));
       if (!operand)
         continue;
       auto index = bufferOf(operand);
@@ -693,6 +672,36 @@ rt::AttentionLaunchT attentionLaunch(AttentionOp op) {
     attention.mask_dtype = static_cast<uint8_t>(dtypeOf(mask.getType()));
   }
   return attention;
+}
+
+rt::ConvolutionLaunchT convolutionLaunch(ImplicitGemmOp op) {
+  constexpr int64_t ofCall = -1;
+  ArrayRef<Size> shape = op.getShape();
+  rt::ConvolutionLaunchT convolution;
+  convolution.dtype = static_cast<uint8_t>(dtypeOf(op.getA().getType()));
+  convolution.batch = shape[0].number().value_or(ofCall);
+  convolution.groups = shape[1].asNumber();
+  convolution.channels = shape[2].number().value_or(ofCall);
+  convolution.outputs = shape[3].asNumber();
+  convolution.extents = op.getExtents().vec();
+  convolution.window = op.getWindow().vec();
+  convolution.places = op.getPlaces().vec();
+  convolution.stride = op.getStride().vec();
+  convolution.low = op.getLow().vec();
+  convolution.base_dilation = op.getBaseDilation().vec();
+  convolution.window_dilation = op.getWindowDilation().vec();
+  const auto place = [](const MemoryView &view) {
+    auto made = std::make_unique<rt::MatrixPlaceT>();
+    made->offset = view.offset;
+    made->strides.assign(view.strides.begin(), view.strides.end());
+    return made;
+  };
+  convolution.a = place(MemoryView::read(op.getAView()));
+  convolution.w = place(MemoryView::read(op.getWView()));
+  convolution.y = place(resultViewOf(op));
+  for (const StepOperand &each : epilogueOf(op))
+    convolution.steps.push_back(static_cast<uint8_t>(each.step));
+  return convolution;
 }
 
 Expected<PlanBytes> writePlan(FuncOp function, const std::string &target,

@@ -18,6 +18,7 @@
 
 namespace weft::fb {
 struct AttentionLaunchT;
+struct ConvolutionLaunchT;
 } // namespace weft::fb
 
 namespace weft::runtime {
@@ -29,9 +30,9 @@ namespace weft::codegen {
 /// The index checks of a fusion's kernel, in the order in which the kernel numbers them.
 llvm::SmallVector<ir::GatherOp> checksOf(ir::FusionOp fusion);
 
-/// A kernel of our own with which a GPU carries out a launch of a contraction or attention, or one product of
-/// it: its symbol, and the launch's operands (runtime/plan/LaunchAccesses.h) that its pointers are. Or the
-/// kernel that the user wrote, whose launch says what it is given.
+/// A kernel of our own with which a GPU carries out a launch of a contraction, attention or a convolution, or
+/// one product of a contraction: its symbol, and the launch's operands (runtime/plan/LaunchAccesses.h) that
+/// its pointers are. Or the kernel that the user wrote, whose launch says what it is given.
 struct OwnKernel {
   std::string symbol;
   std::vector<uint32_t> operands;
@@ -41,6 +42,8 @@ using OwnKernels = llvm::DenseMap<mlir::Operation *, std::vector<OwnKernel>>;
 
 /// The launch of an attention op, with the places of its parts but not their buffers.
 fb::AttentionLaunchT attentionLaunch(ir::AttentionOp op);
+/// The same of a convolution; a batch or channels that only the call knows are -1.
+fb::ConvolutionLaunchT convolutionLaunch(ir::ImplicitGemmOp op);
 
 struct PlanBytes {
   std::vector<std::byte> plan;      ///< a FlatBuffer of runtime/plan/plan.fbs
@@ -49,7 +52,7 @@ struct PlanBytes {
 };
 
 /// Writes the plan of a function whose values have their slices from the memory plan. `symbols` names the
-/// kernel of each fusion, `own` those of contractions and attention on a GPU, and `signer` collects the
+/// kernel of each fusion, `own` those that launches on a GPU name, and `signer` collects the
 /// signatures of the launches of fusions; all belong to `target`, whose images are the sections
 /// "image.TARGET". An error names an op that has no place in a plan.
 Expected<PlanBytes> writePlan(ir::FuncOp function, const std::string &target,

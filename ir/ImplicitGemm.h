@@ -12,6 +12,7 @@
 #ifndef WEFT_IR_IMPLICITGEMM_H
 #define WEFT_IR_IMPLICITGEMM_H
 
+#include "ir/ConvolutionStep.h"
 #include "ir/MemoryView.h"
 #include "weft/limits.hpp"
 
@@ -24,10 +25,6 @@ llvm::SmallVector<Size> weightShapeOf(ImplicitGemmOp op);
 /// [batch, groups, outputs, places..], and where that lies in the result.
 llvm::SmallVector<Size> resultShapeOf(ImplicitGemmOp op);
 MemoryView resultViewOf(ImplicitGemmOp op);
-
-/// Steps of an epilogue, in the order of their names and of their numbers in plans.
-enum class ConvolutionStep { add, sub, mul, residual, relu };
-inline constexpr llvm::StringLiteral convolutionStepNames[] = {"add", "sub", "mul", "residual", "relu"};
 
 /// A step, and the vector or tensor beside the result that it reads; relu has none.
 struct StepOperand {

@@ -156,6 +156,67 @@ std::string whyNoLaunch(ConvolutionOp op) {
   return sources.a && sources.w ? "" : "a stride of an operand would be known at run time only";
 }
 
+//===----------------------------------------------------------------------===//
+// GPUs
+//===----------------------------------------------------------------------===//
+
+/// Whether a convolution is a product without windows: each place has one element, in the order of the
+/// operand.
+bool isProduct(ConvolutionOp op) {
+  const auto areOne = [](ArrayRef<int64_t> numbers) {
+    return llvm::all_of(numbers, [](int64_t each) { return each == 1; });
+  };
+  const auto areNone = [](ArrayRef<Size> sizes) {
+    return llvm::all_of(sizes, [](Size each) { return each == 0; });
+  };
+  return llvm::all_of(sizesOf(op.getW()).drop_front(2), [](Size each) { return each == 1; }) &&
+         areOne(op.getStride()) && areOne(op.getBaseDilation()) && areNone(op.getLow()) &&
+         areNone(op.getHigh());
+}
+
+/// Into how many pieces of the channels the sums of a convolution are divided on a GPU, each of which has
+/// blocks of its own: 1 if there are blocks for all multiprocessors without that, or sums are short. None if
+/// there should be several and cannot be: only f32 is added as exactly in pieces, and the pieces are of equal
+/// length.
+std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &device) {
+  constexpr int64_t tile = 64, leastSteps = 256;
+  const SymbolRanges ranges = rangesOf(op);
+  ArrayRef<Size> w = sizesOf(op.getW()), y = sizesOf(op.getResult());
+  const auto groups = static_cast<int64_t>(op.getGroups());
+  const int64_t outputs = divide(w[0], groups)->asNumber(), window = productOf(w.drop_front(2)).asNumber(),
+                columns = ranges.largest(y[0] * productOf(y.drop_front(2))),
+                steps = ranges.largest(w[1] * window);
+  const int64_t tiles = groups * llvm::divideCeil(outputs, tile) * llvm::divideCeil(columns, tile);
+  if (tiles * 4 > device.cores || steps < 2 * leastSteps)
+    return 1;
+  if (!w[1].isNumber() || !y[0].isNumber() || groups != 1 || !op.getType().getElementType().isF32())
+    return std::nullopt;
+  const int64_t channels = w[1].asNumber(), most = std::min(2 * device.cores / tiles, steps / leastSteps);
+  for (int64_t pieces = std::min(most, channels); pieces > 1; --pieces)
+    if (channels % pieces == 0)
+      return pieces;
+  return std::nullopt;
+}
+
+/// Why a GPU has no launch for a convolution that the library's description allows; empty if it has one.
+std::string whyNotOnGpu(ConvolutionOp op, const TargetDescription &device) {
+  if (isProduct(op))
+    return "it is one product";
+  // Coordinates within an image have 32 bits (codegen/cuda/contractions/WindowsText.cpp).
+  constexpr int64_t farthest = int64_t(1) << 28;
+  ArrayRef<Size> a = sizesOf(op.getA()), w = sizesOf(op.getW()), y = sizesOf(op.getResult());
+  for (size_t i = 0; i < op.getStride().size(); ++i) {
+    if (op.getBaseDilation()[i] > 1)
+      return "its operand has zeros between its elements, and most that a launch multiplies would be zeros";
+    const Size reach = a[2 + i] + y[2 + i] * op.getStride()[i] + w[2 + i] * op.getWindowDilation()[i];
+    if (reach.asNumber() > farthest || std::abs(op.getLow()[i].asNumber()) > farthest)
+      return "its windows reach too far";
+  }
+  return piecesOnGpu(op, device)
+             ? ""
+             : "its results are few and its sums long, so that the library divides the sums";
+}
+
 /// The transposition that is all that reads the result, and leaves a symbolic batch first; or null.
 TransposeOp onlyTranspose(ConvolutionOp op) {
   Value result = op.getResult();
@@ -164,32 +225,60 @@ TransposeOp onlyTranspose(ConvolutionOp op) {
   return fits ? transpose : TransposeOp();
 }
 
-void lowerToLaunch(ConvolutionOp op) {
+/// Replaces a convolution, and the transposition of its result if there is one, by a value whose dimensions
+/// are those of the convolution in the order `order`.
+void replaceBy(ConvolutionOp op, TransposeOp transposed, Value value, ArrayRef<int64_t> order, OpBuilder &b) {
+  Value replaced = transposed ? transposed.getResult() : op.getResult();
+  SmallVector<int64_t> wanted(order.size()), perm;
+  std::iota(wanted.begin(), wanted.end(), 0);
+  if (transposed)
+    wanted.assign(transposed.getPerm().begin(), transposed.getPerm().end());
+  for (const int64_t dim : wanted)
+    perm.push_back(llvm::find(order, dim) - order.begin());
+  if (!llvm::is_sorted(perm))
+    value = b.create<TransposeOp>(op.getLoc(), value, b.getDenseI64ArrayAttr(perm));
+  replaced.replaceAllUsesWith(value);
+  if (transposed)
+    transposed.erase();
+  op.erase();
+}
+
+/// The launch of a convolution, whose channels are divided into `pieces`: each is a group, and their sums are
+/// added.
+void lowerToLaunch(ConvolutionOp op, int64_t pieces) {
   OpBuilder b(op);
   ArrayRef<Size> a = sizesOf(op.getA()), y = sizesOf(op.getResult());
-  const Sources sources = sourcesOf(op);
+  Sources sources = sourcesOf(op);
   SmallVector<int64_t> window = *numbersOf(ArrayRef(sources.wShape).drop_front(3)),
                        low = *numbersOf(op.getLow());
   TransposeOp transposed = onlyTranspose(op);
   SmallVector<int64_t> order(y.size());
   std::iota(order.begin(), order.end(), 0);
-  if (transposed)
+  SmallVector<Size> shape{a[0], sources.wShape[0], sources.wShape[2], sources.wShape[1]};
+  if (pieces > 1) {
+    std::swap(order[0], order[1]); // so that the pieces are outermost
+    shape[1] = pieces;
+    shape[2] = *divide(shape[2], pieces);
+    SmallVector<int64_t> &ofA = sources.a->view.strides, &ofW = sources.w->view.strides;
+    ofA[1] = shape[2].asNumber() * ofA[2];
+    ofW[0] = shape[2].asNumber() * ofW[2];
+  } else if (transposed) {
     order.assign(transposed.getPerm().begin(), transposed.getPerm().end());
+  }
   auto list = [&](ArrayRef<int64_t> numbers) { return b.getDenseI64ArrayAttr(numbers); };
   auto sizes = [&](ArrayRef<Size> given) { return SizesAttr::get(b.getContext(), given); };
-  auto launch = b.create<ImplicitGemmOp>(
-      op.getLoc(), sources.a->base, sources.w->base, ValueRange(),
-      sizes({a[0], sources.wShape[0], sources.wShape[2], sources.wShape[1]}),
+  Value result = b.create<ImplicitGemmOp>(
+      op.getLoc(), sources.a->base, sources.w->base, ValueRange(), sizes(shape),
       list(*numbersOf(a.drop_front(2))), list(window), list(*numbersOf(y.drop_front(2))), op.getStrideAttr(),
       list(low), op.getBaseDilationAttr(), op.getWindowDilationAttr(), list(order),
       list(sources.a->view.write()), list(sources.w->view.write()), ArrayAttr());
-  if (transposed) {
-    transposed.getResult().replaceAllUsesWith(launch.getResult());
-    transposed.erase();
-  } else {
-    op.getResult().replaceAllUsesWith(launch.getResult());
+  if (pieces > 1) {
+    SmallVector<Size> apart{Size(pieces), y[1], y[0]};
+    llvm::append_range(apart, y.drop_front(2));
+    result = b.create<ReshapeOp>(op.getLoc(), result, sizes(apart));
+    result = b.create<SumOp>(op.getLoc(), result, list({0}));
   }
-  op.erase();
+  replaceBy(op, transposed, result, order, b);
 }
 
 struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
@@ -202,7 +291,8 @@ struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
     const ConvolutionAnswer answer = library && description.isCpu()
                                          ? library->askConvolution(signature)
                                          : TableLibrary(description).askConvolution(signature);
-    return answer.refusal.empty() ? whyNoLaunch(op) : answer.refusal;
+    const std::string refusal = answer.refusal.empty() ? whyNoLaunch(op) : answer.refusal;
+    return refusal.empty() && !description.isCpu() ? whyNotOnGpu(op, description) : refusal;
   }
 
   void runOnOperation() override {
@@ -220,8 +310,8 @@ struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
         return signalPassFailure();
       const std::string refusal = whyNot(op, *description);
       if (refusal.empty())
-        lowerToLaunch(op);
-      else if (report)
+        lowerToLaunch(op, description->isCpu() ? 1 : *piecesOnGpu(op, *description));
+      else if (report && (description->isCpu() || !isProduct(op)))
         decisions.push_back({"WEFT-N011", locationText(op.getLoc()), "", op->getName().getStringRef().str(),
                              0, refusal + "; it is several kernels, and may store all windows"});
     }

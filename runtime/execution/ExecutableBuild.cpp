@@ -170,6 +170,8 @@ private:
       launch.kind = LaunchKind::convolution;
       if (launch.name.empty())
         launch.name = "convolution";
+      if (is_device_launch(plan_, source))
+        return take_own_kernels(launch, source);
       launch.convolution = std::make_shared<Convolution>(convolution_shape(*convolution));
       return {};
     }
@@ -214,7 +216,8 @@ private:
         "'" + function_.signature.function + "' has launches for a GPU and no kernels of one", "WEFT-L008");
   }
 
-  /// The kernels with which a GPU carries out a contraction or attention, or the one of the user.
+  /// The kernels with which a GPU carries out a contraction, attention or a convolution, or the one of the
+  /// user.
   Status take_own_kernels(Launch &launch, const fb::Launch &source) const {
     const Expected<const DeviceImage *> image = device_image();
     if (!image)

@@ -37,18 +37,12 @@ ConvolutionPlace from_place(const fb::MatrixPlace &place) {
   return made;
 }
 
-std::string lists_problem(const fb::ConvolutionLaunch &launch) {
-  const uint32_t extents = length(launch.extents());
-  if (extents < 1 || extents > 3)
-    return "has " + number(extents) + " extents, expected one to three";
-  for (Numbers list : {launch.extents(), launch.window(), launch.places(), launch.stride(), launch.low(),
-                       launch.base_dilation(), launch.window_dilation()})
-    if (!aligned(list) || length(list) != extents)
-      return "has misaligned lists, or not one number for each of " + number(extents) + " extents";
-  for (const fb::MatrixPlace *place : {launch.a(), launch.w(), launch.y()})
-    if (!place || !aligned(place->strides()) || length(place->strides()) != 3 + extents)
-      return "has misaligned strides, or not " + number(3 + extents) + " of each tensor";
-  return "";
+/// Whether a device, the host or a GPU, has convolutions of an element type.
+bool has_convolutions(uint8_t dtype, bool of_gpu) {
+  if (dtype > static_cast<uint8_t>(DType::f64))
+    return false;
+  const auto type = static_cast<DType>(dtype);
+  return convolution_supports(type) || (of_gpu && (type == DType::f16 || type == DType::bf16));
 }
 
 std::string numbers_problem(const ConvolutionShape &s) {
@@ -116,6 +110,20 @@ std::string steps_problem(const fb::ConvolutionLaunch &launch, const Convolution
 
 } // namespace
 
+std::string convolution_lists_problem(const fb::ConvolutionLaunch &launch) {
+  const uint32_t extents = length(launch.extents());
+  if (extents < 1 || extents > 3)
+    return "has " + number(extents) + " extents, expected one to three";
+  for (Numbers list : {launch.extents(), launch.window(), launch.places(), launch.stride(), launch.low(),
+                       launch.base_dilation(), launch.window_dilation()})
+    if (!aligned(list) || length(list) != extents)
+      return "has misaligned lists, or not one number for each of " + number(extents) + " extents";
+  for (const fb::MatrixPlace *place : {launch.a(), launch.w(), launch.y()})
+    if (!place || !aligned(place->strides()) || length(place->strides()) != 3 + extents)
+      return "has misaligned strides, or not " + number(3 + extents) + " of each tensor";
+  return "";
+}
+
 ConvolutionShape convolution_shape(const fb::ConvolutionLaunch &launch) {
   ConvolutionShape shape;
   shape.dtype = static_cast<DType>(launch.dtype());
@@ -138,11 +146,10 @@ ConvolutionShape convolution_shape(const fb::ConvolutionLaunch &launch) {
   return shape;
 }
 
-std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::Plan &plan) {
-  if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
-      !convolution_supports(static_cast<DType>(launch.dtype())))
+std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::Plan &plan, bool of_gpu) {
+  if (!has_convolutions(launch.dtype(), of_gpu))
     return "has no convolution of element type number " + number(launch.dtype());
-  if (std::string problem = lists_problem(launch); !problem.empty())
+  if (std::string problem = convolution_lists_problem(launch); !problem.empty())
     return problem;
   const ConvolutionShape shape = convolution_shape(launch);
   if (std::string problem = numbers_problem(shape); !problem.empty())

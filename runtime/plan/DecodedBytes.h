@@ -62,6 +62,9 @@ public:
                     list(kernel.pointers()) &&
                     (!kernel.product() || (table() && list(kernel.product()->numbers()))) &&
                     (!kernel.attention() || (table() && attention(*kernel.attention()))) &&
+                    (!kernel.convolution() ||
+                     (table() && (!kernel.convolution()->launch() ||
+                                  (table() && convolution(*kernel.convolution()->launch()))))) &&
                     (!kernel.raw() ||
                      (table() && string(kernel.raw()->entry()) && list(kernel.raw()->parameters())));
            });

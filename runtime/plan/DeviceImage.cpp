@@ -8,6 +8,7 @@
 #include "runtime/plan/DeviceImage.h"
 
 #include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
@@ -43,6 +44,21 @@ std::string problem_of_product(const fb::ProductKernel &product, uint32_t sizes)
     return "has " + number(sizes) + " sizes, and its product has " +
            number(static_cast<uint64_t>(parameters));
   return "";
+}
+
+std::string problem_of_convolution(const fb::ConvolutionKernel &convolution, uint32_t sizes) {
+  if (!convolution.launch())
+    return "is of a convolution without numbers";
+  if (std::string problem = convolution_lists_problem(*convolution.launch()); !problem.empty())
+    return problem;
+  if (convolution.tile_m() == 0 || convolution.tile_n() == 0)
+    return "has tiles of " + number(convolution.tile_m()) + " by " + number(convolution.tile_n()) +
+           " elements";
+  const uint32_t parameters = (convolution.launch()->batch() == isParameter ? 1 : 0) +
+                              (convolution.launch()->channels() == isParameter ? 1 : 0);
+  return parameters == sizes
+             ? ""
+             : "has " + number(sizes) + " sizes, and its convolution has " + number(parameters);
 }
 
 /// Whether every divisor is a size over the kernel's.
@@ -81,12 +97,16 @@ std::string problem_of(const fb::DeviceKernel &kernel) {
            number(mostParameterBytes) + " bytes";
   if (!has_divisors(kernel))
     return "has a divisor that is no expression over its " + number(kernel.sizes()) + " sizes";
-  if ((kernel.product() != nullptr) + (kernel.attention() != nullptr) + (kernel.raw() != nullptr) > 1)
-    return "is of more than one of a product, attention, and the user";
+  if ((kernel.product() != nullptr) + (kernel.attention() != nullptr) + (kernel.convolution() != nullptr) +
+          (kernel.raw() != nullptr) >
+      1)
+    return "is of more than one of a product, attention, a convolution, and the user";
   if (kernel.raw())
     return raw_kernel_problem(kernel);
   if (kernel.product())
     return problem_of_product(*kernel.product(), kernel.sizes());
+  if (kernel.convolution())
+    return problem_of_convolution(*kernel.convolution(), kernel.sizes());
   if (kernel.attention() && (kernel.sizes() || kernel.blocks() < 0 || kernel.blocks() > mostBlocks))
     return "is of attention with " + number(kernel.blocks()) + " blocks and " + number(kernel.sizes()) +
            " sizes";
@@ -104,6 +124,21 @@ Expected<uint32_t> blocks_for(int64_t tasks, int64_t of_block) {
     return Status::error("has " + number(tasks) + " tasks in blocks of " + number(of_block) +
                          ", and a grid has at most " + number(mostBlocks) + " blocks");
   return static_cast<uint32_t>(blocks);
+}
+
+/// The blocks of a launch whose tiles cover a matrix for each batch index.
+Status take_blocks(int64_t batch, int64_t rows, uint32_t tile_m, int64_t columns, uint32_t tile_n,
+                   DeviceLaunch &made) {
+  const auto tiles = [](int64_t extent, uint32_t tile) { return extent / tile + (extent % tile != 0); };
+  int64_t blocks = 0;
+  if (__builtin_mul_overflow(batch, tiles(rows, tile_m), &blocks) ||
+      __builtin_mul_overflow(blocks, tiles(columns, tile_n), &blocks))
+    blocks = INT64_MAX;
+  Expected<uint32_t> checked = blocks_for(blocks, 1);
+  if (!checked)
+    return checked.status();
+  made.blocks = *checked;
+  return {};
 }
 
 /// Completes the launch of one of the products of a contraction.
@@ -128,16 +163,28 @@ Status take_product(const fb::ContractionLaunch &launch, const fb::ProductKernel
     else if (numbers[i] != expected && along[i] > 1)
       return Status::error("has " + number(numbers[i]) + " as number " + number(i) +
                            " of its product, and its kernel was made for " + number(expected));
-  const auto tiles = [](int64_t extent, uint32_t tile) { return extent / tile + (extent % tile != 0); };
-  int64_t blocks = 0;
-  if (__builtin_mul_overflow(launch.batch(), tiles(launch.m(), kernel.tile_m()), &blocks) ||
-      __builtin_mul_overflow(blocks, tiles(launch.n(), kernel.tile_n()), &blocks))
-    blocks = INT64_MAX;
-  Expected<uint32_t> checked = blocks_for(blocks, 1);
-  if (!checked)
-    return checked.status();
-  made.blocks = *checked;
-  return {};
+  return take_blocks(launch.batch(), launch.m(), kernel.tile_m(), launch.n(), kernel.tile_n(), made);
+}
+
+/// Completes the launch of a convolution.
+Status take_convolution(const fb::ConvolutionLaunch &launch, const fb::ConvolutionKernel &kernel,
+                        DeviceLaunch &made) {
+  const ConvolutionShape given = convolution_shape(launch);
+  ConvolutionShape expected = convolution_shape(*kernel.launch());
+  // The verifier has found that the product of all of these is a number.
+  const auto whole = [](const ConvolutionNumbers &numbers) { return numbers[0] * numbers[1] * numbers[2]; };
+  const int64_t columns = given.batch * whole(given.places);
+  if (expected.batch == isParameter) {
+    expected.batch = given.batch;
+    made.sizes.push_back(columns);
+  }
+  if (expected.channels == isParameter) {
+    expected.channels = given.channels;
+    made.sizes.push_back(given.channels * whole(given.window));
+  }
+  if (given != expected)
+    return Status::error("is another convolution than its kernel was made for");
+  return take_blocks(given.groups, given.outputs, kernel.tile_m(), columns, kernel.tile_n(), made);
 }
 
 } // namespace
@@ -212,7 +259,8 @@ const fb::DeviceKernel *DeviceImage::find(std::string_view symbol) const {
 Expected<DeviceLaunch> DeviceImage::launch_of(const fb::KernelLaunch &launch) const {
   DeviceLaunch made;
   made.kernel = find(launch.symbol()->string_view());
-  if (!made.kernel || made.kernel->product() || made.kernel->attention() || made.kernel->raw())
+  if (!made.kernel || made.kernel->product() || made.kernel->attention() || made.kernel->convolution() ||
+      made.kernel->raw())
     return Status::error("launches '" + text(launch.symbol()) +
                          "', which is no kernel of a fusion among the " +
                          number(length(content_->kernels())) + " of " + std::string(architecture()));
@@ -267,6 +315,13 @@ Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const f
     if (!made.kernel->product())
       return Status::error("is a product, and its kernel '" + text(own.symbol()) + "' is not");
     if (Status status = take_product(*product, *made.kernel->product(), number_of_kernel, made); !status)
+      return status;
+    return made;
+  }
+  if (const fb::ConvolutionLaunch *convolution = launch.op_as_ConvolutionLaunch()) {
+    if (!made.kernel->convolution())
+      return Status::error("is a convolution, and its kernel '" + text(own.symbol()) + "' is not");
+    if (Status status = take_convolution(*convolution, *made.kernel->convolution(), made); !status)
       return status;
     return made;
   }

@@ -330,10 +330,15 @@ private:
     return {};
   }
 
+  /// Whether a GPU carries out such a launch by kernels that the launch names.
+  static bool has_own_kernels(const fb::Launch &launch) {
+    return launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() ||
+           launch.op_as_ConvolutionLaunch() || launch.op_as_RawLaunch();
+  }
+
   // The host looks at the failures of a call before each of its launches; on another device a launch has to.
   bool is_library_call_on_device(const fb::Launch &launch) const {
-    return (launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() || launch.op_as_RawLaunch() ||
-            launch.op_as_LoopLaunch() || launch.op_as_WhileLaunch()) &&
+    return (has_own_kernels(launch) || launch.op_as_LoopLaunch() || launch.op_as_WhileLaunch()) &&
            is_off_host(plan_, launch);
   }
 
@@ -420,8 +425,7 @@ private:
       return length(launch.own()) ? fail(what + " has kernels of our own for a GPU, and runs on none")
                                   : Status();
     const fb::KernelLaunch *kernel = launch.op_as_KernelLaunch();
-    const bool is_own =
-        launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() || launch.op_as_RawLaunch();
+    const bool is_own = has_own_kernels(launch);
     if (!image_ || (!kernel && !is_own))
       return {};
     if (!image_->device())
@@ -668,10 +672,9 @@ private:
 
   Status check_convolution(const std::string &what, const fb::ConvolutionLaunch &launch, const fb::Launch &of,
                            uint32_t index) {
-    if (const std::string problem = convolution_problem(launch, plan_); !problem.empty())
+    if (const std::string problem = convolution_problem(launch, plan_, is_device_launch(plan_, of));
+        !problem.empty())
       return fail(what + (problem[0] == ':' ? "" : " ") + problem);
-    if (is_device_launch(plan_, of))
-      return fail(what + " is of a convolution of the host, and runs on a GPU");
     const fb::Buffer &result = *buffer(launch.y()->buffer());
     if (overlap(*buffer(launch.a()->buffer()), result) || overlap(*buffer(launch.w()->buffer()), result))
       return fail(what + ": y overlaps an operand");

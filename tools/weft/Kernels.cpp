@@ -12,6 +12,7 @@
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
+#include "codegen/cuda/contractions/EmitConvolutions.h"
 #include "codegen/cuda/raw/EmitRaw.h"
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Decisions.h"
@@ -133,7 +134,7 @@ Status printForCuda(const codegen::CudaKernels &kernels, const std::string &form
   return {};
 }
 
-/// Kernels of contractions and of attention have no kernel IR: their schedules stand for it.
+/// Kernels of contractions, of attention and of convolutions have no kernel IR: their schedules stand for it.
 template <typename Emitted>
 Status printTexts(const std::vector<Emitted> &kernels, const llvm::StringMap<std::string> &spills,
                   const std::string &form, const ir::TargetDescription &device) {
@@ -217,11 +218,16 @@ Status printKernels(const Arguments &arguments) {
   auto attention = codegen::emitAttention(*program.module, *target);
   if (!attention)
     return attention.status();
+  auto convolutions = codegen::emitConvolutions(*program.module, *target);
+  if (!convolutions)
+    return convolutions.status();
   if (Status status = printForCuda(*kernels, chosen, *cuda); !status)
     return status;
   if (Status status = printTexts(*contractions, kernels->textSpills, chosen, *cuda); !status)
     return status;
   if (Status status = printTexts(*attention, kernels->textSpills, chosen, *cuda); !status)
+    return status;
+  if (Status status = printTexts(*convolutions, kernels->textSpills, chosen, *cuda); !status)
     return status;
   return printRaw(*program.module, *target, chosen, *cuda);
 }

@@ -51,7 +51,10 @@ std::string ContractionSchedule::str() const {
     os << ", depth " << depth << ", unroll " << unroll;
   tile("a", a);
   tile("b", b);
-  os << ", c by " << vectorC << (wideIndex ? ", 64-bit index" : "");
+  os << ", c by " << vectorC;
+  if (tabled)
+    os << ", places of " << tabled << " columns in shared memory";
+  os << (wideIndex ? ", 64-bit index" : "");
   return text;
 }
 
@@ -64,18 +67,41 @@ namespace {
 struct Matrix {
   const std::array<Extent, 3> *strides;
   int64_t alignment;
+  bool isWindows = false;                  ///< of images, whose elements are read one by one
+  llvm::ArrayRef<CountedDim> counted = {}; ///< what the last dimension counts through, if it does
+  int64_t offset = 0;
 };
 } // namespace
 
-static Matrix matrixA(const CudaContraction &c) { return {&c.aStrides, c.aAlignment}; }
-static Matrix matrixB(const CudaContraction &c) { return {&c.bStrides, c.bAlignment}; }
-static Matrix matrixC(const CudaContraction &c) { return {&c.cStrides, c.cAlignment}; }
+static Matrix matrixA(const CudaContraction &c) {
+  if (!c.windows)
+    return {&c.aStrides, c.aAlignment};
+  return {&c.aStrides, c.aAlignment, false, c.windows->steps, c.windows->offsetA};
+}
+static Matrix matrixB(const CudaContraction &c) { return {&c.bStrides, c.bAlignment, c.windows.has_value()}; }
+static Matrix matrixC(const CudaContraction &c) {
+  if (!c.windows)
+    return {&c.cStrides, c.cAlignment};
+  return {&c.cStrides, c.cAlignment, false, c.windows->columns};
+}
+
+/// Whether `vector` neighbours are in one line of what the last dimension counts through, at multiples of it.
+static bool keepsTogether(const Matrix &matrix, size_t along, int64_t vector) {
+  if (matrix.counted.empty())
+    return true;
+  const bool isLine = along != 2 || matrix.counted.size() == 1 || matrix.counted.back().extent % vector == 0;
+  const auto outer = along == 2 ? matrix.counted.drop_back() : matrix.counted;
+  return isLine && matrix.offset % vector == 0 &&
+         llvm::all_of(outer, [&](const CountedDim &dim) { return dim.stride % vector == 0; });
+}
 
 /// Whether accesses of `vector` elements along the dimension `along` of `strides` are aligned.
 static bool allowsVector(const CudaContraction &c, const Matrix &matrix, size_t along, int64_t vector) {
   const std::array<Extent, 3> &strides = *matrix.strides;
   if (vector == 1)
     return true;
+  if (matrix.isWindows || !keepsTogether(matrix, along, vector))
+    return false;
   if (!strides[along].is(1) || matrix.alignment % (vector * bytesOf(c.dtype)) != 0)
     return false;
   const size_t across = along == 1 ? 2 : 1;
@@ -101,9 +127,38 @@ static bool fitsInt(const Extent &rows, const Extent &rowStride, int64_t rowTile
          last <= mostBlocks;
 }
 
+/// The farthest element of what an index up to `last` counts through.
+static Wide reachOf(llvm::ArrayRef<CountedDim> dims, Wide last) {
+  Wide inner = 1, reach = 0;
+  for (const CountedDim &dim : dims.drop_front()) {
+    inner *= dim.extent;
+    reach += Wide(dim.extent) * std::abs(dim.stride);
+  }
+  return reach + (last / inner + 1) * std::abs(dims.front().stride);
+}
+
+/// Whether a convolution's numbers need 64 bits, from the first step of a window to one behind the last tile.
+static bool windowsNeedWideIndex(const CudaContraction &c, const ContractionSchedule &s, int64_t ahead) {
+  const CudaWindows &w = *c.windows;
+  if (c.n.isParameter || c.k.isParameter)
+    return true;
+  const Wide columns = Wide(c.n.value) + s.blockN, steps = Wide(c.k.value) + ahead,
+             rows = c.m.value + s.blockM;
+  Wide images = (columns / w.placeCount() + 1) * std::abs(w.imageStride) +
+                (steps / w.windowSize() + 1) * std::abs(w.channelStride);
+  for (const CudaWindows::Dim &dim : w.dims)
+    images += (Wide(dim.places) * dim.stride + Wide(dim.window) * dim.dilation + std::abs(dim.low)) *
+              std::max<int64_t>(std::abs(dim.elements), 1);
+  const Wide weights = rows * std::abs(c.aStrides[1].value) + reachOf(w.steps, steps),
+             result = rows * c.cStrides[1].value + reachOf(w.columns, columns);
+  return std::max({columns, steps, rows, images, weights, result}) > mostBlocks;
+}
+
 static bool needsWideIndex(const CudaContraction &c, const ContractionSchedule &s) {
   // Tiles are read ahead, by as many as there are stages.
   const int64_t ahead = s.blockK * s.stages;
+  if (c.windows)
+    return windowsNeedWideIndex(c, s, ahead);
   return !fitsInt(c.m, c.aStrides[1], s.blockM, c.k, c.aStrides[2], ahead) ||
          !fitsInt(c.k, c.bStrides[1], ahead, c.n, c.bStrides[2], s.blockN) ||
          !fitsInt(c.m, c.cStrides[1], s.blockM, c.n, c.cStrides[2], s.blockN);
@@ -128,6 +183,9 @@ static int64_t workingRegisters(const CudaContraction &c, const ContractionSched
   };
   add(s.a, s.blockM * s.blockK);
   add(s.b, s.blockN * s.blockK);
+  // Of a column its place in an image, of a step its place in the window.
+  if (c.windows)
+    staged += 8;
   if (s.matrixUnits)
     return sums + staged + s.warpM / 16 * 4 + s.warpN / 8 * 2;
   // A product of 64-bit integers is several instructions, with sums of their own.
@@ -155,6 +213,8 @@ public:
       return status;
     if (Status status = verifyCopy("b", s.b, matrixB(c), 2, s.blockN, s.pitchB()); !status)
       return status;
+    if (Status status = verifyWindows(); !status)
+      return status;
     return verifyLimits();
   }
 
@@ -172,12 +232,41 @@ private:
     for (const Extent *extent :
          {&c.batch, &c.m, &c.n, &c.k, &c.aStrides[0], &c.aStrides[1], &c.aStrides[2], &c.bStrides[0],
           &c.bStrides[1], &c.bStrides[2], &c.cStrides[0], &c.cStrides[1], &c.cStrides[2]})
-      if (extent->value < 0 || extent->divisor < 1)
+      if ((extent->value < 0 && !mayBeNegative(extent)) || extent->divisor < 1)
         return Status::error("contraction with a negative extent or stride " + std::to_string(extent->value));
+    if (c.windows && (c.windows->dims.empty() || c.windows->dims.size() > 3 || c.windows->steps.empty() ||
+                      c.windows->columns.empty() || c.bias || c.residual || c.relu))
+      return Status::error("convolution with " + std::to_string(c.windows->dims.size()) +
+                           " extents, or with an epilogue of a product");
     for (int64_t alignment : {c.aAlignment, c.bAlignment, c.cAlignment})
       if (alignment < bytesOf(c.dtype) || alignment % bytesOf(c.dtype) != 0)
         return Status::error("contraction of " + std::string(name(c.dtype)) + " aligned to " +
                              std::to_string(alignment) + " bytes");
+    return {};
+  }
+
+  /// A convolution reads weights from the last element to the first, too.
+  bool mayBeNegative(const Extent *extent) const {
+    return c.windows &&
+           llvm::is_contained({&c.aStrides[0], &c.aStrides[1], &c.aStrides[2], &c.bStrides[0]}, extent);
+  }
+
+  /// Each thread keeps the place of its column, or of its step of a window, for all of its accesses.
+  Status verifyWindows() const {
+    if (!c.windows)
+      return s.tabled == 0 ? Status() : wrong("a product has no places of columns");
+    constexpr int64_t farthest = int64_t(1) << 29;
+    for (const CudaWindows::Dim &dim : c.windows->dims)
+      if (Wide(dim.places) * dim.stride + Wide(dim.window) * dim.dilation + std::abs(dim.low) + dim.extent >
+          farthest)
+        return Status::error("convolution with windows that reach too far for 32 bits");
+    const int64_t row = (s.a.alongK != s.a.turned ? s.blockK / s.a.vector : 1);
+    if (s.b.turned || s.b.alongK != c.windows->readsAlongK())
+      return wrong("b: windows are not read in the direction of neighbours");
+    if (s.threads() % (s.b.alongK ? s.blockK : s.blockN) != 0 || s.threads() % row != 0)
+      return wrong("a thread has not one column, or one step, of a tile");
+    if (s.tabled != (s.b.alongK ? s.blockN : 0))
+      return wrong("places of columns are in shared memory where threads have several, and only there");
     return {};
   }
 
@@ -446,8 +535,13 @@ static ContractionSchedule scheduleWith(const Tiles &tiles, const CudaContractio
   while (columns > 1 && (!allowsVector(c, matrixC(c), 2, columns) || !c.n.isMultipleOf(columns)))
     columns /= 2;
   s.vectorC = columns;
-  chooseResidence(s, c, staged, device);
+  if (c.windows && s.b.alongK)
+    s.tabled = s.blockN;
+  // It says how large the table is, which says how many stages there are.
+  s.stages = 3;
   s.wideIndex = needsWideIndex(c, s);
+  chooseResidence(s, c, staged, device);
+  s.wideIndex = s.tabled ? s.wideIndex : needsWideIndex(c, s);
   return s;
 }
 

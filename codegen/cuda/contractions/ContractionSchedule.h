@@ -17,12 +17,15 @@
 #ifndef WEFT_CODEGEN_CUDA_CONTRACTIONS_CONTRACTIONSCHEDULE_H
 #define WEFT_CODEGEN_CUDA_CONTRACTIONS_CONTRACTIONSCHEDULE_H
 
+#include "ir/ConvolutionStep.h"
 #include "ir/TargetDescription.h"
 #include "weft/dtype.hpp"
 #include "weft/status.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +44,60 @@ struct Extent {
   bool isMultipleOf(int64_t by) const { return (isParameter ? divisor : value) % by == 0; }
 };
 
+/// One of the dimensions that an index counts through, and its stride in elements.
+struct CountedDim {
+  int64_t extent = 1, stride = 0;
+};
+
+/// A convolution as a product for each group: m counts outputs, n images and places, k channels and the
+/// elements of a window. a has the weights, b the images, whose windows are read where they lie: step k of a
+/// window and column n meet in an element, or outside of the image, where 0 is read.
+struct CudaWindows {
+  struct Dim {
+    int64_t extent = 1, window = 1, places = 1, stride = 1, low = 0, dilation = 1;
+    int64_t elements = 0; ///< from an element of the image to the next
+    /// Whether each place has its whole window inside of the image.
+    bool isInside() const {
+      return low <= 0 && (places - 1) * stride + (window - 1) * dilation - low < extent;
+    }
+  };
+  std::vector<Dim> dims;                      ///< one to three
+  int64_t imageStride = 0, channelStride = 0; ///< of b, in elements
+  int64_t offsetA = 0, offsetB = 0;           ///< of the first element
+  /// What k counts through in the weights, and n in the result: the outermost dimension first, whose extent
+  /// says nothing. Neighbours that are one line of memory are one dimension.
+  std::vector<CountedDim> steps, columns;
+  std::vector<ir::ConvolutionStep> epilogue; ///< rounded one by one
+
+  int64_t windowSize() const {
+    int64_t size = 1;
+    for (const Dim &dim : dims)
+      size *= dim.window;
+    return size;
+  }
+  int64_t placeCount() const {
+    int64_t count = 1;
+    for (const Dim &dim : dims)
+      count *= dim.places;
+    return count;
+  }
+  /// Operands of the epilogue.
+  size_t besideCount() const {
+    return epilogue.size() -
+           static_cast<size_t>(std::count(epilogue.begin(), epilogue.end(), ir::ConvolutionStep::relu));
+  }
+  /// Whether neighbours in k, and not in n, are what neighbouring threads read: of whichever more are
+  /// neighbours in memory.
+  bool readsAlongK() const {
+    const Dim &last = dims.back();
+    const auto run = [&](int64_t count, int64_t apart) {
+      const int64_t distance = apart * (last.elements < 0 ? -last.elements : last.elements);
+      return distance == 0 ? 1 : (count + distance - 1) / distance;
+    };
+    return run(last.window, last.dilation) > run(last.places, last.stride);
+  }
+};
+
 /// c[b,m,n] = sum over k of a[b,m,k] * b[b,k,n] (+ bias[n]) (+ residual[b,m,n]) (relu), as in
 /// runtime/gemm/Contraction.h. f16 and bf16 are added up in f32, to which bias and residual are added, and
 /// rounded once. Integers wrap. A NaN stays one. Strides are in elements, and none is negative.
@@ -53,9 +110,14 @@ struct CudaContraction {
   bool bias = false, residual = false, relu = false;
   /// Bytes: the addresses of a, b, and both of c and the residual are multiples of it.
   int64_t aAlignment = 16, bAlignment = 16, cAlignment = 16;
+  /// Of a convolution, whose batch are groups. The strides of a along k and of c along n are then those of
+  /// the innermost dimensions of steps and columns; those of b are 1 in the direction that is read together,
+  /// and 0 in the other. It has no bias, residual and relu but in the epilogue of its windows.
+  std::optional<CudaWindows> windows;
 
   /// The extents of a matrix and all strides. Those that are parameters of a launch follow its pointers,
-  /// which are a, b, the bias, the residual and c; both in this order.
+  /// which are a, b, the bias, the residual (or what the epilogue of windows reads) and c; both in this
+  /// order.
   std::array<const Extent *, 12> sizes() const {
     return {&m,           &n,           &k,           &aStrides[0], &aStrides[1], &aStrides[2],
             &bStrides[0], &bStrides[1], &bStrides[2], &cStrides[0], &cStrides[1], &cStrides[2]};
@@ -83,6 +145,7 @@ struct ContractionSchedule {
   int64_t vectorC = 1;  ///< elements of one access of the result and the residual
   TileCopy a, b;
   bool wideIndex = false; ///< offsets within an operand need 64 bits
+  int64_t tabled = 0;     ///< columns whose places in images are in shared memory: none, or blockN
 
   int64_t threads() const { return blockM / warpM * (blockN / warpN) * 32; }
   /// Elements from a row of a tile to the next.
@@ -96,8 +159,10 @@ struct ContractionSchedule {
   bool exchanges() const { return matrixUnits && vectorC > matrixColumns; }
   /// Bytes of the block's shared memory, which each launch asks for.
   int64_t sharedBytes(DType dtype) const {
-    return stages * (tileA() + tileB()) * static_cast<int64_t>(itemsize(dtype));
+    return stages * (tileA() + tileB()) * static_cast<int64_t>(itemsize(dtype)) + tableBytes();
   }
+  /// An offset, and an int for each of three extents.
+  int64_t tableBytes() const { return tabled * (wideIndex ? 24 : 16); }
   /// "128x128x32, warps 32x64, 2 stages, ..": all numbers.
   std::string str() const;
 };

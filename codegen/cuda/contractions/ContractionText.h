@@ -72,7 +72,7 @@ inline constexpr const char *guardText = R"(      if (chunk >= $OUTER * $INNER /
 inline constexpr const char *copyText = R"(
   // The next tile of $x, $OUTER x $INNER elements, to a place in shared memory.
   auto copy$X = [&](index k0, int slot) {
-$CHUNK      const index valid = $VALID;
+$BEFORE$CHUNK$WHERE      const index valid = $VALID;
 $COPY    }
   };
 )";
@@ -86,7 +86,7 @@ inline constexpr const char *fetchedText = R"(
   // The next tile of $x, $OUTER x $INNER elements, to registers, and from there to shared memory.
   weft_vector<$T, vector$X> fetched$X[copies$X];
   auto fetch$X = [&](index k0) {
-$CHUNK      const index valid = $VALID;
+$BEFORE$CHUNK$WHERE      const index valid = $VALID;
       fetched$X[i] = weft_fetch<vector$X>($FROM, valid);
     }
   };
@@ -215,7 +215,7 @@ $STORES    slot = slot + 1 == stages ? 0 : slot + 1;
 inline constexpr const char *writeText = R"(
   c += matrix * cBatch;
 $RESIDUAL  auto write = [&](index row, index column, const $S *sums) {
-$OUTSIDE    const auto at = row * cM + column * cN;
+$OUTSIDE    const auto at = row * cM + $COLUMN;
     weft_vector<$T, vectorC> result;
 $READ#pragma unroll
     for (int l = 0; l < vectorC; ++l) {

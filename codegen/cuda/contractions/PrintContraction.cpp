@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/contractions/ContractionText.h"
 #include "codegen/cuda/contractions/DeviceText.h"
+#include "codegen/cuda/contractions/WindowsText.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -52,7 +53,7 @@ public:
 
   std::string print() {
     return functions() + signature() + numbers() + fill(contraction::placeText, {}) + tiles() +
-           copies("A", s.a, "m0", "m", "blockM", c.m, s.blockM) +
+           (c.windows ? windowFunctions(c, s) : "") + copies("A", s.a, "m0", "m", "blockM", c.m, s.blockM) +
            copies("B", s.b, "n0", "n", "blockN", c.n, s.blockN) +
            (s.matrixUnits ? multiplyMatrices() : multiplyPlain()) + loop() + write();
   }
@@ -143,6 +144,9 @@ std::string ContractionPrinter::signature() const {
   // The residual may be the result.
   if (c.residual)
     text += operand + "residual, ";
+  if (c.windows)
+    for (size_t i = 0; i < c.windows->besideCount(); ++i)
+      text += operand + "beside" + std::to_string(i) + ", ";
   text += type + " *c";
   for (const auto &[name, extent] : extents())
     if (extent->isParameter)
@@ -208,6 +212,9 @@ std::string ContractionPrinter::copies(const std::string &operand, const TileCop
                                    : (wholeFree ? "vector$X" : extent + " - " + first + " - inner");
   valid = fill(valid, known);
   known["VALID"] = outside.empty() ? valid : outside + " ? " + valid + " : 0";
+  known["BEFORE"] = known["WHERE"] = "";
+  if (c.windows)
+    describeWindowCopy(c, s, operand, known);
   // Many copies that are unrolled would keep many addresses in registers; few, where those decide how many
   // blocks a multiprocessor holds.
   const int64_t copies = copiesOf(copy, tileSize);
@@ -326,6 +333,14 @@ std::string ContractionPrinter::write() const {
     epilogue += "      value = value < 0 ? 0 : value; // a NaN stays\n";
   else if (c.relu)
     epilogue += "      value = weft_narrow(value) < 0 ? 0 : value;\n";
+  known["COLUMN"] = "column * cN";
+  if (c.windows) {
+    EpilogueText steps = epilogueText(c);
+    known["COLUMN"] = "columnOfC(column)";
+    known["RESIDUAL"] = std::move(steps.matrix);
+    known["READ"] = fill(steps.read, known);
+    epilogue = std::move(steps.epilogue);
+  }
   known["EPILOGUE"] = epilogue;
   return fill(contraction::writeText, known) + (!s.matrixUnits  ? contraction::writePlainText
                                                 : s.exchanges() ? fill(contraction::writeExchangedText, known)

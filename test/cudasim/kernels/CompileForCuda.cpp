@@ -13,6 +13,7 @@
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
+#include "codegen/cuda/contractions/EmitConvolutions.h"
 #include "codegen/cuda/skeletons/CudaMapping.h"
 #include "codegen/kernel/KernelCache.h"
 #include "codegen/kernel/KernelIR.h"
@@ -116,7 +117,7 @@ Status checkFusions(CudaProgram &program, const codegen::CudaKernels &compiled, 
   return {};
 }
 
-/// The texts of the kernels of contractions and attention.
+/// The texts of the kernels of contractions, attention and convolutions.
 Status addOwnTexts(CudaProgram &program, ModuleOp module, const ir::Target &target) {
   auto contractions = codegen::emitContractions(module, target);
   if (!contractions)
@@ -127,6 +128,11 @@ Status addOwnTexts(CudaProgram &program, ModuleOp module, const ir::Target &targ
   if (!attention)
     return attention.status();
   for (const codegen::EmittedAttention &each : *attention)
+    program.kernels.at(each.symbol).text = each.text;
+  auto convolutions = codegen::emitConvolutions(module, target);
+  if (!convolutions)
+    return convolutions.status();
+  for (const codegen::EmittedConvolution &each : *convolutions)
     program.kernels.at(each.symbol).text = each.text;
   return {};
 }

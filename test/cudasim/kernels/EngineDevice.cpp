@@ -8,6 +8,7 @@
 
 #include "runtime/execution/LaunchRun.h"
 #include "runtime/plan/AttentionPlan.h"
+#include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/plan_generated.h"
 
@@ -117,7 +118,7 @@ Status EngineDevice::countLibrary(const DeviceKernel &kernel, const KernelCall &
 }
 
 /// Carries out a launch as the host does it, which has memory that the device's is. A plan for a GPU has
-/// nothing for the host to carry out products and attention with.
+/// nothing for the host to carry out products, attention and convolutions with.
 static Status runOnHost(LaunchRun run, const Launch &launch) {
   const fb::Launch &planned = *launch.planned;
   Launch own = launch;
@@ -131,6 +132,9 @@ static Status runOnHost(LaunchRun run, const Launch &launch) {
   } else if (const fb::AttentionLaunch *attention = planned.op_as_AttentionLaunch()) {
     own.attention = std::make_shared<Attention>(attention_shape(*attention));
     scratch = own.attention->scratch_bytes(run.width);
+  } else if (const fb::ConvolutionLaunch *convolution = planned.op_as_ConvolutionLaunch()) {
+    own.convolution = std::make_shared<Convolution>(convolution_shape(*convolution));
+    scratch = own.convolution->scratch_bytes(run.width);
   }
   constexpr size_t line = 64;
   std::vector<std::byte> memory(scratch + line);
@@ -180,6 +184,12 @@ static uint64_t multiplyAddsOf(const DeviceLaunch &launch, const fb::Launch &pla
     const fb::ProductKernel &kernel = *launch.kernel->product();
     return uint64_t(launch.blocks) * kernel.tile_m() * kernel.tile_n() * static_cast<uint64_t>(product->k());
   }
+  if (const fb::ConvolutionLaunch *convolution = planned.op_as_ConvolutionLaunch()) {
+    const fb::ConvolutionKernel &kernel = *launch.kernel->convolution();
+    const ConvolutionShape shape = convolution_shape(*convolution);
+    const int64_t steps = shape.channels * shape.window[0] * shape.window[1] * shape.window[2];
+    return uint64_t(launch.blocks) * kernel.tile_m() * kernel.tile_n() * static_cast<uint64_t>(steps);
+  }
   const AttentionShape shape = attention_shape(*planned.op_as_AttentionLaunch());
   int64_t batch = 1;
   for (const int64_t extent : shape.batch)
@@ -191,11 +201,16 @@ static uint64_t multiplyAddsOf(const DeviceLaunch &launch, const fb::Launch &pla
 
 /// Runs a launch of a library by kernels of our own; by the host if they would take too long.
 Status EngineDevice::runLibrary(const LaunchRun &run, const Launch &launch) {
-  LibraryCounts &counts = launch.kind == LaunchKind::contraction ? counts_.products : counts_.attentions;
+  LibraryCounts &counts = launch.kind == LaunchKind::contraction ? counts_.products
+                          : launch.kind == LaunchKind::attention ? counts_.attentions
+                                                                 : counts_.convolutions;
   uint64_t multiplyAdds = 0;
   for (const DeviceLaunch &each : launch.on_device)
     multiplyAdds += multiplyAddsOf(each, *launch.planned);
-  if (multiplyAdds > mostMultiplyAdds_) {
+  // The host has no convolutions of halves.
+  const fb::ConvolutionLaunch *convolution = launch.planned->op_as_ConvolutionLaunch();
+  const bool onHost = !convolution || convolution_supports(static_cast<DType>(convolution->dtype()));
+  if (multiplyAdds > mostMultiplyAdds_ && onHost) {
     ++counts.host;
     return runOnHost(run, launch);
   }
@@ -242,9 +257,9 @@ Status EngineDevice::issue(const LaunchRun &given) {
       break;
     case LaunchKind::contraction:
     case LaunchKind::attention:
+    case LaunchKind::convolution:
       status = runLibrary(run, launch);
       break;
-    case LaunchKind::convolution: // the plan's verifier lets no such launch run on a device
     case LaunchKind::sort:
     case LaunchKind::matrices:
     case LaunchKind::loop:

@@ -33,7 +33,8 @@ bool isInexact(Operation *op) {
   auto reads = [&](auto test) { return llvm::any_of(op->getOperands(), test); };
   if (isa<ir::CopysignOp, ir::BitcastOp>(op)) // the sign and the payload of a NaN
     return reads(isFloat);
-  if (isa<ir::SumOp, ir::ProdOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp, ir::DotGeneralOp>(op))
+  if (isa<ir::SumOp, ir::ProdOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp, ir::DotGeneralOp,
+          ir::ImplicitGemmOp>(op))
     return reads(isFloat);
   // Its corrections are powers of f64, which f32 rounds to the same numbers.
   if (auto step = dyn_cast<ir::AdamStepOp>(op))

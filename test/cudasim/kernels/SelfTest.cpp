@@ -269,6 +269,9 @@ public:
   LibraryCounts attentions() const {
     return since(EngineDevice::get().counts().attentions, before.attentions);
   }
+  LibraryCounts convolutions() const {
+    return since(EngineDevice::get().counts().convolutions, before.convolutions);
+  }
   uint64_t launches() const { return EngineDevice::get().counts().kernelLaunches - before.kernelLaunches; }
 
 private:
@@ -337,6 +340,72 @@ TEST_F(KernelPrograms, ProductsTakeSizesOfTheCall) {
   EXPECT_EQ(textOf(checker.check(*module, 1)), "");
   EXPECT_EQ(since.products().engine, 2 * checker.counts().calls);
   EXPECT_GE(checker.counts().calls, 14u);
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// Groups with a stride and what follows them; halves; and channels that are divided into pieces, of which
+/// windows are read in vectors along k.
+static constexpr const char *convolutionText = R"(
+    weft.func @main(%x: tensor<3x6x9x10xf32, #cpu>, %w: tensor<10x3x3x3xf32, #cpu>, %v: tensor<10xf32, #cpu>, %r: tensor<3x10x5x5xf32, #cpu>,
+                    %h: tensor<2x5x20xbf16, #cpu>, %g: tensor<7x5x3xbf16, #cpu>,
+                    %a: tensor<3x8x11x11xf32, #cpu>, %b: tensor<5x8x9x9xf32, #cpu>)
+        -> (tensor<3x10x5x5xf32, #cpu>, tensor<2x7x20xbf16, #cpu>, tensor<3x5x3x3xf32, #cpu>) {
+      %0 = weft.convolution %x, %w, stride = [2, 2], low = [1, 1], high = [1, 1], base_dilation = [1, 1], window_dilation = [1, 1], groups = 2 : tensor<3x6x9x10xf32, #cpu>, tensor<10x3x3x3xf32, #cpu>
+      %1 = weft.broadcast_in_dim %v, dims = [1] : tensor<10xf32, #cpu> -> tensor<3x10x5x5xf32, #cpu>
+      %2 = weft.add %0, %1 : tensor<3x10x5x5xf32, #cpu>
+      %3 = weft.add %2, %r : tensor<3x10x5x5xf32, #cpu>
+      %4 = weft.convolution %h, %g, stride = [1], low = [2], high = [2], base_dilation = [1], window_dilation = [2], groups = 1 : tensor<2x5x20xbf16, #cpu>, tensor<7x5x3xbf16, #cpu>
+      %5 = weft.convolution %a, %b, stride = [1, 1], low = [0, 0], high = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], groups = 1 : tensor<3x8x11x11xf32, #cpu>, tensor<5x8x9x9xf32, #cpu>
+      weft.return %3, %4, %5 : tensor<3x10x5x5xf32, #cpu>, tensor<2x7x20xbf16, #cpu>, tensor<3x5x3x3xf32, #cpu>
+    })";
+
+TEST_F(KernelPrograms, ConvolutionsRunOnTheEngine) {
+  OwningOpRef<ModuleOp> module = parse(convolutionText);
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(since.convolutions().engine, 3u);
+  EXPECT_EQ(since.launches(), 5u) << "the pieces are added, and then turned";
+  CheckOptions options;
+  options.mostMultiplyAdds = 0;
+  KernelChecker onHost(options);
+  EXPECT_EQ(textOf(onHost.check(*module, 1)), "");
+  EXPECT_EQ(since.convolutions().host, 2u) << "the host has no launch of halves";
+}
+
+TEST_F(KernelPrograms, SpoiltConvolutionsAreFound) {
+  for (uint64_t launch = 0; launch < 3; ++launch)
+    for (Spoil spoil : {Spoil::bit, Spoil::bound}) {
+      OwningOpRef<ModuleOp> module = parse(convolutionText);
+      ASSERT_TRUE(module);
+      CheckOptions options;
+      options.spoil = spoil;
+      options.spoilt = launch;
+      KernelChecker checker(options);
+      EXPECT_NE(textOf(checker.check(*module, 1)), "")
+          << launch << (spoil == Spoil::bit ? ", bit" : ", bound");
+    }
+}
+
+/// Columns, or steps of the derivative with respect to weights, that a call determines.
+TEST_F(KernelPrograms, ConvolutionsTakeABatchOfTheCall) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<?x3x9xf32, #n>, %w: tensor<40x3x3xf32, #cpu>) -> (tensor<?x40x9xf32, #n>, tensor<40x3x3xf32, #cpu>)
+        attributes {weft.symbols = [#weft.symbol<"n", 1, 9>]} {
+      %0 = weft.convolution %x, %w, stride = [1], low = [1], high = [1], base_dilation = [1], window_dilation = [1], groups = 1 : tensor<?x3x9xf32, #n>, tensor<40x3x3xf32, #cpu>
+      %1 = weft.mul %0, %0 : tensor<?x40x9xf32, #n>
+      %2 = weft.gradient %1 wrt %w : tensor<?x40x9xf32, #n>, tensor<40x3x3xf32, #cpu>
+      weft.return %0, %2 : tensor<?x40x9xf32, #n>, tensor<40x3x3xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(since.convolutions().engine, 2 * checker.counts().calls);
 }
 
 //===----------------------------------------------------------------------===//

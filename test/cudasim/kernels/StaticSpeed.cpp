@@ -50,10 +50,11 @@ Status checkLocalMemory(const DeviceKernel &kernel) {
 }
 
 /// An error if a kernel divides whole numbers by others that are not known when it is compiled: the compiler
-/// makes multiplications of other divisions. Kernels of products have one for each block, which gives it its
-/// place.
+/// makes multiplications of other divisions. Kernels of products and convolutions have one for each block,
+/// which gives it its place.
 Status checkDivisions(const DeviceKernel &kernel) {
-  if (StringRef(kernel.symbol).contains(".contraction."))
+  if (StringRef(kernel.symbol).contains(".contraction.") ||
+      StringRef(kernel.symbol).contains(".convolution."))
     return {};
   static const llvm::Regex division("^[ \t]*(@[^ ]+ )?(div|rem)\\.[su](16|32|64)");
   for (StringRef line : llvm::split(kernel.ptx, '\n'))

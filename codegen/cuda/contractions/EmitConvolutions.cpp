@@ -1,0 +1,140 @@
+//===- EmitConvolutions.cpp -----------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cuda/contractions/EmitConvolutions.h"
+
+#include "codegen/cuda/contractions/PrintContraction.h"
+#include "ir/Decisions.h"
+#include "ir/ImplicitGemm.h"
+#include "ir/SpilledKernels.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+/// What an index counts through whose dimensions have these extents and strides. Neighbours that are one line
+/// of memory become one dimension, and dimensions of one element none.
+static std::vector<CountedDim> countedDims(ArrayRef<int64_t> extents, ArrayRef<int64_t> strides,
+                                           bool firstIsSymbolic) {
+  std::vector<CountedDim> dims;
+  for (const auto &[i, extent, stride] : llvm::enumerate(extents, strides)) {
+    const bool isFirst = i == 0 && firstIsSymbolic;
+    if (extent == 1 && !isFirst)
+      continue;
+    if (!dims.empty() && dims.back().stride == stride * extent)
+      dims.back() = {dims.back().extent * extent, stride};
+    else
+      dims.push_back({extent, stride});
+  }
+  if (dims.empty())
+    dims.push_back({1, 1});
+  return dims;
+}
+
+/// The size of a product of which one factor may be symbolic.
+static Extent productExtent(ir::Size symbolic, int64_t by, const ir::SymbolRanges &ranges) {
+  if (const std::optional<int64_t> number = symbolic.number())
+    return Extent::number(*number * by);
+  return Extent::parameter(ranges.largest(symbolic * by), std::max<int64_t>(ir::contentOf(symbolic), 1) * by);
+}
+
+static CudaWindows windowsOf(ir::ImplicitGemmOp op) {
+  const ir::MemoryView a = ir::MemoryView::read(op.getAView()), w = ir::MemoryView::read(op.getWView()),
+                       y = ir::resultViewOf(op);
+  ArrayRef<ir::Size> shape = op.getShape();
+  CudaWindows made;
+  for (size_t i = 0; i < op.getPlaces().size(); ++i)
+    made.dims.push_back({op.getExtents()[i], op.getWindow()[i], op.getPlaces()[i], op.getStride()[i],
+                         op.getLow()[i], op.getWindowDilation()[i], a.strides[3 + i]});
+  made.imageStride = a.strides[0];
+  made.channelStride = a.strides[2];
+  made.offsetA = w.offset;
+  made.offsetB = a.offset;
+  SmallVector<int64_t> steps{shape[2].number().value_or(1)}, columns{shape[0].number().value_or(1)},
+      columnStrides{y.strides[0]};
+  llvm::append_range(steps, op.getWindow());
+  llvm::append_range(columns, op.getPlaces());
+  llvm::append_range(columnStrides, ArrayRef(y.strides).drop_front(3));
+  made.steps = countedDims(steps, ArrayRef(w.strides).drop_front(2), shape[2].isSymbolic());
+  made.columns = countedDims(columns, columnStrides, shape[0].isSymbolic());
+  for (const ir::StepOperand &each : ir::epilogueOf(op))
+    made.epilogue.push_back(each.step);
+  return made;
+}
+
+CudaContraction describeConvolution(ir::ImplicitGemmOp op, const ir::Alignments &alignments) {
+  const ir::SymbolRanges ranges = ir::rangesOf(op);
+  const ir::MemoryView a = ir::MemoryView::read(op.getAView()), w = ir::MemoryView::read(op.getWView()),
+                       y = ir::resultViewOf(op);
+  ArrayRef<ir::Size> shape = op.getShape();
+  CudaContraction made;
+  made.windows = windowsOf(op);
+  const CudaWindows &windows = *made.windows;
+  const bool alongK = windows.readsAlongK();
+  const auto numbers = [](int64_t x, int64_t y, int64_t z) {
+    return std::array<Extent, 3>{Extent::number(x), Extent::number(y), Extent::number(z)};
+  };
+  made.dtype = ir::dtypeOf(op.getA().getType());
+  made.batch = Extent::number(shape[1].asNumber());
+  made.m = Extent::number(shape[3].asNumber());
+  made.n = productExtent(shape[0], windows.placeCount(), ranges);
+  made.k = productExtent(shape[2], windows.windowSize(), ranges);
+  made.aStrides = numbers(w.strides[0], w.strides[1], windows.steps.back().stride);
+  made.bStrides = numbers(a.strides[1], alongK, !alongK);
+  made.cStrides = numbers(y.strides[1], y.strides[2], windows.columns.back().stride);
+  made.aAlignment = alignments.of(op.getW());
+  made.bAlignment = alignments.of(op.getA());
+  made.cAlignment = alignments.of(op.getResult());
+  for (const ir::StepOperand &each : ir::epilogueOf(op))
+    if (each.step == ir::ConvolutionStep::residual)
+      made.cAlignment = std::min(made.cAlignment, alignments.of(each.operand));
+  return made;
+}
+
+Expected<std::vector<EmittedConvolution>> emitConvolutions(ModuleOp module, const ir::Target &target) {
+  std::vector<EmittedConvolution> emitted;
+  llvm::StringMap<size_t> byText;
+  for (auto function : module.getOps<ir::FuncOp>()) {
+    const ir::Alignments alignments(function);
+    unsigned number = 0;
+    for (auto op : function.getOps<ir::ImplicitGemmOp>()) {
+      const ir::TargetDescription *device = target.find(ir::deviceOf(op.getType()));
+      if (!device || device->isCpu())
+        continue;
+      const std::string line = ir::locationText(op.getLoc());
+      auto fail = [&](const Status &status) { return status.context("at " + line + ": "); };
+      const CudaContraction contraction = describeConvolution(op, alignments);
+      Expected<ContractionSchedule> schedule =
+          chooseContractionSchedule(contraction, *device, ir::spilledKernels(op).size());
+      if (!schedule)
+        return fail(schedule.status());
+      Expected<std::string> text = printContraction(contraction, *schedule, *device);
+      if (!text)
+        return fail(text.status());
+      auto [it, inserted] = byText.try_emplace(*text, emitted.size());
+      if (inserted) {
+        const std::string symbol = (function.getName() + ".convolution." + Twine(number)).str();
+        emitted.push_back({symbol,
+                           std::move(*text),
+                           contraction,
+                           *schedule,
+                           schedule->sharedBytes(contraction.dtype),
+                           {},
+                           {}});
+      }
+      std::vector<std::string> &lines = emitted[it->second].lines;
+      if (!line.empty() && !llvm::is_contained(lines, line))
+        lines.push_back(line);
+      emitted[it->second].uses.push_back(op);
+      ++number;
+    }
+  }
+  return emitted;
+}
+
+} // namespace weft::codegen
