@@ -164,7 +164,9 @@ void utils::detail::Recomputed::take(const std::vector<Tensor> &results) const {
     if (!results[i].defined())
       continue;
     Ref value = use(results[i], loc_);
-    if (!value.requiresGrad() || isFixed(value) || value.node->serial < begin_)
+    // A tensor that is older than the trace keeps the value that it has outside.
+    const bool isOlder = Access::slot(results[i])->trace != TraceMark(trace);
+    if (!value.requiresGrad() || isFixed(value) || value.node->serial < begin_ || isOlder)
       continue;
     values.push_back(std::move(value));
     places.push_back(i);
