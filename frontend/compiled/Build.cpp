@@ -183,7 +183,16 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   region.name = options_.name;
   region.options = compilerOptions(options_);
   region.symbols = variant.symbols;
-  Binder(variant, region, changes).bind(results, effects);
+  std::vector<Ref> others = effects;
+  for (const Variant::ResultGradient &gradient : variant.resultGradients)
+    if (gradient.value)
+      others.push_back(gradient.value);
+  Binder(variant, region, changes).bind(results, others);
+  for (size_t i = 0; i < variant.resultGradients.size(); ++i)
+    if (auto &[result, value] = variant.resultGradients[i]; value) {
+      result = static_cast<int>(region.results.size());
+      region.results.push_back({value, "result" + std::to_string(i) + ".grad", -1, /*shipped=*/false});
+    }
   keepHistories(variant, results, trace);
   return region;
 }
@@ -250,6 +259,16 @@ std::vector<Ref> CompiledImpl::takeResults(Variant &variant, const Flat &outputs
   return results;
 }
 
+void CompiledImpl::noteGradients(Variant &variant, const Flat &outputs, const Trace &trace) {
+  for (const Tensor &output : outputs.tensors) {
+    const Slot &slot = *Access::slot(output);
+    const bool isMade = !trace.touched(slot);
+    variant.resultIsLeaf.push_back(isMade && slot.requiresGrad);
+    const bool hasGrad = isMade && slot.grad && slot.grad->trace == TraceMark(&trace);
+    variant.resultGradients.push_back({-1, hasGrad ? slot.grad->value() : Ref()});
+  }
+}
+
 /// Whether the host changes something after a call that must not change if the call fails.
 static bool waitsForSuccess(const Variant &variant) {
   bool acts = false;
@@ -302,6 +321,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (again)
       continue;
     const std::vector<Ref> results = takeResults(*variant, outputs, loc);
+    noteGradients(*variant, outputs, trace);
     variant->resultStructure = outputs.structure;
     variant->modes = trace.modes();
     variant->guards = trace.guards();

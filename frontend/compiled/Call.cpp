@@ -153,6 +153,16 @@ static Ref withStorage(Ref value, const std::shared_ptr<runtime::Buffer> &buffer
   return value;
 }
 
+/// Gives a slot a gradient that the call computed. `recorded` is its value if it has a history.
+static void setGradient(const std::shared_ptr<Slot> &slot, const Ref &recorded,
+                        const std::shared_ptr<runtime::Buffer> &buffer) {
+  const Loc loc = slot->loc;
+  const Tensor made =
+      wrap(recorded ? withStorage(recorded, buffer, loc) : leaf(slot->spec(), buffer, loc), loc);
+  slot->grad = Access::slot(made);
+  slot->grad->name = slot->name + ".grad";
+}
+
 /// Makes hooks that the function gave a result hooks of the result of this call alone.
 static void ownHooks(const Tensor &result) {
   const auto &slot = Access::slot(result);
@@ -164,6 +174,16 @@ static void ownHooks(const Tensor &result) {
   const auto hooks = std::exchange(accumulator->hooks, std::make_shared<GradHooks>());
   if (hooks)
     accumulator->hooks->list = hooks->list;
+}
+
+/// Makes a result a leaf. Its value may be one on which other results depend.
+static void makeLeaf(const Tensor &result) {
+  const auto &slot = Access::slot(result);
+  const Ref value = slot->value();
+  if (value.node->requiresGrad) // another result is that leaf
+    return;
+  slot->requiresGrad = true;
+  slot->setValue(value);
 }
 
 /// The C++ result of a call.
@@ -183,8 +203,14 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Si
     if (differentiable &&
         variant.resultRefs[i].node->kind == NodeKind::op) // an argument has hooks of its own
       ownHooks(results.tensors.back());
+    Tensor &result = results.tensors.back();
     if (differentiable && variant.resultRetains[i])
-      results.tensors.back().retain_grad(at);
+      result.retain_grad(at);
+    if (variant.resultIsLeaf[i])
+      makeLeaf(result);
+    if (const int gradient = variant.resultGradients[i].result; gradient >= 0)
+      setGradient(Access::slot(result), variant.differentiable ? recorded.resultGradients[i] : Ref(),
+                  variant.resultBuffers[static_cast<size_t>(gradient)]);
   }
   return results;
 }
@@ -210,15 +236,8 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
       slot->grad = binding.gradSlot;
     if (binding.gradArgument >= 0)
       slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
-    if (binding.gradResult >= 0) {
-      const auto &buffer = out[binding.gradResult];
-      const bool differentiable = variant.differentiable && recorded.gradients[i];
-      Tensor gradient = wrap(differentiable ? withStorage(recorded.gradients[i], buffer, slot->loc)
-                                            : leaf(slot->spec(), buffer, slot->loc),
-                             slot->loc);
-      slot->grad = Access::slot(gradient);
-      slot->grad->name = slot->name + ".grad";
-    }
+    if (binding.gradResult >= 0)
+      setGradient(slot, variant.differentiable ? recorded.gradients[i] : Ref(), out[binding.gradResult]);
   }
 }
 

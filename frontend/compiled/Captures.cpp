@@ -198,6 +198,7 @@ bool CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, 
   std::vector<Ref> results;
   for (const Tensor &output : outputs->tensors)
     results.push_back(use(output, loc));
+  noteGradients(again, *outputs, trace);
   const std::vector<Ref> effects = trace.effects();
   const std::vector<Trace::Change> changes = trace.finish();
   const Region region = bind(again, changes, results, effects, trace);

@@ -88,6 +88,8 @@ private:
   /// The values that a recorded function returned. A view is returned as a copy; the variant notes that, or
   /// it is an error in strict mode.
   std::vector<Ref> takeResults(Variant &variant, const Flat &outputs, Loc loc) const;
+  /// Notes which results are leaves that the trace made, and the gradients of what it made.
+  static void noteGradients(Variant &variant, const Flat &outputs, const Trace &trace);
   /// Makes the region to compile from the results and changes of a trace, and the bindings of its calls.
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
               const std::vector<Ref> &effects, const Trace &trace);

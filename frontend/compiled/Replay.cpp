@@ -11,6 +11,7 @@
 #include "frontend/graph/Record.h"
 #include "frontend/graph/Region.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -105,6 +106,31 @@ static std::vector<Node *> withGradients(std::vector<Ref> roots) {
   }
 }
 
+/// Whether a leaf had another value before, of which something is computed.
+static bool hasEarlierValue(const std::vector<Node *> &nodes, const Ref &leaf) {
+  const GradAccumulator *own = leaf.node->accumulator(leaf.result);
+  return std::ranges::any_of(nodes, [&](const Node *node) {
+    return node != leaf.node.get() &&
+           std::ranges::any_of(node->accumulators, [&](const auto &other) { return other.get() == own; });
+  });
+}
+
+/// Finds the leaves that the function made. One that is a result and had several values becomes a number: the
+/// gradients of what is computed from the earlier ones would miss it.
+static void noteLeaves(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
+  for (const Node *node : variant.nodes)
+    for (const auto &accumulator : node->accumulators)
+      // An argument that is made a leaf is one of the caller, who would miss its gradient.
+      if (accumulator && accumulator->isLeaf())
+        if (const auto slot = accumulator->slot.lock(); !slot || !trace.touched(*slot))
+          variant.innerLeaves.insert(node);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (variant.resultIsLeaf[i] && hasEarlierValue(variant.nodes, results[i])) {
+      variant.resultIsLeaf[i] = false;
+      variant.resultRefs[i] = {};
+    }
+}
+
 void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
   SpentHistories spent(trace);
   std::vector<Ref> roots;
@@ -129,7 +155,14 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
     if (!keeps(binding.leftGradient))
       binding.leftGradient = {};
   }
+  for (Variant::ResultGradient &gradient : variant.resultGradients)
+    if (!keeps(gradient.value))
+      gradient.value = {};
   variant.differentiable = !roots.empty();
+  if (variant.differentiable)
+    for (size_t i = 0; i < results.size(); ++i)
+      if (variant.resultIsLeaf[i]) // other results may depend on it
+        roots.push_back(variant.resultRefs[i] = results[i]);
   if (const auto &rule = trace.unknownRule(); rule && variant.differentiable)
     fail(rule->what +
              " in a compiled function for one of its arguments, whose gradient is computed outside "
@@ -138,6 +171,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
          rule->loc, {}, "WEFT-G005");
   // Without what is computed for effects alone, which nothing would keep alive.
   variant.nodes = withGradients(std::move(roots));
+  noteLeaves(variant, results, trace);
   if (!variant.differentiable)
     for (Binding &binding : variant.bindings)
       binding.input = {};
@@ -167,11 +201,19 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     for (NodeResult &result : copy->results)
       result.spec = concrete(result.spec, sizes);
     boundaries.copy(*node, *copy);
+    if (variant.innerLeaves.contains(node)) {
+      copy->accumulators.resize(node->results.size());
+      for (size_t i = 0; i < node->accumulators.size(); ++i)
+        if (node->accumulators[i] && node->accumulators[i]->isLeaf())
+          copy->accumulators[i] = std::make_shared<GradAccumulator>();
+    }
     copies.emplace(node, std::move(copy));
   }
   Replay result;
   for (const Ref &ref : variant.resultRefs)
     result.results.push_back(mapped(ref));
+  for (const Variant::ResultGradient &gradient : variant.resultGradients)
+    result.resultGradients.push_back(gradient.value ? mapped(gradient.value) : Ref());
   for (const Binding &binding : variant.bindings) {
     result.written.push_back(mapped(binding.written));
     result.gradients.push_back(mapped(binding.leftGradient));

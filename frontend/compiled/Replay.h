@@ -22,10 +22,10 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
 void markSpent(const Ref &result);
 
 /// The variant's operations, recorded again on the present values of its bindings: the values of the results,
-/// and, of each binding, the value that the call writes and the gradient that it leaves. Null for those that
-/// have no history.
+/// the gradients with which these are returned, and, of each binding, the value that the call writes and the
+/// gradient that it leaves. Null for those that have no history.
 struct Replay {
-  std::vector<Ref> results, written, gradients;
+  std::vector<Ref> results, resultGradients, written, gradients;
 };
 Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
               const SizeValues &sizes);

@@ -14,6 +14,7 @@
 #include "weft/tree.hpp"
 
 #include <optional>
+#include <unordered_set>
 
 namespace weft::frontend {
 
@@ -101,9 +102,18 @@ struct Variant {
   /// If a gradient may flow through a call: the recorded operations. A call records them again, so that
   /// `backward` finds them.
   std::vector<Node *> nodes; ///< kept alive by what they compute: `resultRefs`, `written` and `leftGradient`
+  /// Those of leaves that the function made. A gradient ends there.
+  std::unordered_set<const Node *> innerLeaves;
   std::vector<Ref> resultRefs;     ///< null for a result through which no gradient flows
   std::vector<bool> resultIsSpent; ///< a gradient through it is an error: the function used its history up
   std::vector<bool> resultRetains; ///< the function asked for its gradient with `retain_grad`
+  std::vector<bool> resultIsLeaf;  ///< the function made a leaf
+  /// The gradient with which a result is returned, if the function computed that of a tensor that it made.
+  struct ResultGradient {
+    int result = -1; ///< of the executable; -1 for none
+    Ref value;       ///< null if no gradient flows through it
+  };
+  std::vector<ResultGradient> resultGradients; ///< one for each result
   bool differentiable = false;
 
   // Kept between calls, so that a steady loop does not allocate them.

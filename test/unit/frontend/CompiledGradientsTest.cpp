@@ -93,6 +93,12 @@ TEST(CompiledGradients, FlowThroughGradientsOfEveryKind) {
   expectGradientsOfThePlainFunction([](Tensor x, Tensor w) {
     return grad({x * x * w}, {x}, {.grad_outputs = {w * x}, .create_graph = true})[0];
   });
+  // A product with the Jacobian, by the gradient with respect to a factor that the function made.
+  expectGradientsOfThePlainFunction([](Tensor x, Tensor w) {
+    const Tensor v = ones({2}).requires_grad_();
+    const Tensor g = grad({x * x * w}, {x}, {.grad_outputs = {v}, .create_graph = true})[0];
+    return grad({g}, {v}, {.grad_outputs = {w}, .create_graph = true})[0];
+  });
   // What has no part in it is no part of the derivative either.
   expectGradientsOfThePlainFunction(
       [](Tensor x, Tensor w) { return slope((x.detach() * w).square(), w) * x; });
@@ -184,6 +190,40 @@ TEST(CompiledGradients, OfResultsAreRetained) {
   EXPECT_EQ(floats(again.grad()), (Floats{40, 40}));
   EXPECT_EQ(floats(h.grad()), (Floats{10, 10}));
   EXPECT_EQ(floats(x.grad()), (Floats{30 + 120 + 60, 120 + 480 + 240}));
+}
+
+TEST(CompiledGradients, AreReturnedWithWhatTheFunctionMade) {
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+  const auto f = compile([](Tensor x, Tensor w) {
+    Tensor leaf = x.detach().clone().requires_grad_(), h = leaf * w;
+    h.retain_grad();
+    (h * h).sum().backward({}, std::nullopt, /*create_graph=*/true);
+    return std::tuple(leaf, h, leaf * 2, leaf.detach());
+  });
+  for (int call = 0; call < 2; ++call) {
+    w.set_grad({});
+    auto [leaf, h, twice, number] = f(x, w);
+    EXPECT_TRUE(leaf.is_leaf() && leaf.requires_grad());
+    EXPECT_EQ(floats(leaf.grad()), (Floats{18, 64})); // 2 leaf w w
+    EXPECT_EQ(floats(h.grad()), (Floats{6, 16}));
+    EXPECT_FALSE(twice.grad().defined());
+    EXPECT_FALSE(number.requires_grad());
+    EXPECT_EQ(floats(grad(leaf.grad().sum(), {w})[0]), (Floats{12, 32}));    // 4 leaf w
+    EXPECT_EQ(floats(grad(leaf.grad().sum(), {leaf})[0]), (Floats{18, 32})); // 2 w w
+    leaf.set_grad({});
+    twice.sum().backward();
+    EXPECT_EQ(floats(leaf.grad()), (Floats{2, 2}));
+    leaf.set_grad({});
+    (leaf * leaf).sum().backward();
+    EXPECT_EQ(floats(leaf.grad()), (Floats{2, 4}));
+  }
+  const auto step = compile([](Tensor x) {
+    Tensor h = x * 2;
+    h.retain_grad();
+    (h * h).sum().backward();
+    return h;
+  });
+  EXPECT_EQ(floats(step(x).grad()), (Floats{4, 8}));
 }
 
 TEST(CompiledGradients, OfAFunctionInAFunction) {
