@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // A launch that runs a function of the package cannot report what fails in it. So a branch, or the body of a
-// while loop, returns the index that a check would refuse, as a number, and goes on with an index that is in
-// range. The check itself stands behind the launch. A number that is in range is returned as 0, as by the
-// branch that is not taken, so that dimensions have to have an element.
+// while loop, returns the first index that a check would refuse, as a number, and goes on with an index that
+// is in range. The check itself stands behind the launch. A number that is in range is returned as 0, as by
+// the branch that is not taken. In a dimension without elements no index is in range: there the number is 1
+// if there is an index, and an assertion stands behind the launch.
 //
 //===----------------------------------------------------------------------===//
+#include "ir/CrossEntropy.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/Loops.h"
 #include "ir/Placement.h"
@@ -22,6 +24,9 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -31,18 +36,22 @@ namespace weft::passes {
 
 namespace {
 
-/// A check of a body, which is made behind what runs it.
+/// A check of a body, which is made behind what runs it: of an index, or, if there is a message, that the
+/// number is 0.
 struct Check {
   Location loc;
   ir::Size size;
   std::string name;
   int64_t dim;
+  std::string message;
 };
 
 ir::VjpBuilder symbolicFor(OpBuilder &builder, Operation *op) {
   return {builder, op, SmallVector<Value>(op->getNumResults()),
           SmallVector<bool>(op->getNumOperands(), false)};
 }
+
+bool runsWhatMayFail(Operation *op) { return isa<ir::CondOp, ir::WhileOp>(op) && ir::mayFail(op); }
 
 struct CarryChecks : impl::CarryChecksBase<CarryChecks> {
   void runOnOperation() override {
@@ -51,7 +60,7 @@ struct CarryChecks : impl::CarryChecksBase<CarryChecks> {
     bool changed = false;
     llvm::DenseSet<Operation *> bodies;
     getOperation().walk([&](Operation *op) {
-      changed |= isa<ir::CondOp, ir::WhileOp>(op) && ir::mayFail(op);
+      changed |= runsWhatMayFail(op);
       for (FlatSymbolRefAttr name : ir::bodiesOf(op))
         bodies.insert(table.lookup(name.getValue()));
     });
@@ -88,71 +97,186 @@ private:
     return copyOf(*symbols, body, ".checked");
   }
 
-  /// Replaces what may fail in a function by the same with its checks behind it.
+  /// Replaces what may fail in a function by the same with its checks behind it. What nothing reads is not
+  /// checked.
   LogicalResult carryIn(ir::FuncOp function, bool isBody) {
-    for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
-      if (!isa<ir::CondOp, ir::WhileOp>(op) || !ir::mayFail(&op))
+    Block &block = function.getBody().front();
+    if (llvm::none_of(block, [](Operation &op) { return ir::mayFail(&op); }))
+      return success();
+    removeDeadOps(block);
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (!runsWhatMayFail(&op))
         continue;
-      auto cond = dyn_cast<ir::CondOp>(op);
-      if (failed(cond ? carry(cond, isBody) : carry(cast<ir::WhileOp>(op), isBody)))
+      const LogicalResult done =
+          llvm::TypeSwitch<Operation *, LogicalResult>(&op).Case<ir::CondOp, ir::WhileOp>(
+              [&](auto each) { return carry(each, isBody); });
+      if (failed(done))
         return failure();
     }
     return success();
   }
 
-  /// A copy of a body in which nothing fails. `checks` and `indices` get what its ops checked.
+  /// A copy of a body in which nothing fails. `checks` and `numbers` get what its ops checked.
   FailureOr<ir::FuncOp> withoutChecks(StringRef name, SmallVectorImpl<Check> &checks,
-                                      SmallVectorImpl<Value> &indices) {
+                                      SmallVectorImpl<Value> &numbers) {
     ir::FuncOp made = copyBody(name);
     if (failed(carryIn(made, /*isBody=*/true)))
       return failure();
-    Block &block = made.getBody().front();
-    for (Operation &op : llvm::make_early_inc_range(block))
-      if (auto loss = dyn_cast<ir::CrossEntropyOp>(op)) {
-        OpBuilder at(loss);
-        loss->replaceAllUsesWith(loss.decompose(at));
-        loss->erase();
-      }
-    for (Operation &op : llvm::make_early_inc_range(block)) {
+    for (Operation &op : llvm::make_early_inc_range(made.getBody().front())) {
       if (!ir::mayFail(&op))
         continue;
-      if (!ir::checksIndex(&op) || ir::indexedSize(&op) == ir::Size(0))
-        return op.emitOpError()
-               << "may fail in a branch or a while loop in a way that cannot be checked behind it";
-      op.setAttr("mode", ir::IndexModeAttr::get(op.getContext(), ir::IndexMode::clip));
-      if (llvm::is_contained(ir::sizesOf(ir::indexOperandOf(&op).get()), ir::Size(0))) // of no index
-        continue;
-      checks.push_back({op.getLoc(), ir::indexedSize(&op), ir::indexNameOf(&op).str(), ir::reportedDim(&op)});
-      indices.push_back(refusedIndex(&op));
+      if (auto loss = dyn_cast<ir::CrossEntropyOp>(op))
+        removeCheck(loss, checks, numbers);
+      else if (auto assertion = dyn_cast<ir::AssertOp>(op))
+        removeCheck(assertion, checks, numbers);
+      else
+        removeIndexCheck(&op, checks, numbers);
     }
     return made;
   }
 
-  /// An index that the op refuses, as a number, or 0.
-  static Value refusedIndex(Operation *op) {
+  static void removeIndexCheck(Operation *op, SmallVectorImpl<Check> &checks,
+                               SmallVectorImpl<Value> &numbers) {
+    OpOperand &operand = ir::indexOperandOf(op);
+    const ir::Size count = ir::elementsOf(ir::typeOf(operand.get())), size = ir::indexedSize(op);
+    const std::string name = ir::indexNameOf(op).str();
+    if (size == ir::Size(0) && count != ir::Size(0)) {
+      const int64_t dim = ir::reportedDim(op);
+      checks.push_back({op->getLoc(), size, name, dim, emptyMessage(name, dim)});
+      OpBuilder b(op);
+      ir::VjpBuilder symbolic = symbolicFor(b, op);
+      numbers.push_back(isThere(symbolic, count));
+      // The result of an update is its base, which has no elements.
+      const auto type = ir::typeOf(op->getResult(0));
+      Value made = ir::isUpdateOp(op) ? op->getOperand(0) : Value();
+      if (!made)
+        made = b.create<ir::ConstantOp>(op->getLoc(), type,
+                                        ir::splatOf(type, b.getZeroAttr(type.getElementType())));
+      op->getResult(0).replaceAllUsesWith(made);
+      op->erase();
+      return;
+    }
+    op->setAttr("mode", ir::IndexModeAttr::get(op->getContext(), ir::IndexMode::clip));
+    if (count == ir::Size(0))
+      return;
+    checks.push_back({op->getLoc(), size, name, ir::reportedDim(op), {}});
     OpBuilder b(op);
     ir::VjpBuilder symbolic = symbolicFor(b, op);
-    ir::Sym index = symbolic.operand(ir::indexOperandOf(op).getOperandNumber());
-    index = symbolic.convert(index, b.getI64Type());
-    ir::Sym high = index, low = index;
-    if (const int64_t rank = index.type().getRank()) {
-      const auto all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-      high = symbolic.make<ir::RmaxOp>(index.value, all);
-      low = symbolic.make<ir::RminOp>(index.value, all);
+    numbers.push_back(refusedIndex(symbolic, symbolic.operand(operand.getOperandNumber()), size));
+  }
+
+  /// The classes of the rows that are not ignored.
+  static void removeCheck(ir::CrossEntropyOp loss, SmallVectorImpl<Check> &checks,
+                          SmallVectorImpl<Value> &numbers) {
+    OpBuilder b(loss);
+    ir::VjpBuilder symbolic = symbolicFor(b, loss);
+    loss->setAttr(ir::attr::targetsInRange, b.getUnitAttr());
+    const ir::Sym target = symbolic.operand(1);
+    const ArrayRef<ir::Size> shape = ir::sizesOf(loss.getLogits().getType());
+    if (shape[0] == ir::Size(0))
+      return;
+    const ir::Sym zero = symbolic.like(target, 0);
+    const ir::Sym ignored =
+        symbolic.like(target, static_cast<double>(static_cast<int64_t>(loss.getIgnoreIndex())));
+    const ir::Sym kept = symbolic.compare<ir::NeOp>(target, ignored);
+    if (shape[1] == ir::Size(0)) {
+      checks.push_back({loss.getLoc(), shape[1], "Target", 1, emptyMessage("Target", 1)});
+      const ir::Sym some = symbolic.select(kept, symbolic.like(target, 1), zero);
+      const ir::Sym any = symbolic.make<ir::RmaxOp>(some.value, ArrayRef<int64_t>{0});
+      numbers.push_back(symbolic.convert(any, b.getI64Type()).value);
+      const bool isMean = loss.getReduction() == ir::ReductionKind::mean; // of no rows
+      const double none = isMean ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+      loss->replaceAllUsesWith(ValueRange{
+          filled(b, loss.getLoc(), ir::typeOf(loss.getLoss()), none),
+          filled(b, loss.getLoc(), ir::typeOf(loss.getLse()), -std::numeric_limits<double>::infinity())});
+      loss.erase();
+      return;
     }
-    const ir::Size count = ir::indexedSize(op);
-    const ir::Sym none = symbolic.like(low, 0);
-    // A size that each call chooses is a number of the host.
-    ir::Sym size = none;
+    checks.push_back({loss.getLoc(), shape[1], "Target", 1, {}});
+    const ir::Sym refused{refusedIndex(symbolic, symbolic.select(kept, target, zero), shape[1]), &symbolic};
+    numbers.push_back(refused.value);
+    // If one is refused, all rows are of class 0: nobody sees their loss.
+    const ir::Sym good = symbolic.compare<ir::EqOp>(refused, symbolic.like(refused, 0));
+    const ir::Sym all =
+        symbolic.make<ir::BroadcastInDimOp>(good.value, ArrayRef<int64_t>(), ArrayRef<ir::Size>{shape[0]});
+    loss.getTargetMutable().assign(symbolic.select(all, target, zero).value);
+  }
+
+  /// Of an op that a body has instead of another one.
+  static void removeCheck(ir::AssertOp assertion, SmallVectorImpl<Check> &checks,
+                          SmallVectorImpl<Value> &numbers) {
+    OpBuilder b(assertion);
+    ir::VjpBuilder symbolic = symbolicFor(b, assertion);
+    const ir::Sym good = symbolic.convert(symbolic.operand(0), b.getI64Type());
+    numbers.push_back((symbolic.like(good, 1) - good).value);
+    checks.push_back({assertion.getLoc(), 0, {}, 0, assertion.getMessage().str()});
+    assertion.erase();
+  }
+
+  static std::string emptyMessage(StringRef name, int64_t dim) {
+    return (name.empty() ? "an index is out of bounds for dimension " + std::to_string(dim) + " with size 0"
+                         : name.str() + " is out of bounds: there are 0 classes");
+  }
+
+  /// 1 if a number of elements is not 0, or else 0.
+  static Value isThere(ir::VjpBuilder &symbolic, ir::Size count) {
+    OpBuilder &b = symbolic.builder;
+    const ir::Sym none{zero(b, symbolic.loc, numberType(symbolic.op)), &symbolic},
+        one = symbolic.like(none, 1);
     if (count.isNumber())
-      size = symbolic.like(high, static_cast<double>(count.asNumber()));
-    else
-      size.value = b.create<ir::DimOp>(
-          op->getLoc(),
-          ir::makeTensorType({}, b.getI64Type(), ir::DeviceAttr::get(b.getContext(), ir::DeviceKind::cpu)),
-          count);
-    const ir::Sym below = symbolic.select(symbolic.compare<ir::LtOp>(low, none), low, none);
-    return symbolic.select(symbolic.compare<ir::GeOp>(high, size), high, below).value;
+      return one.value;
+    return symbolic.select(symbolic.compare<ir::LtOp>(none, sizeAsNumber(symbolic, count, none)), one, none)
+        .value;
+  }
+
+  /// A size as a number like another one, or, if each call chooses it, as one of the host.
+  static ir::Sym sizeAsNumber(ir::VjpBuilder &symbolic, ir::Size size, ir::Sym like) {
+    if (size.isNumber())
+      return symbolic.like(like, static_cast<double>(size.asNumber()));
+    OpBuilder &b = symbolic.builder;
+    return symbolic.make<ir::DimOp>(
+        ir::makeTensorType({}, b.getI64Type(), ir::DeviceAttr::get(b.getContext(), ir::DeviceKind::cpu)),
+        size);
+  }
+
+  /// The first index that is out of range, as a number, or 0.
+  static Value refusedIndex(ir::VjpBuilder &symbolic, ir::Sym index, ir::Size size) {
+    index = symbolic.convert(index, symbolic.builder.getI64Type());
+    ir::Size count = ir::elementsOf(index.type());
+    if (index.type().getRank() == 0) {
+      const ir::Sym none = symbolic.like(index, 0);
+      return symbolic.select(isRefused(symbolic, index, size), index, none).value;
+    }
+    index = symbolic.reshape(index, {count});
+    if (!ir::rangesOf(symbolic.op).isAtLeast(count, 1)) { // an element more, which is in range
+      index = symbolic.make<ir::PadOp>(index.value, ArrayRef<ir::Size>{0}, ArrayRef<ir::Size>{1},
+                                       ArrayRef<int64_t>{0});
+      count = count + 1;
+    }
+    constexpr double nowhere = 0x1p62;
+    const ir::Sym places = symbolic.make<ir::IotaOp>(index.type(), 0);
+    const ir::Sym refused =
+        symbolic.select(isRefused(symbolic, index, size), places, symbolic.like(places, nowhere));
+    const ir::Sym first = symbolic.make<ir::RminOp>(refused.value, ArrayRef<int64_t>{0});
+    const ir::Sym none = symbolic.like(first, 0);
+    const ir::Sym some = symbolic.compare<ir::LtOp>(first, symbolic.like(first, nowhere));
+    const ir::Sym at = symbolic.select(some, first, none);
+    const ir::Sym number =
+        symbolic.make<ir::GatherOp>(index.value, at.value, 0, ir::GatherKind::points, ir::IndexMode::assume);
+    return symbolic.select(some, number, none).value;
+  }
+
+  /// Whether each index is outside of [0, size).
+  static ir::Sym isRefused(ir::VjpBuilder &symbolic, ir::Sym index, ir::Size size) {
+    const ir::Sym none = symbolic.like(index, 0);
+    ir::Sym limit = sizeAsNumber(symbolic, size, none);
+    if (const ArrayRef<ir::Size> sizes = ir::sizesOf(index.type()); !size.isNumber() && !sizes.empty()) {
+      const auto type = ir::makeTensorType({}, index.type().getElementType(), ir::deviceOf(index.type()));
+      const ir::Sym here{zero(symbolic.builder, symbolic.loc, type), &symbolic};
+      limit = symbolic.make<ir::BroadcastInDimOp>((here + limit).value, ArrayRef<int64_t>(), sizes);
+    }
+    return symbolic.binary<ir::OrOp>(symbolic.compare<ir::LtOp>(index, none),
+                                     symbolic.compare<ir::GeOp>(index, limit));
   }
 
   /// Makes the checks of numbers behind the op that returns them.
@@ -161,8 +285,14 @@ private:
     b.setInsertionPointAfter(op);
     for (const auto &[check, number] : llvm::zip_equal(checks, numbers)) {
       ir::VjpBuilder symbolic = symbolicFor(b, op);
-      const ir::Sym checked = symbolic.checkedIndex({number, &symbolic}, check.size, check.name, check.dim);
       const Location loc = CallSiteLoc::get(check.loc, op->getLoc());
+      const ir::Sym given{number, &symbolic};
+      if (!check.message.empty()) {
+        const ir::Sym good = symbolic.compare<ir::EqOp>(given, symbolic.like(given, 0));
+        b.create<ir::AssertOp>(loc, good.value, check.message);
+        continue;
+      }
+      const ir::Sym checked = symbolic.checkedIndex(given, check.size, check.name, check.dim);
       checked.value.getDefiningOp()->setLoc(loc);
       if (isBody) // whose own checks are moved next
         continue;
@@ -207,53 +337,68 @@ private:
     OpBuilder b(cond);
     auto made = b.create<ir::CondOp>(cond.getLoc(), types, cond.getPred(), branches[0].getName(),
                                      branches[1].getName(), cond.getInputs(), /*may_fail=*/false);
-    replace(cond, made, checks, isBody);
+    replace(cond, made, cond->getNumResults(), checks, isBody);
     return success();
   }
 
   LogicalResult carry(ir::WhileOp loop, bool isBody) {
     SmallVector<Check> checks;
-    SmallVector<Value> indices;
-    auto body = withoutChecks(loop.getBody(), checks, indices);
+    SmallVector<Value> numbers;
+    auto body = withoutChecks(loop.getBody(), checks, numbers);
     if (failed(body))
       return failure();
     ir::FuncOp condition = copyBody(loop.getCondition());
     const auto carries = static_cast<unsigned>(loop.getCarries().size());
     const RankedTensorType type = numberType(loop);
     const Location loc = loop.getLoc();
-    OpBuilder inBody(body->getBody().front().getTerminator());
-    OpBuilder inCondition(condition.getBody().front().getTerminator());
-    Operation *next = inBody.getInsertionPoint()->getBlock()->getTerminator();
-    Operation *goesOn = inCondition.getInsertionPoint()->getBlock()->getTerminator();
-    SmallVector<Value> begins(loop.getCarries());
-    for (auto [i, index] : llvm::enumerate(indices)) {
-      const auto at = carries + static_cast<unsigned>(i);
-      // The first index that is refused stays, and ends the loop.
-      Value before = body->getBody().front().insertArgument(at, type, loc);
-      Value refused = inBody.create<ir::NeOp>(loc, before, zero(inBody, loc, type));
-      next->insertOperands(at, inBody.create<ir::SelectOp>(loc, refused, before, index).getResult());
-      before = condition.getBody().front().insertArgument(at, type, loc);
+    addNumbers(*body, carries, numbers, type);
+    // The loop ends with the first trip in which an index is refused.
+    Operation *goesOn = condition.getBody().front().getTerminator();
+    OpBuilder inCondition(goesOn);
+    for (unsigned i = 0; i < numbers.size(); ++i) {
+      Value before = condition.getBody().front().insertArgument(carries + i, type, loc);
       Value fine = inCondition.create<ir::EqOp>(loc, before, zero(inCondition, loc, type));
       goesOn->setOperand(0, inCondition.create<ir::AndOp>(loc, goesOn->getOperand(0), fine));
-      OpBuilder b(loop);
-      begins.push_back(zero(b, loc, type));
     }
-    updateType(*body);
     updateType(condition);
     OpBuilder b(loop);
+    SmallVector<Value> begins(loop.getCarries());
+    begins.append(numbers.size(), zero(b, loc, type));
     auto made = b.create<ir::WhileOp>(loc, ValueRange(begins).getTypes(), condition.getName(),
                                       body->getName(), begins, loop.getConstants(), /*may_fail=*/false);
-    replace(loop, made, checks, isBody);
+    replace(loop, made, carries, checks, isBody);
     return success();
   }
 
-  static void replace(Operation *op, Operation *made, ArrayRef<Check> checks, bool isBody) {
-    const unsigned results = op->getNumResults();
-    op->replaceAllUsesWith(made->getResults().take_front(results));
+  /// Makes the numbers of a body carries behind those that it has. Those of the first trip in which one is
+  /// not 0 stay.
+  static void addNumbers(ir::FuncOp body, unsigned carries, ArrayRef<Value> numbers, RankedTensorType type) {
+    Block &block = body.getBody().front();
+    const Location loc = body.getLoc();
+    Operation *next = block.getTerminator();
+    OpBuilder b(next);
+    SmallVector<Value> before;
+    Value isRefused;
+    for (unsigned i = 0; i < numbers.size(); ++i) {
+      before.push_back(block.insertArgument(carries + i, type, loc));
+      Value isHere = b.create<ir::NeOp>(loc, before.back(), zero(b, loc, type));
+      isRefused = isRefused ? b.create<ir::OrOp>(loc, isRefused, isHere).getResult() : isHere;
+    }
+    for (auto [i, number] : llvm::enumerate(numbers))
+      next->insertOperands(carries + static_cast<unsigned>(i),
+                           b.create<ir::SelectOp>(loc, isRefused, before[i], number).getResult());
+    updateType(body);
+  }
+
+  /// Replaces an op by one whose results from `at` on are also the numbers of the checks.
+  static void replace(Operation *op, Operation *made, unsigned at, ArrayRef<Check> checks, bool isBody) {
+    const auto numbers = static_cast<unsigned>(checks.size());
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      op->getResult(i).replaceAllUsesWith(made->getResult(i < at ? i : i + numbers));
     if (Attribute stops = op->getAttr(ir::attr::noGrad))
       made->setAttr(ir::attr::noGrad, stops);
     op->erase();
-    check(made, checks, made->getResults().drop_front(results), isBody);
+    check(made, checks, made->getResults().slice(at, numbers), isBody);
   }
 
   SymbolTable *symbols = nullptr;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/CrossEntropy.h"
 #include "ir/Dialect.h"
 #include "ir/ops/Common.h"
 
@@ -136,15 +137,22 @@ struct CrossEntropyParts {
                            v.like(target, static_cast<double>(static_cast<int64_t>(op.getIgnoreIndex()))));
     // An ignored row reads class 0.
     index = v.select(keep, target, v.like(target, 0));
+    isInRange = op->hasAttr(attr::targetsInRange);
     if (op.getWeight())
       weight = v.convert({op.getWeight(), &v}, wideType);
+  }
+  /// Elements that the targets select.
+  Sym selected(VjpBuilder &v, Sym table, Sym by, int64_t dim, GatherKind kind) const {
+    Sym made =
+        v.make<GatherOp>(table.value, by.value, dim, kind, isInRange ? IndexMode::assume : IndexMode::check);
+    made.value.getDefiningOp()->setAttr(attr::indexName, v.builder.getStringAttr("Target"));
+    return made;
   }
   /// The weight of each row's target, or zero if the row is ignored. The mean divides by the sum of these.
   Sym rowWeight(VjpBuilder &v) {
     if (!weight)
       return v.convert(keep, wideType);
-    Sym picked = v.make<GatherOp>(weight.value, index.value, 0, GatherKind::points);
-    picked.value.getDefiningOp()->setAttr(attr::indexName, v.builder.getStringAttr("Target"));
+    Sym picked = selected(v, weight, index, 0, GatherKind::points);
     return v.select(keep, picked, v.like(picked, 0.0));
   }
 
@@ -153,6 +161,7 @@ struct CrossEntropyParts {
   Type wideType;
   Sym wide, keep, index, weight;
   double smoothing;
+  bool isInRange;
 };
 
 } // namespace
@@ -166,9 +175,7 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   Sym total = v.sum(v.unary<ExpOp>(wide - v.broadcastBack(top, {1}, shape)), {1});
   Sym lse = top + v.unary<LogOp>(total);
   // The logit of the target, read by index.
-  Sym gathered =
-      v.make<GatherOp>(wide.value, v.reshape(parts.index, {shape[0], 1}).value, 1, GatherKind::along);
-  gathered.value.getDefiningOp()->setAttr(attr::indexName, builder.getStringAttr("Target"));
+  Sym gathered = parts.selected(v, wide, v.reshape(parts.index, {shape[0], 1}), 1, GatherKind::along);
   Sym loss = lse - v.reshape(gathered, {shape[0]});
   if (parts.weight)
     loss = loss * parts.rowWeight(v);
@@ -211,7 +218,8 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
     return success();
   }
   // Check the targets here too, because a program may use the derivative and not the loss.
-  Sym index = shape[1] == 0 ? parts.index : vjp.checkedIndex(parts.index, shape[1], "Target");
+  Sym index =
+      shape[1] == 0 || parts.isInRange ? parts.index : vjp.checkedIndex(parts.index, shape[1], "Target");
   Sym g = vjp.convert(vjp.cotangent(0), parts.wideType), rowWeight = parts.rowWeight(vjp);
   if (getReduction() == ReductionKind::mean)
     g = g / vjp.sum(rowWeight, {0});

@@ -43,12 +43,33 @@ weft.func @loop(%i: tensor<i64, #cpu>, %t: tensor<5xi64, #cpu>) -> tensor<i64, #
   weft.return %r : tensor<i64, #cpu>
 }
 
+// No index is in range of a dimension without elements: the branch says whether there is one.
+weft.func private @nothing(%t: tensor<0x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
+  %r = weft.gather %t, %i, dim = 0, kind = points : tensor<0x4xf32, #cpu>, tensor<3xi64, #cpu>
+  weft.return %r : tensor<3x4xf32, #cpu>
+}
+weft.func private @zeros(%t: tensor<0x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
+  %r = weft.constant dense<0.0> : tensor<3x4xf32, #cpu>
+  weft.return %r : tensor<3x4xf32, #cpu>
+}
+// CHECK-LABEL: weft.func @empty
+// CHECK:         %[[R:.*]]:2 = weft.cond %{{.*}} then @nothing.checked else @zeros.checked
+// CHECK:         %[[NONE:.*]] = weft.eq %[[R]]#1, %{{.*}}
+// CHECK:         weft.assert %[[NONE]], "an index is out of bounds for dimension 0 with size 0" :
+// CHECK:         weft.return %[[R]]#0
+weft.func @empty(%p: tensor<i1, #cpu>, %t: tensor<0x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
+  %r = weft.cond %p then @nothing else @zeros(%t, %i) {may_fail} : (tensor<i1, #cpu>, tensor<0x4xf32, #cpu>, tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu>
+  weft.return %r : tensor<3x4xf32, #cpu>
+}
+
 // CHECK-LABEL: weft.func private @row.checked
 // CHECK-SAME:    (%[[T:.*]]: tensor<5x4xf32, #cpu>, %[[I:.*]]: tensor<3xi64, #cpu>)
-// CHECK:         %[[HIGH:.*]] = weft.rmax %[[I]], dims = [0]
-// CHECK:         %[[LOW:.*]] = weft.rmin %[[I]], dims = [0]
-// CHECK:         %[[BELOW:.*]] = weft.select %{{.*}}, %[[LOW]], %{{.*}}
-// CHECK:         %[[N:.*]] = weft.select %{{.*}}, %[[HIGH]], %[[BELOW]]
+// CHECK:         %[[REFUSED:.*]] = weft.or
+// CHECK:         %[[PLACES:.*]] = weft.select %[[REFUSED]]
+// CHECK:         %[[FIRST:.*]] = weft.rmin %[[PLACES]], dims = [0]
+// CHECK:         %[[AT:.*]] = weft.select %{{.*}}, %[[FIRST]], %{{.*}}
+// CHECK:         %[[GIVEN:.*]] = weft.gather %[[I]], %[[AT]], dim = 0, kind = points mode = assume
+// CHECK:         %[[N:.*]] = weft.select %{{.*}}, %[[GIVEN]], %{{.*}}
 // CHECK:         %[[R:.*]] = weft.gather %[[T]], %[[I]], dim = 0, kind = points mode = clip
 // CHECK:         weft.return %[[R]], %[[N]]
 // CHECK-LABEL: weft.func private @none.checked
@@ -62,3 +83,6 @@ weft.func @loop(%i: tensor<i64, #cpu>, %t: tensor<5xi64, #cpu>) -> tensor<i64, #
 // CHECK-LABEL: weft.func private @differs.checked
 // CHECK:         %[[FINE:.*]] = weft.eq
 // CHECK:         weft.and %{{.*}}, %[[FINE]]
+// CHECK-LABEL: weft.func private @nothing.checked
+// CHECK:         %[[ONE:.*]] = weft.constant dense<1> : tensor<i64, #cpu>
+// CHECK:         weft.return %{{.*}}, %[[ONE]]

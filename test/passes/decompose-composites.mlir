@@ -45,6 +45,16 @@ weft.func @loss(%a: tensor<4x8xf32, #cpu>, %t: tensor<4xi64, #cpu>) -> (tensor<f
   weft.return %l, %lse : tensor<f32, #cpu>, tensor<4xf32, #cpu>
 }
 
+// Targets that are in range are not checked, neither are the weights that they select.
+// CHECK-LABEL: weft.func @checked_loss(
+weft.func @checked_loss(%a: tensor<4x8xf32, #cpu>, %t: tensor<4xi64, #cpu>, %w: tensor<8xf32, #cpu>) -> tensor<f32, #cpu> {
+  // CHECK: weft.gather %{{.*}}, %{{.*}}, dim = 1, kind = {{ *}}along mode = assume
+  // CHECK: weft.gather %{{.*}}, %{{.*}}, dim = 0, kind = {{ *}}points mode = assume
+  // CHECK: weft.return
+  %l, %lse = weft.cross_entropy %a, %t weight %w, reduction = mean {weft.targets_in_range} : tensor<4x8xf32, #cpu>, tensor<4xi64, #cpu>, tensor<8xf32, #cpu>
+  weft.return %l : tensor<f32, #cpu>
+}
+
 // layer_norm is a welford, and what it gives to every element; the variance is the biased one.
 // CHECK-LABEL: weft.func @norm(
 // CHECK-SAME:    %[[A:.*]]: tensor<4x8xf32, #cpu>, %[[W:.*]]: tensor<8xf32, #cpu>)

@@ -75,6 +75,19 @@ TEST(CudaCondition, FailsForTheBranchThatIsTakenOnly) {
   EXPECT_EQ(run(true, 4), Floats({8, 9}));
 }
 
+TEST(CudaCondition, AnEmptyDimensionFailsForTheBranchThatIsTakenOnly) {
+  const Tensor none = zeros({0, 2}, {.device = "cuda:0"}),
+               at = zeros({3}, {.dtype = i64, .device = "cuda:0"});
+  const auto run = [&](bool pred) {
+    return floats(cond(
+        full({}, pred, {.dtype = DType::i1}), [&](const Tensor &i) { return none.index_select(0, i); },
+        [](const Tensor &) { return ones({3, 2}, {.device = "cuda:0"}); }, at));
+  };
+  EXPECT_EQ(run(false), Floats(6, 1));
+  EXPECT_ERROR((void)run(true), "index is out of bounds for dimension 0 with size 0");
+  EXPECT_EQ(run(false), Floats(6, 1));
+}
+
 TEST(CudaCondition, TakesWhatItsBranchesMakeOfTheHost) {
   const Tensor x = ones({3}, {.device = "cuda:0"});
   Tensor onHost = tensor({4.0, 5.0, 6.0});

@@ -306,6 +306,43 @@ TEST(Cond, FailsForTheBranchThatIsTakenOnly) {
   check(compiled);
 }
 
+TEST(Cond, FailsForAnEmptyDimensionInTheBranchThatIsTaken) {
+  const Tensor none = zeros({0, 2}), at = zeros({3}, {.dtype = i64}), u = ones({3, 2});
+  const auto read = [&](const Tensor &pred) {
+    return cond(
+        pred, [&](const Tensor &i) { return none.index_select(0, i); },
+        [](const Tensor &) { return ones({3, 2}); }, at);
+  };
+  const auto write = [&](const Tensor &pred) {
+    return cond(
+        pred, [&](const Tensor &i) { return none.index_add(0, i, u).sum(); },
+        [](const Tensor &) { return ones({}); }, at);
+  };
+  const auto nested = [&](const Tensor &pred) {
+    return scan([&](const Tensor &sum,
+                    const Tensor &row) { return std::pair(sum + read(pred) + row, std::tuple<>()); },
+                zeros({3, 2}), zeros({5, 3, 2}))
+        .first;
+  };
+  const auto check = [&](const auto &run, size_t elements, float value) {
+    EXPECT_EQ(floats(run(truth(false))), Floats(elements, value));
+    EXPECT_ERROR((void)floats(run(truth(true))), "index is out of bounds for dimension 0 with size 0");
+    EXPECT_EQ(floats(run(truth(false))), Floats(elements, value));
+  };
+  check(read, 6, 1);
+  check(compile(read), 6, 1);
+  check(write, 1, 1);
+  check(nested, 6, 5);
+  check(compile(nested), 6, 5);
+  // Without an index nothing is read.
+  const Tensor nowhere = zeros({0}, {.dtype = i64});
+  EXPECT_EQ(cond(
+                truth(true), [&](const Tensor &i) { return none.index_select(0, i); },
+                [](const Tensor &) { return ones({0, 2}); }, nowhere)
+                .numel(),
+            0);
+}
+
 TEST(Cond, FailsForRowsOfAnyNumber) {
   Dim rows("rows", 1, 64);
   auto run = compile(
@@ -324,6 +361,37 @@ TEST(Cond, FailsForRowsOfAnyNumber) {
                  "index " + std::to_string(count) + " is out of bounds for dimension 0 with size " +
                      std::to_string(count));
   }
+}
+
+TEST(Cond, FailsForTheFirstOfAnyNumberOfIndices) {
+  Dim count("count", 0, 16);
+  const Tensor table = someNumbers({5, 3}, 2);
+  auto run = compile(
+      [&](const Tensor &pred, const Tensor &index) {
+        return cond(
+            pred, [&](const Tensor &at) { return table.index_select(0, at); },
+            [&](const Tensor &at) { return table.sum(0).expand(shape({at.sym_size(0), 3})); }, index);
+      },
+      {spec({}, DType::i1), spec({count}, i64)});
+  const auto indices = [](const std::vector<int64_t> &numbers) {
+    return Tensor::from(numbers, {static_cast<int64_t>(numbers.size())});
+  };
+  EXPECT_EQ(run(truth(true), indices({})).sizes(), (Shape{0, 3}));
+  for (const std::vector<int64_t> &good : {std::vector<int64_t>{4}, {0, 3, 1, 4}})
+    expectClose(run(truth(true), indices(good)), table.index_select(0, indices(good)));
+  EXPECT_EQ(run(truth(false), indices({7, -1})).sizes(), (Shape{2, 3}));
+  const auto fails = [&](const std::vector<int64_t> &wrong, const char *text) {
+    EXPECT_ERROR((void)run(truth(true), indices(wrong)).sum().item<float>(), text);
+    EXPECT_ERROR((void)cond(
+                     truth(true), [&](const Tensor &at) { return table.index_select(0, at); },
+                     [&](const Tensor &at) { return table.sum(0).expand({at.size(0), 3}); }, indices(wrong))
+                     .sum()
+                     .item<float>(),
+                 text);
+  };
+  fails({1, -2, 9, 0}, "index -2 is out of bounds for dimension 0 with size 5");
+  fails({1, 6, -2, 9}, "index 6 is out of bounds for dimension 0 with size 5");
+  fails({5}, "index 5 is out of bounds for dimension 0 with size 5");
 }
 
 TEST(Cond, HasGradientsOfWhatMayFail) {

@@ -29,7 +29,7 @@ struct Facts : ::testing::Test {
   Operation *first(const std::string &body, StringRef name) {
     const std::string text =
         "#cpu = #weft.device<cpu>\nweft.func @f(%x: tensor<8x4xf32, #cpu>, %i: tensor<3xi64, #cpu>, "
-        "%c: tensor<3xi1, #cpu>) {\n" +
+        "%c: tensor<3xi1, #cpu>, %y: tensor<3x4xf32, #cpu>) {\n" +
         body + "\nweft.return\n}\n";
     module = parseSourceString<ModuleOp>(text, &context);
     Operation *found = nullptr;
@@ -94,6 +94,13 @@ TEST_F(Facts, WhoMayFailOnValues) {
   EXPECT_TRUE(mayFail(gather("")));
   EXPECT_FALSE(mayFail(gather(" mode = clip")));
   EXPECT_FALSE(mayFail(gather(" mode = assume")));
+  const auto loss = [&](const std::string &attributes) {
+    return first("%l, %s = weft.cross_entropy %y, %i, reduction = mean" + attributes +
+                     " : tensor<3x4xf32, #cpu>, tensor<3xi64, #cpu>",
+                 "cross_entropy");
+  };
+  EXPECT_TRUE(mayFail(loss("")));
+  EXPECT_FALSE(mayFail(loss(" {weft.targets_in_range}")));
   EXPECT_TRUE(mayFail(first("weft.assert %c, \"no\" : tensor<3xi1, #cpu>", "assert")));
   EXPECT_FALSE(mayFail(first("%0 = weft.exp %x" + onX, "exp")));
   std::vector<std::string> names;
