@@ -580,6 +580,61 @@ std::optional<std::string> findMissingSampler(const OpCatalog &catalog) {
   return std::nullopt;
 }
 
+/// Moves an op that checks an index to the body of a loop, or to the branch of a condition that is taken. All
+/// trips compute it from the same operands, and the results of the last one replace it.
+static void hideCheck(ModuleOp module, uint64_t number) {
+  auto function = module.lookupSymbol<ir::FuncOp>(kEntry);
+  SmallVector<Operation *> found;
+  for (Operation &op : function.getBody().front())
+    if (ir::mayFail(&op) && isMemoryEffectFree(&op) && ir::bodiesOf(&op).empty())
+      found.push_back(&op);
+  if (found.empty())
+    return;
+  Operation *op = found[number % found.size()];
+  OpBuilder b(op);
+  const Location loc = op->getLoc();
+  SmallVector<Value> begins;
+  for (Value result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    begins.push_back(
+        b.create<ir::ConstantOp>(loc, type, ir::splatOf(type, b.getZeroAttr(type.getElementType()))));
+  }
+  const auto makeBody = [&](StringRef name, bool computes) {
+    SmallVector<Value> inputs(begins);
+    llvm::append_range(inputs, op->getOperands());
+    OpBuilder outer = OpBuilder::atBlockBegin(module.getBody());
+    auto made = outer.create<ir::FuncOp>(
+        loc, name, outer.getFunctionType(ValueRange(inputs).getTypes(), op->getResultTypes()));
+    made.setPrivate();
+    Block &block = made.getBody().front();
+    outer.setInsertionPointToEnd(&block);
+    SmallVector<Value> results(block.getArguments().take_front(begins.size()));
+    if (computes) {
+      Operation *inner = outer.clone(*op);
+      inner->setOperands(ValueRange(block.getArguments().drop_front(begins.size())));
+      results.assign(inner->result_begin(), inner->result_end());
+    }
+    outer.create<ir::ReturnOp>(loc, results);
+  };
+  makeBody("checked", /*computes=*/true);
+  Operation *made = nullptr;
+  if (number % 3 == 0) {
+    makeBody("unchecked", /*computes=*/false);
+    auto type = ir::makeTensorType({}, b.getI1Type(), ir::deviceOf(op->getResult(0).getType()));
+    const bool isFirst = number % 2;
+    Value pred = b.create<ir::ConstantOp>(loc, type, ir::splatOf(type, b.getBoolAttr(isFirst)));
+    SmallVector<Value> inputs(begins);
+    llvm::append_range(inputs, op->getOperands());
+    made = b.create<ir::CondOp>(loc, op->getResultTypes(), pred, isFirst ? "checked" : "unchecked",
+                                isFirst ? "unchecked" : "checked", inputs, /*may_fail=*/true);
+  } else {
+    made = b.create<ir::ScanOp>(loc, op->getResultTypes(), "checked", begins, ValueRange(), op->getOperands(),
+                                /*length=*/1 + number % 7, /*reverse=*/number % 2 == 0, /*may_fail=*/true);
+  }
+  op->replaceAllUsesWith(made);
+  op->erase();
+}
+
 OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &catalog, uint64_t seed,
                                       std::optional<uint64_t> length) {
   ProgramBuilder p(&context, seed);
@@ -617,7 +672,10 @@ OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &cat
   }
   if (oneIn(p.random, 30))
     sampleOutOfRange(p);
-  return p.finish();
+  OwningOpRef<ModuleOp> made = p.finish();
+  if (seed % 4 == 0)
+    hideCheck(*made, seed / 4);
+  return made;
 }
 
 } // namespace weft::randomtest
