@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A launch that runs a function of the package cannot report what fails in it. So a branch, or the body of a
-// while loop, returns the first index that a check would refuse, as a number, and goes on with an index that
-// is in range. The check itself stands behind the launch. A number that is in range is returned as 0, as by
-// the branch that is not taken. In a dimension without elements no index is in range: there the number is 1
-// if there is an index, and an assertion stands behind the launch.
+// loop, returns the first index that a check would refuse, as a number, and goes on with an index that is in
+// range. The check itself stands behind the launch. A number that is in range is returned as 0, as by the
+// branch that is not taken. In a dimension without elements no index is in range: there the number is 1 if
+// there is an index, and an assertion stands behind the launch.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/CrossEntropy.h"
@@ -51,7 +51,7 @@ ir::VjpBuilder symbolicFor(OpBuilder &builder, Operation *op) {
           SmallVector<bool>(op->getNumOperands(), false)};
 }
 
-bool runsWhatMayFail(Operation *op) { return isa<ir::CondOp, ir::WhileOp>(op) && ir::mayFail(op); }
+bool runsWhatMayFail(Operation *op) { return !ir::bodiesOf(op).empty() && ir::mayFail(op); }
 
 struct CarryChecks : impl::CarryChecksBase<CarryChecks> {
   void runOnOperation() override {
@@ -108,7 +108,7 @@ private:
       if (!runsWhatMayFail(&op))
         continue;
       const LogicalResult done =
-          llvm::TypeSwitch<Operation *, LogicalResult>(&op).Case<ir::CondOp, ir::WhileOp>(
+          llvm::TypeSwitch<Operation *, LogicalResult>(&op).Case<ir::CondOp, ir::WhileOp, ir::ScanOp>(
               [&](auto each) { return carry(each, isBody); });
       if (failed(done))
         return failure();
@@ -366,6 +366,27 @@ private:
     begins.append(numbers.size(), zero(b, loc, type));
     auto made = b.create<ir::WhileOp>(loc, ValueRange(begins).getTypes(), condition.getName(),
                                       body->getName(), begins, loop.getConstants(), /*may_fail=*/false);
+    replace(loop, made, carries, checks, isBody);
+    return success();
+  }
+
+  LogicalResult carry(ir::ScanOp loop, bool isBody) {
+    SmallVector<Check> checks;
+    SmallVector<Value> numbers;
+    auto body = withoutChecks(loop.getBody(), checks, numbers);
+    if (failed(body))
+      return failure();
+    const auto carries = static_cast<unsigned>(loop.getCarries().size());
+    const RankedTensorType type = numberType(loop);
+    addNumbers(*body, carries, numbers, type);
+    OpBuilder b(loop);
+    SmallVector<Value> begins(loop.getCarries());
+    begins.append(numbers.size(), zero(b, loop.getLoc(), type));
+    SmallVector<Type> types(ValueRange(begins).getTypes());
+    llvm::append_range(types, loop.getYs().getTypes());
+    auto made = b.create<ir::ScanOp>(loop.getLoc(), types, body->getName(), begins, loop.getXs(),
+                                     loop.getConstants(), loop.getLength(), loop.getReverse(),
+                                     /*may_fail=*/false);
     replace(loop, made, carries, checks, isBody);
     return success();
   }

@@ -96,12 +96,14 @@ def CanonicalizeContractions : Weft_FuncPass<"weft-canonicalize-contractions"> {
 }
 
 def CarryChecks : Weft_ModulePass<"weft-carry-checks"> {
-  let summary = "moves checks of indices out of branches and while loops";
+  let summary = "moves checks of indices out of branches and loops";
   let description = [{
     An op of a branch that checks an index clamps it instead, and the branch returns the index as a number: one that is
     out of range, or 0. The check of this number stands behind the `weft.cond`, with the line of the op and that of the
-    condition. In a `weft.while` the number is a carry, and the loop ends when it is not 0. A branch that is not taken
-    fails for nothing.
+    condition. A branch that is not taken fails for nothing. In a loop the numbers are carries, which keep those of the
+    first trip in which one is not 0. Then a `weft.while` ends, and a `weft.scan` goes on, with indices in range. A
+    `weft.cross_entropy` gets targets in range, and an attribute that says so. In a dimension without elements no index
+    is in range: the number says whether there is one, and an assertion stands behind the op.
   }];
 }
 
@@ -465,10 +467,11 @@ def UnrollScans : Weft_ModulePass<"weft-unroll-scans"> {
   let summary = "replaces loops by their trips";
   let description = [{
     The ops of the body, once for each trip, with slices for the rows that a trip reads, and a concatenation of those that
-    the trips return. With `may-fail`, only loops whose body may fail, or has a while loop on a device beside the host,
-    which waits for it in each trip; otherwise also those whose body is not on one device, and those of fewer than
-    `least-trips` trips. With `report`, a refusal (WEFT-T004) says why a loop is none in the plan. More than `max-ops`
-    operations in all are an error.
+    the trips return. Those are unrolled whose body is not on one device, or has a while loop on a device beside the host,
+    which waits for it in each trip; those of fewer than `least-trips` trips; and those whose body may fail, of which
+    `--weft-carry-checks` leaves none. With `may-fail`, only loops whose body may fail, for one of the other reasons, and
+    those with such a while loop. With `report`, a refusal (WEFT-T004) says why a loop is none in the plan. More than
+    `max-ops` operations in all are an error.
   }];
   let options = [Option<"mayFail", "may-fail", "bool", "false", "only loops that may not wait for later passes">,
                  Option<"leastTrips", "least-trips", "int64_t", "4", "trips from which a loop is kept">,

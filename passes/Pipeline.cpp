@@ -69,8 +69,8 @@ static constexpr int64_t leastCaptured = 3;
 
 /// Derivatives, and loops and conditions that are none in the plan.
 static void addDifferentiation(Adder &add, const ir::CompilerOptions &options, bool report) {
-  // A check is recorded at each trip. Record the checks before anything is folded, so that no fold removes
-  // a check.
+  // Checks move out of branches and loops, or, in a loop that is none in the plan, to each of its trips.
+  // Record the checks before anything is folded, so that no fold removes a check.
   UnrollScansOptions unrolling;
   unrolling.report = report;
   unrolling.mayFail = true;

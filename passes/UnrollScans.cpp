@@ -111,7 +111,7 @@ struct UnrollScans : impl::UnrollScansBase<UnrollScans> {
 private:
   /// Why a loop is none in the plan; empty if it is one.
   std::string whyUnrolled(ir::ScanOp scan) const {
-    if (scan.getMayFail())
+    if (!mayFail && scan.getMayFail())
       return "an op of its body may fail";
     if (scan->getNumResults() == 0 || ir::otherDeviceIn(scan, ir::deviceOf(scan->getResultTypes().front())))
       return "its body is not on one device";

@@ -185,7 +185,8 @@ Carries while_loop(Condition &&condition, Body &&body, const Carries &carries, L
 /// Errors: xs without rows or of different lengths (WEFT-T003); a carry that has another shape, dtype or
 /// device after a trip (WEFT-T002); a body that writes an argument or a tensor from outside, draws random
 /// numbers, prints, asserts, sets gradients or modes, or makes state (WEFT-T001): a trip computes values
-/// only. Draw random numbers before the loop, for all trips, and pass them as xs.
+/// only. Draw random numbers before the loop, for all trips, and pass them as xs. An index that is out of
+/// range is an error of the loop, which names the operation and the first index that is refused.
 template <typename Carry, typename Xs, typename Body>
 auto scan(Body &&body, const Carry &carry, const Xs &xs, const ScanOptions &options = {},
           Loc loc = Loc::current())

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// weft-parity-scan INPUTS OUTPUTS MODE: an LSTM and a running sum by scan, steps that choose a branch by
-// cond, and a loop by while_loop, on the tensors of an .npz file; the values and the gradients of their
-// losses go to a safetensors file. MODE is lazy or compiled.
+// weft-parity-scan INPUTS OUTPUTS MODE: an LSTM, a running sum and a reader of tokens by scan, steps that
+// choose a branch by cond, and a loop by while_loop, on the tensors of an .npz file; the values and the
+// gradients of their losses go to a safetensors file. MODE is lazy or compiled.
 //
 //===----------------------------------------------------------------------===//
 #include <weft/weft.hpp>
@@ -74,20 +74,37 @@ static Tensor grown(Named &in) {
   return (last * in["y"]).sum() * trips;
 }
 
+/// A reader of tokens: a trip reads an embedding by index, and adds the loss of the next token.
+static Tensor read(Named &in) {
+  const nn::CrossEntropyOptions options{.ignore_index = 2, .weight = in["weigh"], .label_smoothing = 0.1};
+  auto [last, states] = scan(
+      [&](const std::tuple<Tensor, Tensor> &before, const std::tuple<Tensor, Tensor> &row) {
+        const auto &[h, sum] = before;
+        Tensor next = tanh(embedding(std::get<0>(row), in["table"]) + matmul(h, in["w"]));
+        Tensor loss = nn::cross_entropy(matmul(next, in["head"]), std::get<1>(row), options);
+        return std::pair(std::tuple(next, sum + loss), next);
+      },
+      std::tuple(in["h"], zeros({})), std::tuple(in["tokens"], in["targets"]));
+  return std::get<1>(last) + (states * states).sum();
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
     return 2;
   Named given, made;
   for (auto &[name, tensor] : load_npz(argv[1]))
     given[name] = tensor;
-  for (const auto &[what, run] :
-       {std::pair("lstm", &lstm), {"decayed", &decayed}, {"chosen", &chosen}, {"grown", &grown}}) {
+  for (const auto &[what, run] : {std::pair("lstm", &lstm),
+                                  {"decayed", &decayed},
+                                  {"chosen", &chosen},
+                                  {"grown", &grown},
+                                  {"read", &read}}) {
     Named in;
     const std::string prefix = std::string(what) + ".";
     for (auto &[name, tensor] : given)
       if (name.starts_with(prefix)) {
         in[name.substr(prefix.size())] = tensor;
-        if (!name.ends_with("weigh") && !name.ends_with("limits"))
+        if (is_floating_point(tensor.dtype()) && !name.ends_with("weigh") && !name.ends_with("limits"))
           in[name.substr(prefix.size())].requires_grad_();
       }
     const auto step = [&] {

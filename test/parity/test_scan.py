@@ -58,6 +58,16 @@ def grown(given):
     return (last * given["y"]).sum() * trips
 
 
+def read(given):
+    h, total, squares = given["h"], 0, 0
+    for token, target in zip(given["tokens"], given["targets"]):
+        h = torch.tanh(torch.nn.functional.embedding(token, given["table"]) + h @ given["w"])
+        total = total + torch.nn.functional.cross_entropy(h @ given["head"], target, weight=given["weigh"],
+                                                          ignore_index=2, label_smoothing=0.1)
+        squares = squares + (h * h).sum()
+    return total + squares
+
+
 def inputs(length):
     torch.manual_seed(length)
     batch, features, hidden = 3, 5, 4
@@ -70,15 +80,19 @@ def inputs(length):
                        "weigh": torch.randn(batch, hidden)},
             "grown": {"x": torch.randn(batch, hidden) / 4, "w": torch.randn(hidden, hidden),
                       "limit": torch.tensor(float(length) ** 3), "y": torch.randn(batch, hidden)},
+            "read": {"h": torch.randn(batch, hidden), "table": torch.randn(7, hidden), "w": torch.randn(hidden, hidden),
+                     "head": torch.randn(hidden, 7), "weigh": torch.rand(7) + 0.5,
+                     "tokens": torch.randint(7, (length, batch)), "targets": torch.randint(7, (length, batch))},
             "decayed": {"s": torch.randn(hidden), "x": torch.randn(length, hidden),
                         "decay": torch.randn(length, hidden), "weigh": torch.randn(length, hidden)}}
 
 
 def in_torch(given, dtype):
     made = {}
-    for what, run in (("lstm", lstm), ("decayed", decayed), ("chosen", chosen), ("grown", grown)):
+    for what, run in (("lstm", lstm), ("decayed", decayed), ("chosen", chosen), ("grown", grown),
+                      ("read", read)):
         own = {name: tensor.clone().to(dtype).requires_grad_(name not in ("weigh", "limits"))
-               for name, tensor in given[what].items()}
+               if tensor.is_floating_point() else tensor for name, tensor in given[what].items()}
         loss = run(own)
         loss.backward()
         made[what + ".loss"] = loss.detach().double().numpy()

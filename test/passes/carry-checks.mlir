@@ -43,6 +43,36 @@ weft.func @loop(%i: tensor<i64, #cpu>, %t: tensor<5xi64, #cpu>) -> tensor<i64, #
   weft.return %r : tensor<i64, #cpu>
 }
 
+// In a scan the number is a carry as well, and the trips go on.
+weft.func private @trip(%h: tensor<4xf32, #cpu>, %x: tensor<3xi64, #cpu>, %t: tensor<5x4xf32, #cpu>, %l: tensor<3x5xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<f32, #cpu>) {
+  %r = weft.gather %t, %x, dim = 0, kind = points : tensor<5x4xf32, #cpu>, tensor<3xi64, #cpu>
+  %s = weft.sum %r, dims = [0] : tensor<3x4xf32, #cpu>
+  %n = weft.add %h, %s : tensor<4xf32, #cpu>
+  %loss, %lse = weft.cross_entropy %l, %x, reduction = mean : tensor<3x5xf32, #cpu>, tensor<3xi64, #cpu>
+  weft.return %n, %loss : tensor<4xf32, #cpu>, tensor<f32, #cpu>
+}
+// CHECK-LABEL: weft.func @scan
+// CHECK:         %[[R:.*]]:4 = weft.scan @trip.checked(%{{.*}}, %{{.*}}, %{{.*}}) over(%{{.*}}) with(%{{.*}}, %{{.*}}), length = 9 :
+// CHECK:         weft.gather %{{.*}}, %[[R]]#1
+// CHECK:         weft.assert
+// CHECK:         weft.gather %{{.*}}, %[[R]]#2, {{.*}}weft.index_name = "Target"
+// CHECK:         weft.assert
+// CHECK:         weft.return %[[R]]#0, %[[R]]#3
+weft.func @scan(%h: tensor<4xf32, #cpu>, %x: tensor<9x3xi64, #cpu>, %t: tensor<5x4xf32, #cpu>, %l: tensor<3x5xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<9xf32, #cpu>) {
+  %r:2 = weft.scan @trip(%h) over(%x) with(%t, %l), length = 9 {may_fail} : (tensor<4xf32, #cpu>, tensor<9x3xi64, #cpu>, tensor<5x4xf32, #cpu>, tensor<3x5xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<9xf32, #cpu>)
+  weft.return %r#0, %r#1 : tensor<4xf32, #cpu>, tensor<9xf32, #cpu>
+}
+
+// What nothing reads is not checked.
+// CHECK-LABEL: weft.func @unread
+// CHECK-NOT:     weft.scan
+// CHECK-NOT:     weft.assert
+// CHECK:         weft.return
+weft.func @unread(%h: tensor<4xf32, #cpu>, %x: tensor<9x3xi64, #cpu>, %t: tensor<5x4xf32, #cpu>, %l: tensor<3x5xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  %r:2 = weft.scan @trip(%h) over(%x) with(%t, %l), length = 9 {may_fail} : (tensor<4xf32, #cpu>, tensor<9x3xi64, #cpu>, tensor<5x4xf32, #cpu>, tensor<3x5xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<9xf32, #cpu>)
+  weft.return %h : tensor<4xf32, #cpu>
+}
+
 // No index is in range of a dimension without elements: the branch says whether there is one.
 weft.func private @nothing(%t: tensor<0x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
   %r = weft.gather %t, %i, dim = 0, kind = points : tensor<0x4xf32, #cpu>, tensor<3xi64, #cpu>
@@ -83,6 +113,20 @@ weft.func @empty(%p: tensor<i1, #cpu>, %t: tensor<0x4xf32, #cpu>, %i: tensor<3xi
 // CHECK-LABEL: weft.func private @differs.checked
 // CHECK:         %[[FINE:.*]] = weft.eq
 // CHECK:         weft.and %{{.*}}, %[[FINE]]
+// The numbers of the first trip that refuses one of its two indices stay. If a target is refused, all are of class 0.
+// CHECK-LABEL: weft.func private @trip.checked
+// CHECK-SAME:    (%{{.*}}: tensor<4xf32, #cpu>, %[[A:.*]]: tensor<i64, #cpu>, %[[B:.*]]: tensor<i64, #cpu>, %{{.*}}: tensor<3xi64, #cpu>,
+// CHECK:         weft.gather {{.*}} mode = clip
+// CHECK:         %[[GOOD:.*]] = weft.eq
+// CHECK:         %[[ALL:.*]] = weft.broadcast_in_dim %[[GOOD]]
+// CHECK:         %[[TARGET:.*]] = weft.select %[[ALL]]
+// CHECK:         weft.cross_entropy %{{.*}}, %[[TARGET]], reduction = mean {weft.targets_in_range}
+// CHECK:         %[[ONE:.*]] = weft.ne %[[A]]
+// CHECK:         %[[OTHER:.*]] = weft.ne %[[B]]
+// CHECK:         %[[ANY:.*]] = weft.or %[[ONE]], %[[OTHER]]
+// CHECK:         %[[KEPTA:.*]] = weft.select %[[ANY]], %[[A]]
+// CHECK:         %[[KEPTB:.*]] = weft.select %[[ANY]], %[[B]]
+// CHECK:         weft.return %{{.*}}, %[[KEPTA]], %[[KEPTB]], %{{.*}}
 // CHECK-LABEL: weft.func private @nothing.checked
 // CHECK:         %[[ONE:.*]] = weft.constant dense<1> : tensor<i64, #cpu>
 // CHECK:         weft.return %{{.*}}, %[[ONE]]

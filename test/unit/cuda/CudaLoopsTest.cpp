@@ -180,6 +180,43 @@ TEST(CudaLoops, AFailedCallChangesNothing) {
   EXPECT_EQ(floats(state), expected);
 }
 
+TEST(CudaLoops, MayReadByIndexInTheirTrips) {
+  struct Reader {
+    const char *device;
+    Tensor table = someNumbers({7, 4}, 1, device), head = someNumbers({4, 7}, 3, device),
+           tokens = (arange(36) * 5 % 7).reshape({12, 3}).to(device);
+    Tensor loss(const Tensor &read) const {
+      return scan(
+                 [this](const std::pair<Tensor, Tensor> &before, const Tensor &row) {
+                   const Tensor h = tanh(embedding(row, table) + before.first);
+                   return std::pair(std::pair(h, before.second + nn::cross_entropy(matmul(h, head), row)),
+                                    std::tuple<>());
+                 },
+                 std::pair(zeros({3, 4}, {.device = device}), zeros({}, {.device = device})), read)
+          .first.second;
+    }
+    std::vector<Tensor> step(const Tensor &read) const {
+      const Tensor made = loss(read);
+      std::vector<Tensor> all = grad(made, {table, head});
+      all.push_back(made.detach());
+      return all;
+    }
+  };
+  const Reader host{.device = "cpu"}, there{.device = "cuda:0"};
+  for (Tensor tensor : {host.table, host.head, there.table, there.head})
+    tensor.requires_grad_();
+  auto step = compile([&](const Tensor &tokens) { return there.step(tokens); });
+  const std::vector<Tensor> expected = host.step(host.tokens);
+  for (const std::vector<Tensor> &found : {there.step(there.tokens), step(there.tokens)})
+    for (size_t i = 0; i < expected.size(); ++i)
+      expectNear(found[i], expected[i], 1e-4);
+  EXPECT_EQ(occurrences(step.mlir("plan"), "weft.scan"), 2U);
+  Tensor wrong = there.tokens.clone();
+  wrong[7][1].fill_(9);
+  EXPECT_ERROR((step(wrong), synchronize("cuda:0")), "index 9 is out of bounds for dimension 0 with size 7");
+  expectNear(step(there.tokens)[0], expected[0], 1e-4);
+}
+
 TEST(CudaLoops, TooManyLaunchesAreRefused) {
   const Tensor h = zeros({4}).to("cuda:0");
   const auto loop = [&](int64_t length) {

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "CloseTensors.h"
 
+#include <cmath>
+
 using namespace weft;
 
 namespace {
@@ -43,6 +45,46 @@ struct Recurrence {
   void require() const {
     for (Tensor tensor : inputs())
       tensor.requires_grad_();
+  }
+};
+
+/// A reader of tokens: each trip reads an embedding, and adds the loss of the next token.
+struct Reader {
+  int64_t length = 12;
+  Tensor table = someNumbers({7, 4}, 1), w = someNumbers({4, 4}, 2), head = someNumbers({4, 7}, 3);
+  Tensor tokens = (arange(length * 3) * 5 % 7).reshape({length, 3}),
+         next = (arange(length * 3) * 3 % 7).reshape({length, 3});
+
+  std::pair<Tensor, Tensor> trip(const Tensor &h, const Tensor &token, const Tensor &target) const {
+    const Tensor after = tanh(embedding(token, table) + matmul(h, w));
+    return {after, nn::cross_entropy(matmul(after, head), target)};
+  }
+  /// The state, the sum of losses, and the states of all trips.
+  std::tuple<Tensor, Tensor, Tensor> loop(bool reverse = false) const {
+    const auto [carry, states] = scan(
+        [this](const std::pair<Tensor, Tensor> &before, const std::pair<Tensor, Tensor> &row) {
+          const auto [h, loss] = trip(before.first, row.first, row.second);
+          return std::pair(std::pair(h, before.second + loss), h);
+        },
+        std::pair(zeros({3, 4}), zeros({})), std::pair(tokens, next), {.reverse = reverse});
+    return {carry.first, carry.second, states};
+  }
+  std::tuple<Tensor, Tensor, Tensor> written(bool reverse = false) const {
+    Tensor h = zeros({3, 4}), sum = zeros({});
+    std::vector<Tensor> states(static_cast<size_t>(length));
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t row = reverse ? length - 1 - i : i;
+      const auto [after, loss] = trip(h, tokens[row], next[row]);
+      h = after;
+      sum = sum + loss;
+      states[static_cast<size_t>(row)] = h;
+    }
+    return {h, sum, stack(states)};
+  }
+  std::vector<Tensor> weights() const { return {table, w, head}; }
+  std::vector<Tensor> gradientsOf(const std::tuple<Tensor, Tensor, Tensor> &results) const {
+    const auto &[h, loss, states] = results;
+    return grad((h * h).sum() + loss + states.sum(), weights());
   }
 };
 
@@ -327,6 +369,123 @@ TEST(Scan, HasRowsOfAnySize) {
     expectClose(r.w.grad(), ofFixed);
   }
   EXPECT_TRUE(mentions(dynamic.explain({.full = true}), "loop of 12 trips")) << dynamic.explain();
+}
+
+TEST(Scan, MayReadByIndexInItsTrips) {
+  const Reader r;
+  for (Tensor weight : r.weights())
+    weight.requires_grad_();
+  for (const bool reverse : {false, true}) {
+    const auto found = r.loop(reverse), expected = r.written(reverse);
+    expectClose(std::get<0>(found), std::get<0>(expected));
+    expectClose(std::get<1>(found), std::get<1>(expected));
+    expectClose(std::get<2>(found), std::get<2>(expected));
+    const std::vector<Tensor> gradients = r.gradientsOf(found), wanted = r.gradientsOf(expected);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      expectClose(gradients[i], wanted[i]);
+  }
+}
+
+TEST(Scan, FailsForTheFirstIndexThatIsRefused) {
+  Reader r;
+  auto run = compile([](const Tensor &tokens, const Tensor &next) {
+    Reader at;
+    at.tokens = tokens;
+    at.next = next;
+    return std::get<1>(at.loop());
+  });
+  const auto errorWith = [&](const Tensor &tokens, const Tensor &next) {
+    const std::string lazy = errorOf([&] {
+      Reader at;
+      at.tokens = tokens;
+      at.next = next;
+      (void)std::get<1>(at.loop()).item<float>();
+    });
+    const std::string compiled = errorOf([&] { (void)run(tokens, next).item<float>(); });
+    EXPECT_TRUE(mentions(lazy, "ScanTest.cpp")) << lazy;
+    EXPECT_TRUE(mentions(compiled, "ScanTest.cpp")) << compiled;
+    EXPECT_TRUE(mentions(compiled, lazy.substr(0, lazy.find('\n')))) << compiled;
+    return lazy;
+  };
+  const auto with = [](const Tensor &tensor, int64_t row, int64_t value) {
+    Tensor changed = tensor.clone();
+    changed[row][1].fill_(value);
+    return changed;
+  };
+  const std::string token = "index 9 is out of bounds for dimension 0 with size 7",
+                    target = "Target 8 is out of bounds";
+  const float good = run(r.tokens, r.next).item<float>();
+  EXPECT_TRUE(mentions(errorWith(with(r.tokens, 5, 9), r.next), token));
+  EXPECT_TRUE(mentions(errorWith(r.tokens, with(r.next, 11, 8)), target));
+  // In the first trip that has one, and in the order of its operations.
+  EXPECT_TRUE(mentions(errorWith(with(r.tokens, 5, 9), with(r.next, 3, 8)), target));
+  EXPECT_TRUE(mentions(errorWith(with(r.tokens, 5, 9), with(r.next, 5, 8)), token));
+  EXPECT_TRUE(mentions(errorWith(with(with(r.tokens, 2, -3), 5, 9), r.next), "index -3 is out of bounds"));
+  EXPECT_EQ(run(r.tokens, r.next).item<float>(), good);
+  // A target that is ignored is none.
+  EXPECT_TRUE(std::isfinite(run(r.tokens, with(r.next, 3, -100)).item<float>()));
+}
+
+TEST(Scan, ReadsRowsOfAnyNumber) {
+  Dim rows("rows", 1, 64);
+  const auto loop = [](const Tensor &table, const Tensor &at, const Tensor &logits) {
+    return scan(
+               [&](const Tensor &sum, const Tensor &row) {
+                 const Tensor read = table.index_select(0, row).sum();
+                 return std::pair(sum + read + nn::cross_entropy(logits, row), std::tuple<>());
+               },
+               zeros({}), at)
+        .first;
+  };
+  auto run = compile(loop, {spec({rows, 3}), spec({6, 2}, i64), spec({2, 10})});
+  for (const int64_t count : {1, 4, 9}) {
+    const Tensor table = someNumbers({count, 3}, 2), logits = someNumbers({2, 10}, 3);
+    const Tensor good = (arange(12) % count).reshape({6, 2});
+    expectClose(run(table, good, logits), loop(table, good, logits));
+    Tensor wrong = good.clone();
+    wrong[4].fill_(count);
+    EXPECT_ERROR((void)run(table, wrong, logits).item<float>(),
+                 "index " + std::to_string(count) + " is out of bounds for dimension 0 with size " +
+                     std::to_string(count));
+    wrong[4].fill_(11);
+    EXPECT_ERROR((void)run(someNumbers({12, 3}, 2), wrong, logits).item<float>(),
+                 "Target 11 is out of bounds");
+  }
+  EXPECT_EQ(run.explain().find("WEFT-T004"), std::string::npos);
+  Dim none("none", 0, 8);
+  auto refused = compile(loop, {spec({none, 3}), spec({6, 2}, i64), spec({2, 10})});
+  EXPECT_ERROR((void)refused(zeros({0, 3}), zeros({6, 2}, {.dtype = i64}), zeros({2, 10})),
+               "which may be 0: give its symbols a min of 1");
+}
+
+TEST(Scan, WhatMayFailDoesNotGrowWithItsTrips) {
+  const auto count = [](const std::string &text, const std::string &part) {
+    int64_t found = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  std::vector<int64_t> lines, kernels;
+  for (const int64_t length : {10, 500}) {
+    const Reader r{.length = length};
+    for (Tensor weight : r.weights())
+      weight.requires_grad_();
+    auto step = compile([&] {
+      for (Tensor weight : r.weights())
+        weight.set_grad({});
+      Tensor loss = std::get<1>(r.loop());
+      loss.backward();
+      return loss;
+    });
+    step();
+    const std::string plan = step.mlir("plan");
+    lines.push_back(count(plan, "\n"));
+    kernels.push_back(count(plan, "weft.fusion"));
+    EXPECT_EQ(count(plan, "weft.scan"), 2) << plan;
+    EXPECT_FALSE(mentions(step.explain({.full = true}), "WEFT-T004"));
+  }
+  EXPECT_EQ(lines[0], lines[1]);
+  EXPECT_EQ(kernels[0], kernels[1]);
 }
 
 TEST(Scan, TextAndKernelsDoNotGrowWithItsTrips) {
