@@ -229,14 +229,20 @@ private:
         .value;
   }
 
-  /// A size as a number like another one, or, if each call chooses it, as one of the host.
+  /// A size as a number of i64 on the device of another one.
   static ir::Sym sizeAsNumber(ir::VjpBuilder &symbolic, ir::Size size, ir::Sym like) {
     if (size.isNumber())
       return symbolic.like(like, static_cast<double>(size.asNumber()));
     OpBuilder &b = symbolic.builder;
-    return symbolic.make<ir::DimOp>(
-        ir::makeTensorType({}, b.getI64Type(), ir::DeviceAttr::get(b.getContext(), ir::DeviceKind::cpu)),
-        size);
+    const ir::DeviceAttr device = ir::deviceOf(like.type());
+    // A size that each call chooses is a number of the host. Elsewhere it is the last of size + 1 places.
+    if (device.isCpu())
+      return symbolic.make<ir::DimOp>(ir::makeTensorType({}, b.getI64Type(), device), size);
+    const ir::Sym places =
+        symbolic.make<ir::IotaOp>(ir::makeTensorType({size + 1}, b.getI64Type(), device), 0);
+    const ir::Sym last = symbolic.make<ir::SliceOp>(places.value, ArrayRef<ir::Size>{size},
+                                                    ArrayRef<ir::Size>{size + 1}, ArrayRef<int64_t>{1});
+    return symbolic.reshape(last, {});
   }
 
   /// The first index that is out of range, as a number, or 0.

@@ -132,7 +132,7 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
     operands.insert(operands.begin(), op->getOperand(0));
   ir::FuncOp helper = makeHelper(p, op, ValueRange(operands).getTypes());
   Operation *call = nullptr;
-  if (loops && p.entries.size() % 4 == 2)
+  if (loops && p.entries.size() % 2 == 0)
     call = makeWhile(p, helper, operands);
   else if (loops)
     call = p.builder.create<ir::ScanOp>(

