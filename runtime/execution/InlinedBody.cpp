@@ -13,9 +13,6 @@
 
 namespace weft::runtime {
 
-/// Of temporaries and second places: that of an allocation, which is more than any access needs.
-static constexpr size_t placeAlignment = 256;
-
 static uint32_t bases_of(const Executable::Impl &function, uint8_t device) {
   return static_cast<uint32_t>(function.signature.arguments.size() + function.signature.results.size() +
                                size_t(basesOfDevice) * device);

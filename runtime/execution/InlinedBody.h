@@ -23,6 +23,9 @@ namespace weft::runtime {
 /// An error (WEFT-L008) about a loop of a function, with what its body is.
 Status wrong_loop(const Executable::Impl &function, const Executable::Impl &body, const std::string &what);
 
+/// Of temporaries and second places: that of an allocation, which is more than any access needs.
+inline constexpr size_t placeAlignment = 256;
+
 /// Memory of the call behind what a device of the function has so far: its place in the arena.
 uint64_t take_memory(FunctionDevice &device, uint64_t bytes);
 /// The memory that `take_memory` gave, as an operand of the function.

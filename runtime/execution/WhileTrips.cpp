@@ -18,22 +18,16 @@ namespace {
 
 class Adder {
 public:
-  Adder(Executable::Impl &function, const WhileLoop &of, Launch loop, std::span<const Operand> places)
+  Adder(Executable::Impl &function, const WhileLoop &of, Launch loop, std::span<const Operand> places,
+        WhileMemory &memory)
       : function_(function), of_(of), loop_(std::move(loop)), places_(places.begin(), places.end()),
-        condition_(function, of.condition(), loop_), body_(function, of.body(), loop_),
+        memory_(memory), condition_(function, of.condition(), loop_), body_(function, of.body(), loop_),
         first_(function.launches.size()) {}
 
   Status add() {
     if (Status status = check_count(); !status)
       return status;
-    FunctionDevice &device = function_.devices[loop_.device];
-    const uint64_t predicate = take_memory(device, 1);
-    predicate_ = place_in_arena(function_, loop_.device, predicate);
-    for (const uint64_t bytes : of_.carries())
-      second_.push_back(place_in_arena(function_, loop_.device, take_memory(device, bytes)));
-    const uint64_t temporaries = take_memory(device, std::max(condition_.arena_bytes(), body_.arena_bytes()));
-    condition_.set_arena(temporaries);
-    body_.set_arena(temporaries);
+    take_memory();
     if (Status status = check_alignments(); !status)
       return status;
     add_launches();
@@ -50,6 +44,25 @@ private:
     return wrong_loop(function_, of_.body(),
                       "has " + number(all) + " launches after " + number(function_.launches.size()) +
                           ", and a function has at most " + number(mostLaunches) + " on a device");
+  }
+
+  void take_memory() {
+    uint64_t bytes = 0;
+    const auto next = [&](uint64_t part) {
+      return std::exchange(bytes, align_to(placeAlignment, bytes + part));
+    };
+    const uint64_t predicate = next(1);
+    std::vector<uint64_t> seconds;
+    for (const uint64_t carry : of_.carries())
+      seconds.push_back(next(carry));
+    const uint64_t temporaries = next(std::max(condition_.arena_bytes(), body_.arena_bytes()));
+    if (bytes > memory_.bytes)
+      memory_ = {runtime::take_memory(function_.devices[loop_.device], bytes), bytes};
+    predicate_ = place_in_arena(function_, loop_.device, memory_.begin + predicate);
+    for (const uint64_t second : seconds)
+      second_.push_back(place_in_arena(function_, loop_.device, memory_.begin + second));
+    condition_.set_arena(memory_.begin + temporaries);
+    body_.set_arena(memory_.begin + temporaries);
   }
 
   /// Where a carry is in one of the loop's places.
@@ -143,6 +156,7 @@ private:
   const WhileLoop &of_;
   Launch loop_;
   const std::vector<Operand> places_;
+  WhileMemory &memory_;
   InlinedBody condition_, body_;
   const size_t first_; ///< the number of the loop's own launch
   Operand predicate_ = {};
@@ -152,8 +166,8 @@ private:
 } // namespace
 
 Status add_while(Executable::Impl &function, const WhileLoop &of, Launch loop,
-                 std::span<const Operand> places) {
-  return Adder(function, of, std::move(loop), places).add();
+                 std::span<const Operand> places, WhileMemory &memory) {
+  return Adder(function, of, std::move(loop), places, memory).add();
 }
 
 } // namespace weft::runtime

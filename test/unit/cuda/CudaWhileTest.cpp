@@ -116,6 +116,40 @@ TEST(CudaWhile, IsPartOfCompiledFunctions) {
   EXPECT_TRUE(mentions(text, "loop while")) << text;
 }
 
+TEST(CudaWhile, TooManyLaunchesAreRefused) {
+  const auto loop = [](int64_t length) {
+    return while_loop(
+        [](const Tensor &at) { return at.sum() < 100; },
+        [length](const Tensor &at) {
+          return scan([](const Tensor &h) { return std::pair(h + 1, std::tuple<>{}); }, at, length).first;
+        },
+        zeros({4}).to("cuda:0"));
+  };
+  EXPECT_EQ(loop(40).sum().item<float>(), 160);
+  EXPECT_ERROR((void)loop(30000).sum().item<float>(), "launches with the trips of its loops");
+}
+
+// Loops that run one after the other use the same memory, those of a loop that is unrolled among them.
+TEST(CudaWhile, LoopsShareTheirTemporaries) {
+  const auto peakOf = [](int loops) {
+    const Tensor x = ones({1 << 16}).to("cuda:0"), limit = full({}, 1e5).to("cuda:0");
+    auto run = compile([loops](Tensor x, const Tensor &limit) {
+      for (int i = 0; i < loops; ++i)
+        x = doubled(x * 0.25, limit);
+      return x;
+    });
+    (void)run(x, limit).sum().item<float>();
+    trim("cuda:0");
+    synchronize();
+    reset_peak_memory_stats("cuda:0");
+    EXPECT_EQ(run(x, limit).sum().item<float>(), 1 << 17);
+    return max_memory_allocated("cuda:0");
+  };
+  // Two values of 256 KiB in turn, and a second place.
+  const int64_t few = static_cast<int64_t>(peakOf(2)), many = static_cast<int64_t>(peakOf(12));
+  EXPECT_LE(many - few, 1 << 10) << few;
+}
+
 TEST(CudaWhile, AStrictCaptureRefusesIt) {
   const Tensor x = ones({4}).to("cuda:0"), limit = full({}, 100.0).to("cuda:0");
   auto run = compile([&] { return doubled(x, limit); }, {.strict = Strict::capture});
@@ -377,7 +411,7 @@ TEST(CudaWhile, OutOfMemoryIsKnownBeforeItBegins) {
   (void)x.sum().item<float>();
   (void)limit.item<float>();
   trim("cuda:0");
-  set_memory_limit(memory_reserved("cuda:0") + bytes + (4 << 20), "cuda:0");
+  set_memory_limit(memory_reserved("cuda:0") + bytes + (4 << 20), "cuda:0"); // for the result
   const std::string text = errorOf([&] { (void)run(x, limit)[0].item<float>(); });
   set_memory_limit(UINT64_MAX, "cuda:0");
   EXPECT_TRUE(mentions(text, "out of memory. Tried to allocate 12.00 MiB")) << text;
