@@ -278,11 +278,37 @@ WEFT_MISSING("Weft has no torch.amp.autocast: convert the model and its input, m
 weft::detail::Nothing autocast(WEFT_ANYTHING);
 } // namespace weft::amp
 
+namespace weft::accelerator {
+struct WEFT_MISSING("Weft has no torch.accelerator.Graph: compile(f) makes one graph of a call, which is launched when the function is called.") Graph {
+  explicit Graph(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+} // namespace weft::accelerator
+
 namespace weft::cuda {
 struct WEFT_MISSING("Weft has no torch.cuda.CUDAGraph: compile(f) makes one graph of a call.") CUDAGraph {
   explicit CUDAGraph(WEFT_ANYTHING);
   template <typename... T> weft::detail::Nothing operator()(const T &...) const;
 };
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.graph: compile(f) makes one graph of a call.")
+weft::detail::Nothing graph(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.make_graphed_callables: compile(f) makes one graph of a call, with the derivatives that are taken in it.")
+weft::detail::Nothing make_graphed_callables(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.is_current_stream_capturing: a program captures nothing; calls of compiled functions are graphs from their third on.")
+weft::detail::Nothing is_current_stream_capturing(WEFT_ANYTHING);
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.graph_pool_handle: graphs have no pools: temporaries lie in memory of the stream, and results in tensors of their own.")
+weft::detail::Nothing graph_pool_handle(WEFT_ANYTHING);
+struct WEFT_MISSING("Weft has no torch.cuda.MemPool: temporaries of a call are one block of its stream, which is known before the call; set_memory_limit bounds a device.") MemPool {
+  explicit MemPool(WEFT_ANYTHING);
+  template <typename... T> weft::detail::Nothing operator()(const T &...) const;
+};
+template <int = 0>
+WEFT_MISSING("Weft has no torch.cuda.use_mem_pool: temporaries of a call are one block of its stream, which is known before the call; set_memory_limit bounds a device.")
+weft::detail::Nothing use_mem_pool(WEFT_ANYTHING);
 template <int = 0>
 WEFT_MISSING("Weft has no torch.cuda.manual_seed: write manual_seed(seed): generators are on no device.")
 weft::detail::Nothing manual_seed(WEFT_ANYTHING);
