@@ -27,7 +27,10 @@ def Weft_FactorizeOp : Weft_Composite<"factorize", [Differentiable, Weft_Keyword
     - `svd`: U [.., m, k], singular values in descending order, [.., k], and V^T [.., k, n]; with `full`, U [.., m, m] and
       V^T [.., n, n]. The first of the largest elements of each row of V^T is positive.
 
-    On a CPU the op is one launch of the runtime, computed in f64. Other devices have the host compute it.
+    Singular values and eigenvalues of a matrix with an infinity or NaN are NaN, and so are their vectors.
+
+    On a CPU the op is one launch of the runtime: LAPACK's in the element type, or for small matrices in f64. Other devices
+    have the host compute it.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Weft_FactorizationAttr:$kind, UnitAttr:$full);
   let results = (outs Variadic<Weft_Tensor>:$results);
@@ -41,7 +44,8 @@ def Weft_TriangularSolveOp : Weft_Composite<"triangular_solve", [Differentiable]
   let description = [{
     `a` is [.., n, n] and `b` [.., n, k] with the same batch, of f32 or f64. Of `a` the lower triangle is read, or with
     `upper` the upper one; with `unit` its diagonal counts as 1. A 0 on the diagonal divides as any number. On a CPU the op
-    is one launch of the runtime, computed in f64. Other devices have the host compute it.
+    is one launch of the runtime: of LAPACK's BLAS in the element type, or for small matrices in f64. Other devices have the host
+    compute it.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Weft_FloatTensor:$b, UnitAttr:$upper, UnitAttr:$unit);
   let results = (outs Weft_Tensor:$result);

@@ -145,19 +145,6 @@ double dot(const double *x, const double *y, int64_t count) {
   return sum;
 }
 
-/// Makes the first of the largest elements of a vector positive. Returns whether the sign changed.
-bool make_positive(double *x, int64_t count, int64_t step) {
-  int64_t largest = 0;
-  for (int64_t i = 1; i < count; ++i)
-    if (std::abs(x[i * step]) > std::abs(x[largest * step]))
-      largest = i;
-  if (count == 0 || !(x[largest * step] < 0))
-    return false;
-  for (int64_t i = 0; i < count; ++i)
-    x[i * step] = -x[i * step];
-  return true;
-}
-
 /// Fills rows [from, to) of orthonormal vectors of `size` elements: unit vectors without their parts along
 /// the others.
 void complete_rows(double *rows, int64_t size, int64_t from, int64_t to) {

@@ -11,6 +11,7 @@
 #ifndef WEFT_RUNTIME_LINALG_FACTORIZATIONS_H
 #define WEFT_RUNTIME_LINALG_FACTORIZATIONS_H
 
+#include <cmath>
 #include <cstdint>
 
 namespace weft::runtime {
@@ -30,6 +31,20 @@ void factor_svd(const double *a, int64_t m, int64_t n, bool full, double *u, dou
                 double *work);
 /// x of a x = b in b, n x sides.
 void solve_triangular(const double *a, int64_t n, bool upper, bool unit, double *b, int64_t sides);
+
+/// Makes the first of the largest elements of a vector positive; its elements are `step` apart. Returns
+/// whether the sign changed.
+template <typename T> bool make_positive(T *x, int64_t count, int64_t step) {
+  int64_t largest = 0;
+  for (int64_t i = 1; i < count; ++i)
+    if (std::abs(x[i * step]) > std::abs(x[largest * step]))
+      largest = i;
+  if (count == 0 || !(x[largest * step] < 0))
+    return false;
+  for (int64_t i = 0; i < count; ++i)
+    x[i * step] = -x[i * step];
+  return true;
+}
 
 } // namespace weft::runtime
 

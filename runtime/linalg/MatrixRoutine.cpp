@@ -8,9 +8,13 @@
 #include "runtime/linalg/MatrixRoutine.h"
 
 #include "runtime/linalg/Factorizations.h"
+#include "runtime/linalg/LapackRoutines.h"
 #include "runtime/threads/Executor.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
 
 namespace weft::runtime {
 
@@ -18,7 +22,7 @@ namespace {
 
 size_t align_line(size_t bytes) { return (bytes + 63) & ~size_t(63); }
 
-/// The doubles of all parts, and those of the search for singular values.
+/// The doubles of all parts, and those of the search for singular values, for Factorizations.h.
 size_t doubles_of(const MatrixShape &shape) {
   size_t count = 0;
   for (const MatrixPart &part : MatrixRoutine::parts_of(shape))
@@ -27,7 +31,22 @@ size_t doubles_of(const MatrixShape &shape) {
   return count + (shape.kind == MatrixKind::svd ? 3 * most * most : 0);
 }
 
-/// One matrix of a batch: the doubles of its parts, which are read before and written after.
+/// Scratch of one matrix. LAPACK may leave a matrix to Factorizations.h.
+size_t matrix_bytes(const MatrixShape &shape) {
+  return align_line(
+      std::max(doubles_of(shape) * sizeof(double), is_for_lapack(shape) ? lapack_scratch_bytes(shape) : 0));
+}
+
+/// Matrices for one task, which takes some tens of microseconds.
+int64_t task_size(const MatrixShape &shape) {
+  const bool isSearch = shape.kind == MatrixKind::eigh || shape.kind == MatrixKind::svd;
+  const double last = shape.kind == MatrixKind::triangular_solve ? static_cast<double>(shape.sides)
+                                                                 : static_cast<double>(shape.columns);
+  const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * last;
+  return std::max<int64_t>(1, static_cast<int64_t>(40000 / ((isSearch ? 20 : 1) * work + 100)));
+}
+
+/// One matrix of a batch in f64: the doubles of its parts, which are read before and written after.
 class OneMatrix {
 public:
   OneMatrix(const MatrixShape &shape, const std::vector<MatrixPart> &parts, double *memory)
@@ -91,16 +110,35 @@ private:
       return;
     }
     case MatrixKind::eigh:
-      factor_eigh(a, n, at_[1], at_[2]);
+      if (has_finite_triangle(a, n))
+        factor_eigh(a, n, at_[1], at_[2]);
+      else
+        fill_results_with_nan();
       return;
     case MatrixKind::svd:
-      factor_svd(a, m, n, shape_.full, at_[1], at_[2], at_[3], rest_);
+      if (std::all_of(a, a + m * n, [](double x) { return std::isfinite(x); }))
+        factor_svd(a, m, n, shape_.full, at_[1], at_[2], at_[3], rest_);
+      else
+        fill_results_with_nan();
       return;
     case MatrixKind::triangular_solve:
       std::copy_n(at_[1], n * shape_.sides, at_[2]);
       solve_triangular(a, n, shape_.upper, shape_.unit, at_[2], shape_.sides);
       return;
     }
+  }
+
+  static bool has_finite_triangle(const double *a, int64_t n) {
+    for (int64_t i = 0; i < n; ++i)
+      if (!std::all_of(a + i * n, a + i * n + i + 1, [](double x) { return std::isfinite(x); }))
+        return false;
+    return true;
+  }
+
+  void fill_results_with_nan() {
+    for (size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i].written)
+        std::fill_n(at_[i], parts_[i].elements, std::numeric_limits<double>::quiet_NaN());
   }
 
   const MatrixShape &shape_;
@@ -141,25 +179,42 @@ std::vector<MatrixPart> MatrixRoutine::parts_of(const MatrixShape &shape) {
 size_t MatrixRoutine::scratch_bytes(int width) const {
   if (shape_.batch == 0)
     return 0;
-  const auto threads = static_cast<size_t>(std::clamp<int64_t>(shape_.batch, 1, std::max(width, 1)));
   // Any thread may take a task, whatever their number.
-  return (shape_.batch == 1 ? threads : static_cast<size_t>(std::max(width, 1))) *
-         align_line(doubles_of(shape_) * sizeof(double));
+  return (shape_.batch == 1 ? 1 : static_cast<size_t>(std::max(width, 1))) * matrix_bytes(shape_);
+}
+
+/// Whether LAPACK computed the matrix of this number.
+static bool computed_by_lapack(const Lapack &library, const MatrixShape &shape,
+                               const std::vector<MatrixPart> &layout, void *const *parts, int64_t number,
+                               std::byte *scratch) {
+  void *one[4] = {};
+  for (size_t i = 0; i < layout.size(); ++i)
+    one[i] = static_cast<std::byte *>(parts[i]) +
+             static_cast<size_t>(number * layout[i].elements) * itemsize(layout[i].dtype);
+  return shape.dtype == DType::f64 ? compute_by_lapack(library.f64, shape, one, scratch)
+                                   : compute_by_lapack(library.f32, shape, one, scratch);
 }
 
 void MatrixRoutine::run(void *const *parts, void *scratch, bool serial) const {
   const std::vector<MatrixPart> layout = parts_of(shape_);
-  const size_t bytes = align_line(doubles_of(shape_) * sizeof(double));
+  const size_t bytes = matrix_bytes(shape_);
+  const Lapack *library = is_for_lapack(shape_) ? (library_ ? library_ : &lapack()) : nullptr;
+  if (library && !library->ready)
+    library = nullptr;
   const auto body = [&](int64_t begin, int64_t end, int worker) {
     auto *memory = static_cast<std::byte *>(scratch) + static_cast<size_t>(worker) * bytes;
     OneMatrix matrix(shape_, layout, reinterpret_cast<double *>(memory));
+    std::optional<LapackPermit> permit;
+    if (library)
+      permit.emplace(*library);
     for (int64_t number = begin; number < end; ++number)
-      matrix.run(parts, number);
+      if (!library || !computed_by_lapack(*library, shape_, layout, parts, number, memory))
+        matrix.run(parts, number);
   };
   if (serial || shape_.batch == 1)
     body(0, shape_.batch, 0);
   else
-    executor().parallel_for(shape_.batch, 1, body);
+    executor().parallel_for(shape_.batch, task_size(shape_), body);
 }
 
 } // namespace weft::runtime

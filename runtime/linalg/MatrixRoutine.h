@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The factorizations of `weft.factorize`, and triangular systems. Every matrix is computed by one thread, in
-// f64, so the bits do not depend on the number of threads. The algorithms are those of Golub and Van Loan,
-// Matrix Computations: Cholesky's and Gauss's eliminations by rows, Householder's reflections, and rotations
-// of Jacobi, which find small eigenvalues and singular values as accurately as large ones.
+// The factorizations of `weft.factorize`, and triangular systems. Every matrix is computed by one thread, so
+// the bits do not depend on the number of threads.
+//
+// LAPACK computes all but small matrices, in their own element type (LapackRoutines.h). Small ones, those
+// with numbers that LAPACK cannot compute with, and all where there is no LAPACK, are computed in f64 by
+// Factorizations.h. The algorithms there are those of Golub and Van Loan, Matrix Computations: Cholesky's and
+// Gauss's eliminations by rows, Householder's reflections, and rotations of Jacobi.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_LINALG_MATRIXROUTINE_H
@@ -22,6 +25,8 @@
 #include <vector>
 
 namespace weft::runtime {
+
+struct Lapack;
 
 /// The numbers are part of the plan format: append only.
 enum class MatrixKind : uint8_t { cholesky = 0, lu = 1, qr = 2, eigh = 3, svd = 4, triangular_solve = 5 };
@@ -48,8 +53,10 @@ struct MatrixPart {
 
 class WEFT_RUNTIME_API MatrixRoutine {
 public:
-  /// The shape must be verified (runtime/plan/MatrixPlan.h).
-  explicit MatrixRoutine(const MatrixShape &shape) : shape_(shape) {}
+  /// The shape must be verified (runtime/plan/MatrixPlan.h). Without `library`, it is that of the process,
+  /// which is opened by the first run() that needs it.
+  explicit MatrixRoutine(const MatrixShape &shape, const Lapack *library = nullptr)
+      : shape_(shape), library_(library) {}
   /// The operands, then the results.
   static std::vector<MatrixPart> parts_of(const MatrixShape &shape);
   /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
@@ -60,6 +67,7 @@ public:
 
 private:
   MatrixShape shape_;
+  const Lapack *library_;
 };
 
 } // namespace weft::runtime

@@ -18,6 +18,7 @@
 #include "runtime/device/Registry.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
+#include "runtime/linalg/Lapack.h"
 #include "runtime/memory/CachingAllocator.h"
 #include "runtime/plan/Image.h"
 #include "runtime/threads/Executor.h"
@@ -40,11 +41,12 @@ namespace weft::tool {
 
 /// The variables of docs/debugging.md that libraries, scripts and tests read; a house test compares the two.
 static constexpr const char *knownVariables[] = {
-    "WEFT_ALLOC_CONF",     "WEFT_CACHE",           "WEFT_CACHE_DIR",         "WEFT_CACHE_MAX_MB",
-    "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",       "WEFT_CUDA_GRAPHS",       "WEFT_CUDA_PATH",
-    "WEFT_DATA_DIR",       "WEFT_DEVICE",          "WEFT_EXPLAIN",           "WEFT_JOBS",
-    "WEFT_LLVM_PREFIX",    "WEFT_LAUNCH_BLOCKING", "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS",
-    "WEFT_PARITY_SAMPLES", "WEFT_TEST_DEVICE",     "WEFT_TEST_LEVEL",        "WEFT_TRACE_DIR"};
+    "WEFT_ALLOC_CONF",     "WEFT_CACHE",          "WEFT_CACHE_DIR",       "WEFT_CACHE_MAX_MB",
+    "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",      "WEFT_CUDA_GRAPHS",     "WEFT_CUDA_PATH",
+    "WEFT_DATA_DIR",       "WEFT_DEVICE",         "WEFT_EXPLAIN",         "WEFT_JOBS",
+    "WEFT_LAPACK",         "WEFT_LLVM_PREFIX",    "WEFT_LAUNCH_BLOCKING", "WEFT_NO_MEMORY_CACHING",
+    "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES", "WEFT_TEST_DEVICE",     "WEFT_TEST_LEVEL",
+    "WEFT_TRACE_DIR"};
 
 static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 
@@ -299,6 +301,10 @@ example: weft doctor
     report.good("memory", sizeText(machineMemory()) + ", of which Weft takes at most " +
                               sizeText(std::min(machineMemory(), runtime::CachingAllocator::get().limit())));
   report.good("libraries", runtime::Contraction::library() + ", LLVM " LLVM_VERSION_STRING);
+  if (const runtime::Lapack &library = runtime::lapack(); library.ready)
+    report.good("lapack", library.text());
+  else
+    report.note("lapack", library.text());
   checkCache(report);
   runtime::Device *gpu = checkCuda(report);
   checkEnvironment(report);
