@@ -78,6 +78,13 @@ RowResult run_bilinear();
 RowResult run_sort();
 RowResult run_topk();
 RowResult run_topk_1000();
+RowResult run_cholesky();
+RowResult run_linalg_solve();
+RowResult run_qr();
+RowResult run_eigh();
+RowResult run_svd();
+RowResult run_solve_batch();
+RowResult run_svd_batch();
 
 /// A step ("mlp_step", "adam_300") in a process that has not compiled anything: how long its first call
 /// takes, as JSON.

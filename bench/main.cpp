@@ -74,7 +74,14 @@ const std::vector<Row> &rows() {
                                         {"bilinear", run_bilinear, true},
                                         {"sort", run_sort, true},
                                         {"topk", run_topk, true},
-                                        {"topk_1000", run_topk_1000, true}};
+                                        {"topk_1000", run_topk_1000, true},
+                                        {"cholesky", run_cholesky, true},
+                                        {"linalg_solve", run_linalg_solve, true},
+                                        {"qr", run_qr, true},
+                                        {"eigh", run_eigh, true},
+                                        {"svd", run_svd, true},
+                                        {"solve_batch", run_solve_batch, true},
+                                        {"svd_batch", run_svd_batch, true}};
   return list;
 }
 

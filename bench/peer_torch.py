@@ -69,6 +69,9 @@ class Torch:
             return torch.sort, (self.tensor((1_000_000,), 0),)
         if row.startswith("topk"):
             return (lambda x: torch.topk(x, 1000 if row == "topk_1000" else 10)), (self.tensor((1_000_000,), 0),)
+        matrices = self.matrices_body(row)
+        if matrices:
+            return matrices
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
         if row.endswith("_middle"):
@@ -95,6 +98,19 @@ class Torch:
                 return h
             return alternating, (self.tensor((2048, 128), 0), self.tensor((128, 128), 1) * 0.1)
         return None
+
+    def matrices_body(self, row):
+        """A row of factorizations and its arguments, or nothing for another row."""
+        linalg = self.torch.linalg
+        batch, n = {"solve_batch": ((1000,), 8), "svd_batch": ((64,), 64)}.get(row, ((), 512))
+        a = self.tensor((*batch, n, n), 0)
+        symmetric = a + a.mT + 2 * n * self.torch.eye(n)
+        if row in ("linalg_solve", "solve_batch"):
+            return linalg.solve, (symmetric, self.tensor((*batch, n, n), 1))
+        if row in ("svd", "svd_batch"):
+            return (lambda a: linalg.svd(a, full_matrices=False)), (a,)
+        bodies = {"cholesky": (linalg.cholesky, symmetric), "qr": (linalg.qr, a), "eigh": (linalg.eigh, symmetric)}
+        return (bodies[row][0], (bodies[row][1],)) if row in bodies else None
 
     def steps(self, row, compiled):
         """The ways to write a training step, of which the fastest counts; each a function that does one."""
