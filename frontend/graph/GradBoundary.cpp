@@ -10,7 +10,9 @@
 #include "frontend/graph/History.h"
 #include "frontend/graph/Record.h"
 #include "frontend/graph/Recording.h"
+#include "frontend/graph/Slot.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace weft::frontend {
@@ -73,6 +75,22 @@ void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_
   made->index = index;
   value.node->accumulators.resize(value.node->results.size());
   value.node->accumulators[value.result] = std::move(made);
+}
+
+void retainAfterWrite(const std::shared_ptr<Slot> &slot, Ref before) {
+  const Ref after = slot->value();
+  const GradAccumulator *hooked = before.node->accumulator(before.result);
+  if (hooked && hooked->inner)
+    before = *hooked->inner;
+  if (!after.requiresGrad() || after == before || !before.node->watch(before.result))
+    return;
+  auto &retained = watchOf(before).retained;
+  const auto own =
+      std::ranges::find_if(retained, [&](const auto &each) { return each->slot.lock() == slot; });
+  if (own == retained.end())
+    return;
+  watchOf(after).retained.push_back(std::move(*own));
+  retained.erase(own);
 }
 
 void BoundaryCopies::copy(const Node &node, Node &made) {

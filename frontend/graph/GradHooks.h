@@ -43,6 +43,20 @@ struct GradWatch {
   std::vector<std::shared_ptr<GradAccumulator>> retained;
 };
 
+/// The watch of a value, which gets one if it has none.
+inline GradWatch &watchOf(const Ref &value) {
+  auto &watches = value.node->watches;
+  watches.resize(value.node->results.size());
+  auto &watch = watches[value.result];
+  if (!watch)
+    watch = std::make_shared<GradWatch>();
+  return *watch;
+}
+
+/// Called after a tensor that had the value `before` was written. If it retains its gradient, it retains that
+/// of its present value from then on. Hooks stay with the value before.
+void retainAfterWrite(const std::shared_ptr<Slot> &slot, Ref before);
+
 } // namespace weft::frontend
 
 #endif // WEFT_FRONTEND_GRAPH_GRADHOOKS_H

@@ -36,15 +36,6 @@ static Ref watched(const Tensor &tensor, const char *function, Loc loc) {
   return value;
 }
 
-static GradWatch &watchOf(const Ref &value) {
-  auto &watches = value.node->watches;
-  watches.resize(value.node->results.size());
-  auto &watch = watches[value.result];
-  if (!watch)
-    watch = std::make_shared<GradWatch>();
-  return *watch;
-}
-
 /// The accumulator that has the hooks of a tensor: a leaf's own; of a computed tensor, and of a view of all
 /// of a leaf, that of a new value.
 static GradAccumulator &hookedAccumulator(const std::shared_ptr<Slot> &slot, const Ref &value, Loc loc) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/ops/Handle.h"
 
+#include "frontend/graph/GradHooks.h"
 #include "frontend/graph/History.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/lazy/Lazy.h"
@@ -180,8 +181,19 @@ static void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
     slot->setValue(std::move(value));
 }
 
+static void assignValue(const std::shared_ptr<Slot> &slot, Ref value);
+
 void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   GraphLock lock(graphMutex());
+  // What a trace writes to a tensor from outside is its value when a call has written it.
+  const bool retains = slot->retainsGrad && slot->trace == TraceMark(Trace::current());
+  const Ref before = retains ? slot->value() : Ref();
+  assignValue(slot, std::move(value));
+  if (before)
+    retainAfterWrite(slot, before);
+}
+
+static void assignValue(const std::shared_ptr<Slot> &slot, Ref value) {
   const auto touch = [&slot] {
     if (Trace *trace = Trace::current(); trace && slot->trace != trace)
       trace->touch(slot);

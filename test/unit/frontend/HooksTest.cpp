@@ -208,6 +208,29 @@ TEST(Hooks, OfRulesAndOfViewsOfLeavesAreRetainedToo) {
     }
 }
 
+TEST(Hooks, RetainedGradientsAreThoseOfThePresentValue) {
+  for (const bool hooked : {false, true}) {
+    Tensor x = leafOf({1, 2});
+    Tensor y = x * 2;
+    if (hooked)
+      y.register_hook([](const Tensor &g) { return g * 5; });
+    y.retain_grad();
+    y.mul_(3);
+    y[0] = y[0] * 4;
+    (y * y).sum().backward();
+    EXPECT_EQ(gradOf(y), (Floats{48, 24}));
+    EXPECT_EQ(gradOf(x), (Floats{48 * 24.0f * (hooked ? 5 : 1), 24 * 6.0f * (hooked ? 5 : 1)}));
+    no_grad([&] { y.add_(1); }); // has no part in the gradient
+    y.sum().backward();
+    EXPECT_EQ(gradOf(y), (Floats{49, 25}));
+    y.set_grad({});
+    compile([](Tensor t) { t.mul_(10); })(y);
+    compile([&] { y.mul_(10); })();
+    (y * 2).sum().backward();
+    EXPECT_EQ(gradOf(y), (Floats{2, 2}));
+  }
+}
+
 TEST(Hooks, BackwardTakesTheOptionsOfPyTorch) {
   Tensor x = leafOf({2, 3});
   (x * x * x).sum().backward({}, /*retain_graph=*/true, /*create_graph=*/true);
