@@ -77,6 +77,18 @@ void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_
   value.node->accumulators[value.result] = std::move(made);
 }
 
+Ref resultOf(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index) {
+  const Loc loc = value.node->loc;
+  Ref fresh;
+  {
+    const GradMode off(false);
+    fresh = sameValue(value, loc);
+  }
+  setBoundary(fresh, std::move(boundary), index);
+  const GradMode recording(true);
+  return sameValue(fresh, loc);
+}
+
 void retainAfterWrite(const std::shared_ptr<Slot> &slot, Ref before) {
   const Ref after = slot->value();
   const GradAccumulator *hooked = before.node->accumulator(before.result);

@@ -81,6 +81,10 @@ std::vector<Ref> readBy(const GradAccumulator &accumulator);
 /// Gives a new value the place of result `index` of a boundary. The value has no history of its own.
 void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index);
 
+/// A value for a tensor that is result `index` of a boundary. It is computed from the one that has that
+/// place, so that hooks, and gradients that are retained, are those of a value as all others.
+Ref resultOf(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index);
+
 /// The boundaries of copied nodes, each copied once.
 class BoundaryCopies {
 public:

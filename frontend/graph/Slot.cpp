@@ -211,9 +211,13 @@ static Ref read(const View &view, Loc loc) {
   Ref value = hasLeft ? view.base->value() : view.source->value();
   // How the view was made decides whether gradients are recorded, not the mode of the thread that reads it.
   GradMode mode(!stops);
+  const Ref whole = value;
   for (const ViewStep &step : hasLeft ? view.steps : view.sourceSteps)
     value = step.apply(std::move(value), loc);
-  return stops ? withoutHistory(std::move(value), loc) : value;
+  if (stops)
+    return withoutHistory(std::move(value), loc);
+  // As in makeView().
+  return value == whole && value.requiresGrad() ? sameValue(std::move(value), loc) : value;
 }
 
 const Ref &Slot::value() {

@@ -257,10 +257,8 @@ void detail::FunctionCall::take(std::vector<Tensor> &results, Backward backward)
     // own.
     if (!passes && !values[i].requiresGrad())
       continue;
-    const Ref fresh = sameValue(values[i], values[i].node->loc);
-    if (passes)
-      setBoundary(fresh, boundary, i);
-    results[i] = wrap(fresh, values[i].node->loc);
+    const Loc loc = values[i].node->loc;
+    results[i] = wrap(passes ? resultOf(values[i], boundary, i) : sameValue(values[i], loc), loc);
   }
 }
 

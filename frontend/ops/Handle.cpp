@@ -109,7 +109,11 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
   Ref derived;
   {
     GradMode mode(!view->stopsGrad());
-    derived = step.isIdentity() ? value : step.apply(value, loc);
+    // A view of all elements has a value of its own: its hooks are not those of the tensor, nor the other way
+    // round.
+    derived = !step.isIdentity()                      ? step.apply(value, loc)
+              : value.requiresGrad() && gradEnabled() ? sameValue(value, loc)
+                                                      : value;
     if (view->stopsGrad())
       derived = withoutHistory(std::move(derived), loc);
   }

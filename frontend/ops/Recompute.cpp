@@ -176,10 +176,8 @@ void utils::detail::Recomputed::take(const std::vector<Tensor> &results) const {
   auto boundary = std::make_shared<RecomputedFunction>(values, nodesSince(begin_, values));
   const GradMode off(false);
   for (size_t i = 0; i < values.size(); ++i) {
-    const Ref fresh = sameValue(values[i], values[i].node->loc);
-    setBoundary(fresh, boundary, i);
     // The tensor stays the one that the function returned: without a gradient it is that, too.
-    Access::slot(results[places[i]])->setValue(fresh);
+    Access::slot(results[places[i]])->setValue(resultOf(values[i], boundary, i));
   }
 }
 

@@ -208,6 +208,34 @@ TEST(Hooks, OfRulesAndOfViewsOfLeavesAreRetainedToo) {
     }
 }
 
+TEST(Hooks, OfRulesAndOfViewsOfLeavesAreNotMissedAfterAUse) {
+  struct Twice : autograd::Function<Twice> {
+    static Tensor forward(autograd::AutogradContext *, const Tensor &x) { return x * 2; }
+    static std::vector<Tensor> backward(autograd::AutogradContext *, const std::vector<Tensor> &grads) {
+      return {grads[0] * 2};
+    }
+  };
+  const std::vector<std::function<Tensor(const Tensor &)>> functions = {
+      [](const Tensor &x) { return Twice::apply(x); },
+      [](const Tensor &x) { return utils::checkpoint([](const Tensor &x) { return x * 2; }, x); },
+      [](const Tensor &x) { return x.view({2}); }, [](const Tensor &x) { return (x * 2).view({2}); }};
+  for (const auto &f : functions) {
+    Tensor x = leafOf({1, 2}), y = f(x), used = y * 3;
+    y.retain_grad();
+    used.sum().backward();
+    EXPECT_EQ(gradOf(y), (Floats{3, 3}));
+    y.register_hook([](const Tensor &g) { return g * 10; });
+    EXPECT_ERROR(used.sum().backward(), "WEFT-G005");
+  }
+  // A tensor and a view of all of it have hooks, and gradients, of their own.
+  Tensor x = leafOf({1, 2}), y = x * 2, view = y.view({2});
+  view.register_hook([](const Tensor &g) { return g * 10; });
+  view.retain_grad();
+  (view * 3 + y).sum().backward();
+  EXPECT_EQ(gradOf(view), (Floats{30, 30}));
+  EXPECT_EQ(gradOf(x), (Floats{62, 62}));
+}
+
 TEST(Hooks, RetainedGradientsAreThoseOfThePresentValue) {
   for (const bool hooked : {false, true}) {
     Tensor x = leafOf({1, 2});
