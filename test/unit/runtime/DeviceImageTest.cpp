@@ -250,7 +250,7 @@ TEST(DeviceImage, RefusesKernelsThatNoGpuLaunches) {
                "is of attention with -1 blocks");
   EXPECT_FAILS(
       loaded([](fb::DeviceImageT &i) { i.kernels[0]->attention = std::make_unique<fb::AttentionLaunchT>(); }),
-      "is of more than one of a product, attention, and the user");
+      "is of more than one of a product, attention, a convolution, and the user");
   EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->numbers.pop_back(); }),
                "kernel 'added' of a GPU has 11 numbers of a product, expected 12");
   EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->tile_n = 0; }),
@@ -319,6 +319,147 @@ TEST(DeviceImage, PlansFitTheirKernels) {
   // A target with a GPU, and no kernels of one.
   EXPECT_FAILS(plan_of_gpu().verdict(Image::from_functions({}).get()),
                "is of a kernel of a GPU, and there are none");
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<fb::MatrixPlaceT> place_of(std::vector<int64_t> strides) {
+  auto made = std::make_unique<fb::MatrixPlaceT>();
+  made->strides = std::move(strides);
+  return made;
+}
+
+/// y[b,4,6] = x[b,3,8] * w[4,3,3] + v[4], then relu.
+fb::ConvolutionLaunchT convolution_of(int64_t batch) {
+  fb::ConvolutionLaunchT made;
+  made.dtype = static_cast<uint8_t>(DType::f16);
+  made.batch = batch;
+  made.groups = 1;
+  made.channels = 3;
+  made.outputs = 4;
+  made.extents = {8};
+  made.window = {3};
+  made.places = {6};
+  made.stride = made.base_dilation = made.window_dilation = {1};
+  made.low = {0};
+  made.a = place_of({24, 0, 8, 1});
+  made.w = place_of({0, 9, 3, 1});
+  made.y = place_of({24, 0, 6, 1});
+  made.steps = {0, 4}; // add, relu
+  return made;
+}
+
+/// The kernel for any batch, in tiles of 4 by 16.
+fb::DeviceImageT image_of_convolution() {
+  fb::DeviceImageT image;
+  image.architecture = "sm_90";
+  image.kernels.push_back(kernel("windows", {0, 1, 2, 3}));
+  image.kernels[0]->sizes = 1;
+  image.kernels[0]->convolution = std::make_unique<fb::ConvolutionKernelT>();
+  image.kernels[0]->convolution->launch = std::make_unique<fb::ConvolutionLaunchT>(convolution_of(-1));
+  image.kernels[0]->convolution->tile_m = 4;
+  image.kernels[0]->convolution->tile_n = 16;
+  return image;
+}
+
+PlanBuilder plan_of_convolution() {
+  PlanBuilder b;
+  b.plan.target = target;
+  b.plan.image = std::string("image.") + target;
+  b.argument("x", DType::f16, {5, 3, 8});
+  b.argument("w", DType::f16, {4, 3, 3});
+  b.argument("v", DType::f16, {4});
+  b.result("y", DType::f16, {5, 4, 6});
+  fb::ConvolutionLaunchT launch = convolution_of(5);
+  launch.a->buffer = b.buffer(fb::Storage::argument, 0, 0, 240);
+  launch.w->buffer = b.buffer(fb::Storage::argument, 1, 0, 72);
+  launch.beside = {b.buffer(fb::Storage::argument, 2, 0, 8)};
+  launch.y->buffer = b.buffer(fb::Storage::result, 0, 0, 240);
+  fb::LaunchT &made = b.launch("convolution");
+  made.op.Set(std::move(launch));
+  made.own.push_back(std::make_unique<fb::OwnKernelT>());
+  made.own.back()->symbol = "windows";
+  made.own.back()->operands = {1, 0, 3, 2};
+  b.plan.devices.push_back(std::make_unique<fb::DevicePartT>());
+  b.plan.devices.back()->name = "cuda:0";
+  for (auto &argument : b.plan.arguments)
+    argument->type->device = "cuda:0";
+  b.plan.results[0]->type->device = "cuda:0";
+  b.plan.segments.push_back(std::make_unique<fb::SegmentT>());
+  b.plan.segments.back()->launches = 1;
+  return b;
+}
+
+template <typename Change> Status verified_convolution(Change change) {
+  static const std::shared_ptr<Image> image =
+      Image::load(*package_of(bytes_of(image_of_convolution())), "image.cuda:sm_90").value_or_throw();
+  PlanBuilder b = plan_of_convolution();
+  change(b, *b.plan.launches[0]->op.AsConvolutionLaunch());
+  return b.verdict(image.get());
+}
+
+TEST(DeviceImage, ConvolutionsOfAnyBatch) {
+  const auto loaded = DeviceImage::load(bytes_of(image_of_convolution())).value_or_throw();
+  const std::vector<std::byte> bytes = plan_of_convolution().bytes();
+  const fb::Plan &plan = *read_plan(bytes).value_or_throw();
+  const auto own = loaded->own_launches(*plan.launches()->Get(0)).value_or_throw();
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0].pointers, (std::vector<uint32_t>{1, 0, 3, 2}));
+  EXPECT_EQ(own[0].blocks, 2u); // 4 by 30 in tiles of 4 by 16
+  EXPECT_EQ(own[0].sizes, std::vector<int64_t>{30});
+}
+
+TEST(DeviceImage, ConvolutionsFitTheirKernels) {
+  using Launch = fb::ConvolutionLaunchT;
+  EXPECT_TRUE(verified_convolution([](PlanBuilder &, Launch &) {}).ok())
+      << verified_convolution([](PlanBuilder &, Launch &) {}).message();
+  for (const auto &change : {+[](Launch &c) { c.channels = 2; }, +[](Launch &c) { c.outputs = 3; },
+                             +[](Launch &c) { c.low = {1}; }, +[](Launch &c) { c.places = {5}; },
+                             +[](Launch &c) { c.a->strides = {24, 0, 1, 1}; },
+                             +[](Launch &c) { c.w->offset = 0, c.w->strides = {0, 9, 1, 3}; },
+                             +[](Launch &c) { c.steps = {1, 4}; },
+                             +[](Launch &c) { c.dtype = static_cast<uint8_t>(DType::bf16); }})
+    EXPECT_FAILS(verified_convolution([&](PlanBuilder &, Launch &c) { change(c); }),
+                 "is another convolution than its kernel was made for");
+  EXPECT_FAILS(verified_convolution([](PlanBuilder &b, Launch &) { b.plan.launches[0]->own.clear(); }),
+               "has 0 kernels of our own, expected 1");
+  EXPECT_FAILS(verified_convolution(
+                   [](PlanBuilder &b, Launch &) { b.plan.launches[0]->own[0]->operands = {1, 0, 3}; }),
+               "gives its kernel 'windows' no operand for pointer 3");
+  EXPECT_FAILS(
+      verified_convolution([](PlanBuilder &, Launch &c) { c.dtype = static_cast<uint8_t>(DType::f64); }),
+      "has no convolution of element type number");
+  // What writes an argument has to see whether the call has failed.
+  EXPECT_FAILS(verified_convolution([](PlanBuilder &b, Launch &c) {
+                 b.plan.arguments[0]->donated = true;
+                 b.plan.launches[0]->predicate = fb::Predicate::failure;
+                 b.argument("z", DType::f16, {5, 4, 6});
+                 b.plan.arguments[3]->type->device = "cuda:0";
+                 b.plan.arguments[3]->donated = true;
+                 c.y->buffer = b.buffer(fb::Storage::argument, 3, 0, 240);
+               }),
+               "is a library call on a device, where it does not see whether the call has failed");
+}
+
+TEST(DeviceImage, RefusesConvolutionsThatNoGpuLaunches) {
+  const auto refused = [](auto change) {
+    fb::DeviceImageT image = image_of_convolution();
+    change(*image.kernels[0]);
+    return DeviceImage::load(bytes_of(image)).status();
+  };
+  using Kernel = fb::DeviceKernelT;
+  EXPECT_TRUE(refused([](Kernel &) {}).ok());
+  EXPECT_FAILS(refused([](Kernel &k) { k.convolution->launch = nullptr; }),
+               "is of a convolution without numbers");
+  EXPECT_FAILS(refused([](Kernel &k) { k.convolution->launch->window = {3, 3}; }),
+               "not one number for each of 1 extents");
+  EXPECT_FAILS(refused([](Kernel &k) { k.convolution->launch->y = nullptr; }), "or not 4 of each tensor");
+  EXPECT_FAILS(refused([](Kernel &k) { k.convolution->tile_m = 0; }), "has tiles of 0 by 16 elements");
+  EXPECT_FAILS(refused([](Kernel &k) { k.sizes = 2; }), "has 2 sizes, and its convolution has 1");
+  EXPECT_FAILS(refused([](Kernel &k) { k.attention = std::make_unique<fb::AttentionLaunchT>(); }),
+               "is of more than one of a product, attention, a convolution, and the user");
 }
 
 TEST(DeviceImage, DamagedBytesAreRefusedOrHarmless) {
