@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 
 namespace weft::cudasim {
@@ -20,17 +21,65 @@ using codegen::Extent;
 
 namespace {
 
-/// Elements that three dimensions with these strides reach.
-size_t reach(const std::array<int64_t, 3> &lengths, const std::array<Extent, 3> &strides) {
-  int64_t last = 0;
-  for (size_t i = 0; i < 3; ++i)
-    last += (lengths[i] - 1) * strides[i].value;
-  return static_cast<size_t>(last + 1);
-}
+/// Where the elements of the operands and the result of a contraction are.
+class Places {
+public:
+  explicit Places(const CudaContraction &c) : c(c) {}
 
-int64_t place(const std::array<Extent, 3> &strides, int64_t batch, int64_t row, int64_t column) {
-  return batch * strides[0].value + row * strides[1].value + column * strides[2].value;
-}
+  int64_t a(int64_t batch, int64_t row, int64_t p) const {
+    const int64_t k = c.windows ? counted(c.windows->steps, p) : p * c.aStrides[2].value;
+    return batch * c.aStrides[0].value + row * c.aStrides[1].value + k;
+  }
+  /// None outside of an image.
+  std::optional<int64_t> b(int64_t batch, int64_t p, int64_t column) const {
+    if (!c.windows)
+      return batch * c.bStrides[0].value + p * c.bStrides[1].value + column * c.bStrides[2].value;
+    const codegen::CudaWindows &w = *c.windows;
+    int64_t at = batch * c.bStrides[0].value;
+    for (auto dim = w.dims.rbegin(); dim != w.dims.rend(); ++dim) {
+      const int64_t e = column % dim->places * dim->stride + p % dim->window * dim->dilation - dim->low;
+      if (e < 0 || e >= dim->extent)
+        return std::nullopt;
+      at += e * dim->elements;
+      column /= dim->places;
+      p /= dim->window;
+    }
+    return at + column * w.imageStride + p * w.channelStride;
+  }
+  int64_t result(int64_t batch, int64_t row, int64_t column) const {
+    const int64_t n = c.windows ? counted(c.windows->columns, column) : column * c.cStrides[2].value;
+    return batch * c.cStrides[0].value + row * c.cStrides[1].value + n;
+  }
+  /// Elements that each of them reaches.
+  size_t countA() const {
+    return static_cast<size_t>(a(c.batch.value - 1, c.m.value - 1, c.k.value - 1) + 1);
+  }
+  size_t countB() const {
+    if (!c.windows)
+      return static_cast<size_t>(*b(c.batch.value - 1, c.k.value - 1, c.n.value - 1) + 1);
+    const codegen::CudaWindows &w = *c.windows;
+    int64_t last = (c.batch.value - 1) * c.bStrides[0].value +
+                   (c.n.value / w.placeCount() - 1) * w.imageStride +
+                   (c.k.value / w.windowSize() - 1) * w.channelStride;
+    for (const codegen::CudaWindows::Dim &dim : w.dims)
+      last += (dim.extent - 1) * dim.elements;
+    return static_cast<size_t>(last + 1);
+  }
+  size_t countC() const {
+    return static_cast<size_t>(result(c.batch.value - 1, c.m.value - 1, c.n.value - 1) + 1);
+  }
+
+private:
+  static int64_t counted(const std::vector<codegen::CountedDim> &dims, int64_t index) {
+    int64_t at = 0;
+    for (size_t i = dims.size(); i-- > 0;) {
+      at += (i ? index % dims[i].extent : index) * dims[i].stride;
+      index /= dims[i].extent;
+    }
+    return at;
+  }
+  const CudaContraction &c;
+};
 
 /// Integers wrap.
 std::vector<std::byte> bytesOf(DType dtype, const std::vector<float> &values) {
@@ -55,8 +104,35 @@ float withRelu(DType dtype, float sum) {
 
 } // namespace
 
+/// What the epilogue makes of a sum, of whole numbers.
+static float afterSteps(const CudaContraction &c, float sum, int64_t column, size_t at, int64_t output,
+                        const std::vector<std::vector<float>> &beside) {
+  if (!c.windows) {
+    size_t next = 0;
+    if (c.bias)
+      sum += beside[next++][static_cast<size_t>(column)];
+    if (c.residual)
+      sum += beside[next][at];
+    return c.relu ? withRelu(c.dtype, sum) : sum;
+  }
+  size_t next = 0;
+  for (const ir::ConvolutionStep step : c.windows->epilogue) {
+    if (step == ir::ConvolutionStep::relu) {
+      sum = sum > 0 ? sum : 0;
+      continue;
+    }
+    const std::vector<float> &numbers = beside[next++];
+    const float by = numbers[step == ir::ConvolutionStep::residual ? at : static_cast<size_t>(output)];
+    sum = step == ir::ConvolutionStep::mul   ? sum * by
+          : step == ir::ConvolutionStep::sub ? sum - by
+                                             : sum + by;
+  }
+  return sum;
+}
+
 ProductSubject::Call ProductSubject::makeCall(const CudaContraction &c) {
   const int64_t batch = c.batch.value, m = c.m.value, n = c.n.value, k = c.k.value;
+  const Places places(c);
   Call call;
   std::mt19937 random(1);
   auto whole = [&](size_t count) {
@@ -65,35 +141,42 @@ ProductSubject::Call ProductSubject::makeCall(const CudaContraction &c) {
       each = static_cast<float>(static_cast<int>(random() % 7) - 3);
     return values;
   };
-  auto a = whole(reach({batch, m, k}, c.aStrides)), b = whole(reach({batch, k, n}, c.bStrides));
-  // The products of row 1 and column 1 round to -0, to which nobody may add a zero.
+  auto a = whole(places.countA()), b = whole(places.countB());
+  // The products of row 1 and column 1, or of the first image, round to -0, to which nobody may add a zero.
+  const int64_t first = c.windows ? 0 : 1, last = c.windows ? c.windows->placeCount() : 2;
   for (int64_t p = 0; p < k && c.dtype == DType::f32; ++p) {
-    a[static_cast<size_t>(place(c.aStrides, 0, 1, p))] = -0x1p-100f;
-    b[static_cast<size_t>(place(c.bStrides, 0, p, 1))] = 0x1p-100f;
+    a[static_cast<size_t>(places.a(0, 1, p))] = -0x1p-100f;
+    for (int64_t column = first; column < last; ++column)
+      if (const std::optional<int64_t> element = places.b(0, p, column))
+        b[static_cast<size_t>(*element)] = 0x1p-100f;
   }
-  const auto bias = whole(static_cast<size_t>(n)), residual = whole(reach({batch, m, n}, c.cStrides));
-  call.expected.assign(residual.size() * itemsize(c.dtype), std::byte(0xFF));
+  std::vector<std::vector<float>> beside;
+  if (c.bias)
+    beside.push_back(whole(static_cast<size_t>(n)));
+  if (c.residual)
+    beside.push_back(whole(places.countC()));
+  for (const ir::ConvolutionStep step : c.windows ? c.windows->epilogue : std::vector<ir::ConvolutionStep>())
+    if (step != ir::ConvolutionStep::relu)
+      beside.push_back(
+          whole(step == ir::ConvolutionStep::residual ? places.countC() : static_cast<size_t>(batch * m)));
+  call.expected.assign(places.countC() * itemsize(c.dtype), std::byte(0xFF));
   for (int64_t i = 0; i < batch; ++i)
     for (int64_t row = 0; row < m; ++row)
       for (int64_t column = 0; column < n; ++column) {
-        const auto at = static_cast<size_t>(place(c.cStrides, i, row, column));
+        const auto at = static_cast<size_t>(places.result(i, row, column));
         float sum = 0;
-        for (int64_t p = 0; p < k; ++p)
-          sum = std::fma(a[static_cast<size_t>(place(c.aStrides, i, row, p))],
-                         b[static_cast<size_t>(place(c.bStrides, i, p, column))], sum);
-        if (c.bias)
-          sum += bias[static_cast<size_t>(column)];
-        if (c.residual)
-          sum += residual[at];
-        const auto bytes = bytesOf(c.dtype, {c.relu ? withRelu(c.dtype, sum) : sum});
+        for (int64_t p = 0; p < k; ++p) {
+          const std::optional<int64_t> element = places.b(i, p, column);
+          sum = std::fma(a[static_cast<size_t>(places.a(i, row, p))],
+                         element ? b[static_cast<size_t>(*element)] : 0.0f, sum);
+        }
+        const auto bytes = bytesOf(c.dtype, {afterSteps(c, sum, column, at, i * m + row, beside)});
         std::copy(bytes.begin(), bytes.end(),
                   call.expected.begin() + static_cast<ptrdiff_t>(at * itemsize(c.dtype)));
       }
   call.operands = {bytesOf(c.dtype, a), bytesOf(c.dtype, b)};
-  if (c.bias)
-    call.operands.push_back(bytesOf(c.dtype, bias));
-  if (c.residual)
-    call.operands.push_back(bytesOf(c.dtype, residual));
+  for (const std::vector<float> &each : beside)
+    call.operands.push_back(bytesOf(c.dtype, each));
   call.operands.push_back(call.expected);
   for (const Extent *extent : c.sizes())
     if (extent->isParameter)

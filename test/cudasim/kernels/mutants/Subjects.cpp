@@ -92,6 +92,65 @@ Expected<std::unique_ptr<Subject>> makeByteProduct(MLIRContext &, const SubjectC
   return ProductSubject::make({c}, [](codegen::ContractionSchedule &schedule) { schedule.b.early = false; });
 }
 
+/// A convolution of 2-dimensional images in two groups.
+CudaContraction convolution(DType dtype, int64_t placesWide) {
+  constexpr int64_t images = 3, groups = 2, outputs = 5, channels = 12, height = 7, placesHigh = 4,
+                    window = 9;
+  const int64_t width = placesWide, places = placesHigh * placesWide;
+  CudaContraction c;
+  const auto number = Extent::number;
+  c.dtype = dtype;
+  c.batch = number(groups);
+  c.m = number(outputs);
+  c.n = number(images * places);
+  c.k = number(channels * window);
+  c.aStrides = {number(outputs * channels * window), number(channels * window), number(1)};
+  c.bStrides = {number(channels * height * width), number(0), number(1)};
+  c.cStrides = {number(outputs * places), number(places), number(1)};
+  codegen::CudaWindows w;
+  w.dims = {{height, 3, placesHigh, 2, 1, 1, width}, {width, 3, placesWide, 1, 2, 2, 1}};
+  w.imageStride = groups * channels * height * width;
+  w.channelStride = height * width;
+  w.steps = {{channels * window, 1}};
+  w.columns = {{images, groups * outputs * places}, {places, 1}};
+  c.windows = w;
+  return c;
+}
+/// The number of images is a parameter.
+Expected<std::unique_ptr<Subject>> makeConvolution(MLIRContext &, const SubjectCase &) {
+  CudaContraction c = convolution(DType::f32, 7);
+  c.n = Extent::parameter(c.n.value, c.windows->placeCount());
+  return ProductSubject::make({c});
+}
+/// With everything that an epilogue has.
+Expected<std::unique_ptr<Subject>> makeMatrixConvolution(MLIRContext &, const SubjectCase &) {
+  CudaContraction c = convolution(DType::f16, 9);
+  using enum ir::ConvolutionStep;
+  c.windows->epilogue = {sub, mul, add, residual, relu};
+  return ProductSubject::make({c});
+}
+/// The derivative with respect to weights: windows that are larger than their places, in one dimension, read
+/// along k; the places of columns are in shared memory.
+Expected<std::unique_ptr<Subject>> makeLongWindows(MLIRContext &, const SubjectCase &) {
+  constexpr int64_t images = 5, outputs = 6, channels = 11, width = 11, places = 3, window = 11;
+  CudaContraction c;
+  const auto number = Extent::number;
+  c.m = number(outputs);
+  c.n = number(images * places);
+  c.k = number(channels * window);
+  c.aStrides = {number(0), number(window), number(1)};
+  c.bStrides = {number(0), number(1), number(0)};
+  c.cStrides = {number(0), number(images * places), number(1)};
+  codegen::CudaWindows w;
+  w.dims = {{width, window, places, 1, 1, 1, 1}};
+  w.imageStride = width;
+  w.channelStride = images * width;
+  w.steps = {{channels, outputs * window}, {window, 1}};
+  w.columns = {{images * places, 1}};
+  c.windows = w;
+  return ProductSubject::make({c});
+}
+
 /// Two tiles of rows and of keys, of which the last ones are not full; the mask is one of numbers.
 Expected<std::unique_ptr<Subject>> makeAttention(MLIRContext &, const SubjectCase &) {
   testing::AttentionCase c;
@@ -344,6 +403,9 @@ const SubjectCase cases[] = {
     {"mma product", makeMatrixProduct, nullptr, /*functions=*/true},
     {"dynamic product", makeDynamicProduct, nullptr, /*functions=*/true},
     {"product of bytes", makeByteProduct, nullptr, /*functions=*/true},
+    {"convolution", makeConvolution, nullptr, /*functions=*/true},
+    {"mma convolution", makeMatrixConvolution, nullptr, /*functions=*/true},
+    {"long windows", makeLongWindows, nullptr, /*functions=*/true},
     {"attention", makeAttention, nullptr, /*functions=*/true},
     {"mma attention", makeMatrixAttention, nullptr, /*functions=*/true},
     {"derivative of attention", makeDerivative, nullptr, /*functions=*/true},
