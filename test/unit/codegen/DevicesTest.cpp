@@ -328,7 +328,7 @@ TEST(Devices, WhileLoopsRunWhereTheirValuesAre) {
       %t = weft.tanh %x : tensor<4xf32, #gpu>
       %there = weft.transfer %c to #gpu : tensor<4xf32, #cpu>
       %r:2 = weft.while @small do @outer(%t, %zero) with(%w) : (tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<4xf32, #gpu>) -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>)
-      %n = weft.while @few do @twice(%s, %zero) with() : (tensor<4xf32, #gpu>, tensor<i64, #gpu>) -> tensor<4xf32, #gpu>
+      %n = weft.while @few do @twice(%s) with(%zero) : (tensor<4xf32, #gpu>, tensor<i64, #gpu>) -> tensor<4xf32, #gpu>
       %m:2 = weft.while @small do @outer(%there, %r#1) with(%w) : (tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<4xf32, #gpu>) -> (tensor<4xf32, #gpu>, tensor<i64, #gpu>)
       weft.return %r#0, %r#1, %n, %m#0 : tensor<4xf32, #gpu>, tensor<i64, #gpu>, tensor<4xf32, #gpu>, tensor<4xf32, #gpu>
     }

@@ -287,6 +287,47 @@ TEST_F(CudaCApi, CallsAreOrderedOnAStreamOfTheCaller) {
   EXPECT_EQ(guest.driver.cuStreamQuery(guest.stream), CUDA_SUCCESS) << "the stream is the caller's";
 }
 
+// The host waits for each predicate on that stream, in order with what its owner puts there.
+TEST_F(CudaCApi, AWhileLoopRunsOnAStreamOfTheCaller) {
+  const auto grow = compile(
+      [](Tensor x) {
+        return while_loop([](const Tensor &at) { return at.sum() < 1e5; },
+                          [](const Tensor &at) { return at * 2; }, x);
+      },
+      {.name = "grow"});
+  grow(ones({4, 32}, {.device = "cuda:0"})).to_vector<float>();
+  const std::string grown = folder / "grow.weft";
+  grow.save(grown, {.targets = {"cpu", "cuda:sm_90"}});
+  weft_package_close(std::exchange(package, nullptr));
+  ASSERT_EQ(weft_package_open(grown.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_executable_load(package, "grow", "cuda:0", &scale), WEFT_OK) << weft_last_error();
+  Guest guest(0);
+  const auto x = uploaded(Values(128)), y = uploaded(Values(128));
+  weft_buffer in = describe(x->data(), "cuda:0"), out = describe(y->data(), "cuda:0");
+  weft_stream *stream = nullptr;
+  ASSERT_EQ(weft_stream_create_native("cuda:0", guest.stream, &stream), WEFT_OK) << weft_last_error();
+  for (int call = 0; call < 5; ++call) {
+    SCOPED_TRACE(call);
+    Values values = counted();
+    for (float &value : values)
+      value *= static_cast<float>(call + 1);
+    std::copy(values.begin(), values.end(), guest.in);
+    ASSERT_EQ(
+        guest.driver.cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(x->data()), guest.in, 512, guest.stream),
+        CUDA_SUCCESS);
+    ASSERT_EQ(run(in, out, stream), WEFT_OK) << weft_last_error();
+    ASSERT_EQ(guest.driver.cuMemcpyDtoHAsync(guest.out, reinterpret_cast<CUdeviceptr>(y->data()), 512,
+                                             guest.stream),
+              CUDA_SUCCESS);
+    ASSERT_EQ(guest.driver.cuStreamSynchronize(guest.stream), CUDA_SUCCESS);
+    for (float sum = 8128.f * static_cast<float>(call + 1); sum < 1e5f; sum *= 2)
+      for (float &value : values)
+        value *= 2;
+    EXPECT_EQ(guest.received(), values);
+  }
+  weft_stream_destroy(stream);
+}
+
 // What a call used may live on, and still knows the stream that it was on.
 TEST_F(CudaCApi, AStreamOfTheCallerEndsBeforeTheBuffersOfItsCalls) {
   load("cuda:0");

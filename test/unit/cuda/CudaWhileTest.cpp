@@ -356,6 +356,27 @@ TEST(CudaWhile, TwoGpusHaveOneEach) {
   }
 }
 
+TEST(CudaWhile, RunsOnStreams) {
+  auto run = compile([](const Tensor &x, const Tensor &limit) { return doubled(x, limit) + x; });
+  const Tensor limit = full({}, 100.0).to("cuda:0");
+  const Stream first("cuda:0"), second("cuda:0");
+  for (int call = 0; call < 4; ++call) {
+    const Tensor x = (ones({4}) * (call + 1)).to("cuda:0");
+    Tensor y, z;
+    {
+      const StreamGuard guard(first);
+      y = run(x, limit);
+    }
+    {
+      const StreamGuard guard(second); // which waits for the first
+      z = run(y * 0.125, limit);
+    }
+    const Tensor host = ones({4}) * (call + 1), expected = doubled(host, full({}, 100.0)) + host;
+    EXPECT_EQ(floats(y), floats(expected));
+    EXPECT_EQ(floats(z), floats(doubled(expected * 0.125, full({}, 100.0)) + expected * 0.125));
+  }
+}
+
 TEST(CudaWhile, ItsLaunchesAreInProfiles) {
   const Tensor x = ones({4}).to("cuda:0"), limit = full({}, 100.0).to("cuda:0");
   auto run = compile([](const Tensor &x, const Tensor &limit) { return doubled(x, limit); });
