@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <semaphore>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace weft::runtime {
 
@@ -55,8 +57,21 @@ template <typename T> bool fill(void *library, char letter, LapackTable<T> &tabl
 }
 
 // OpenBLAS has 50 working areas at least, of which some are its own.
+constexpr int mostCallers = 32;
+
+/// Whether the address space has room for a working area of each caller, and for those that OpenBLAS makes
+/// for each processor when it is opened. It waits for ever if it gets none.
+bool has_room_for_areas() {
+  constexpr size_t area = size_t(128) << 20;
+  const size_t bytes = area * static_cast<size_t>(mostCallers + ::sysconf(_SC_NPROCESSORS_ONLN));
+  void *probe =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return probe != MAP_FAILED && ::munmap(probe, bytes) == 0;
+}
+
 std::counting_semaphore<> &permits() {
-  static auto *const instance = new std::counting_semaphore<>(32); // queues may run when the process ends
+  static auto *const instance =
+      new std::counting_semaphore<>(mostCallers); // queues may run when the process ends
   return *instance;
 }
 
@@ -73,6 +88,11 @@ Lapack load_lapack(const std::string &choice) {
     return found;
   }
   found.file = choice.empty() ? knownFile : choice;
+  if (!has_room_for_areas()) {
+    found.problem = "OpenBLAS needs some GiB of address space, and would not return without: raise the limit "
+                    "(ulimit -v); until then large matrices are factorized slowly";
+    return found;
+  }
   void *library = ::dlopen(found.file.c_str(), RTLD_NOW | RTLD_LOCAL | ownNames);
   if (!library) {
     const char *said = ::dlerror();

@@ -23,6 +23,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -324,6 +325,22 @@ TEST(Lapack, SaysWhyThereIsNone) {
     EXPECT_NE(found.problem.find("install libopenblas0-openmp"), std::string::npos) << found.problem;
   }
 }
+
+#if WEFT_HAS_FOREIGN_BLAS // the sanitizers need address space themselves
+TEST(Lapack, IsNotOpenedWithoutAddressSpace) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit limit{size_t(2) << 30, size_t(2) << 30};
+    const bool isLimited = ::setrlimit(RLIMIT_AS, &limit) == 0;
+    const Lapack found = load_lapack("");
+    ::_exit(isLimited && !found.ready && found.problem.find("ulimit -v") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
 
 TEST(Lapack, FactorsOfEveryShape) {
   ASSERT_TRUE(lapack().ready);
