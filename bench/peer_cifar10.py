@@ -39,15 +39,19 @@ def main():
     tests, expected = read(os.path.join(options.folder, "test_batch.bin"))
     model = resnet()
     sgd = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4, fused=True)
+    steps = len(images) // options.batch
+    schedule = torch.optim.lr_scheduler.OneCycleLR(sgd, 0.05, total_steps=options.epochs * steps)
     for epoch in range(1, options.epochs + 1):
         model.train()
         order = torch.randperm(len(images))
-        steps, total, start = len(images) // options.batch, 0.0, time.perf_counter()
+        total, start = 0.0, time.perf_counter()
         for chosen in order[:steps * options.batch].split(options.batch):
-            loss = functional.cross_entropy(model(images[chosen]), labels[chosen])
+            x, mirrored = images[chosen], torch.rand(options.batch, 1, 1, 1) < 0.5
+            loss = functional.cross_entropy(model(torch.where(mirrored, x.flip(3), x)), labels[chosen])
             sgd.zero_grad()
             loss.backward()
             sgd.step()
+            schedule.step()
             total += loss.item()
         seconds = time.perf_counter() - start
         model.eval()

@@ -33,9 +33,14 @@ static int run(const example::Arguments &arguments) {
   models::ResNet model =
       models::resnet18({.num_classes = 10, .width = arguments.integer("width", 1), .small_images = true});
   model.to(device);
+  const data::Dataset train = example::cifar10_or_drawn_digits(arguments.text("data"), data::Split::train);
+  const data::Dataset test = example::cifar10_or_drawn_digits(arguments.text("data"), data::Split::test);
+  data::DataLoader loader(train, {.batch_size = batch, .shuffle = true, .drop_last = true, .device = device});
   optim::SGD sgd(model.parameters(), {.lr = 0.05, .momentum = 0.9, .weight_decay = 5e-4});
+  optim::OneCycleLR schedule(sgd, /*max_lr=*/0.05, epochs * loader.size());
   auto step = compile([&](Tensor images, Tensor labels) {
-    Tensor loss = nn::cross_entropy(model(prepared(images)), labels);
+    const Tensor x = prepared(images), mirrored = rand({batch, 1, 1, 1}, {.device = device}) < 0.5;
+    Tensor loss = nn::cross_entropy(model(where(mirrored, x.flip({3}), x)), labels);
     loss.backward();
     sgd.step();
     sgd.zero_grad();
@@ -46,17 +51,15 @@ static int run(const example::Arguments &arguments) {
     return (model(prepared(images)).argmax(1) == labels).sum();
   });
 
-  const data::Dataset train = example::cifar10_or_drawn_digits(arguments.text("data"), data::Split::train);
-  const data::Dataset test = example::cifar10_or_drawn_digits(arguments.text("data"), data::Split::test);
   int64_t count = 0;
   for (int64_t epoch = 1; epoch <= epochs && (!most || count < most); ++epoch) {
     model.train();
     const auto start = std::chrono::steady_clock::now();
     double sum = 0;
     int64_t steps = 0;
-    for (auto &[images, labels] : data::DataLoader(
-             train, {.batch_size = batch, .shuffle = true, .drop_last = true, .device = device})) {
+    for (auto &[images, labels] : loader) {
       const float loss = step(images, labels).item<float>();
+      schedule.step();
       sum += loss;
       ++steps;
       if (steps % 20 == 0)
