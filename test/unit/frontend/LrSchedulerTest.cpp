@@ -56,7 +56,8 @@ TEST(LrScheduler, NothingIsCompiledAgain) {
 TEST(LrScheduler, StateResumes) {
   optim::SGD first = sgd(), second = sgd();
   auto make = [](optim::SGD &o) {
-    return optim::SequentialLR(o, {optim::LinearLR(o, 0.1, 1, 4), optim::lr_scheduler::StepLR(o, 2, 0.5)}, {4});
+    return optim::SequentialLR(o, {optim::LinearLR(o, 0.1, 1, 4), optim::lr_scheduler::StepLR(o, 2, 0.5)},
+                               {4});
   };
   auto a = make(first), b = make(second);
   for (int i = 0; i < 7; ++i)
