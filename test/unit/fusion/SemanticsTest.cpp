@@ -236,6 +236,8 @@ private:
       auto branch = SymbolTable::lookupNearestSymbolFrom<FuncOp>(&op, taken);
       const std::vector<Literal> made = PlanExecutor(branch).run({operands.begin() + 1, operands.end()});
       out.assign(made.begin(), made.end());
+    } else if (auto loop = dyn_cast<WhileOp>(op)) {
+      runWhile(loop, operands, out);
     } else if (failed(cast<InterpretableOp>(op).interpret(in, out))) {
       hasFailed = true;
       return;
@@ -267,6 +269,17 @@ private:
         else
           copy(made[i], 0, out[i], row * made[i].count(), made[i].count());
     }
+  }
+  static void runWhile(WhileOp loop, const std::vector<Literal> &operands, SmallVectorImpl<Literal> &out) {
+    const auto find = [&](FlatSymbolRefAttr name) {
+      return SymbolTable::lookupNearestSymbolFrom<FuncOp>(loop, name);
+    };
+    std::vector<Literal> given(operands);
+    while (PlanExecutor(find(loop.getConditionAttr())).run(given)[0].whole[0]) {
+      const std::vector<Literal> made = PlanExecutor(find(loop.getBodyAttr())).run(given);
+      llvm::copy(made, given.begin());
+    }
+    out.assign(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(out.size()));
   }
   std::vector<Literal> returned() {
     std::vector<Literal> values;
