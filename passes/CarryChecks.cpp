@@ -20,6 +20,7 @@
 #include "ir/Vjp.h"
 #include "passes/Passes.h"
 #include "passes/reverse/BodyDerivative.h"
+#include "passes/simplify/GuardedLoops.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
@@ -123,8 +124,12 @@ private:
     if (failed(carryIn(made, /*isBody=*/true)))
       return failure();
     for (Operation &op : llvm::make_early_inc_range(made.getBody().front())) {
-      if (!ir::mayFail(&op))
+      if (!ir::mayFail(&op)) {
+        // What is computed from an index that is refused may never end a loop behind it.
+        if (!numbers.empty() && ir::runsWhile(&op))
+          guard(&op, allZero(&op, numbers));
         continue;
+      }
       if (auto loss = dyn_cast<ir::CrossEntropyOp>(op))
         removeCheck(loss, checks, numbers);
       else if (auto assertion = dyn_cast<ir::AssertOp>(op))
@@ -133,6 +138,23 @@ private:
         removeIndexCheck(&op, checks, numbers);
     }
     return made;
+  }
+
+  void guard(Operation *op, Value runs) const {
+    const auto nothing = [](ir::FuncOp) {};
+    GuardedLoops(*symbols, nothing).guard(op, runs);
+  }
+
+  /// Whether no number before an op is that of an index that is refused.
+  static Value allZero(Operation *before, ValueRange numbers) {
+    OpBuilder b(before);
+    const Location loc = before->getLoc();
+    Value all;
+    for (Value number : numbers) {
+      Value isZero = b.create<ir::EqOp>(loc, number, zero(b, loc, ir::typeOf(number)));
+      all = all ? b.create<ir::AndOp>(loc, all, isZero).getResult() : isZero;
+    }
+    return all;
   }
 
   static void removeIndexCheck(Operation *op, SmallVectorImpl<Check> &checks,
@@ -385,6 +407,7 @@ private:
     const auto carries = static_cast<unsigned>(loop.getCarries().size());
     const RankedTensorType type = numberType(loop);
     addNumbers(*body, carries, numbers, type);
+    guardFurtherTrips(*body, carries, static_cast<unsigned>(numbers.size()));
     OpBuilder b(loop);
     SmallVector<Value> begins(loop.getCarries());
     begins.append(numbers.size(), zero(b, loop.getLoc(), type));
@@ -415,6 +438,17 @@ private:
       next->insertOperands(carries + static_cast<unsigned>(i),
                            b.create<ir::SelectOp>(loc, isRefused, before[i], number).getResult());
     updateType(body);
+  }
+
+  /// The trips behind one that refuses an index go on with its results, so that their loops have no trips.
+  void guardFurtherTrips(ir::FuncOp body, unsigned carries, unsigned numbers) const {
+    Block &block = body.getBody().front();
+    if (numbers == 0 || llvm::none_of(block, [](Operation &op) { return ir::runsWhile(&op); }))
+      return;
+    const Value isFine = allZero(&block.front(), block.getArguments().slice(carries, numbers));
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (ir::runsWhile(&op))
+        guard(&op, isFine);
   }
 
   /// Replaces an op by one whose results from `at` on are also the numbers of the checks.

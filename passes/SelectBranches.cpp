@@ -7,11 +7,10 @@
 #include "ir/Decisions.h"
 #include "ir/Loops.h"
 #include "passes/Passes.h"
-#include "passes/reverse/BodyDerivative.h"
+#include "passes/simplify/GuardedLoops.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 
@@ -28,8 +27,7 @@ struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
     host = ir::DeviceAttr::get(&getContext(), ir::DeviceKind::cpu, 0);
     SymbolTable table(getOperation());
     symbols = &table;
-    guards.clear();
-    SmallVector<ir::CondOp> conditions;
+    conditions.clear();
     uint64_t total = 0;
     const WalkResult walked = getOperation().walk([&](Operation *op) {
       ++total;
@@ -66,6 +64,13 @@ struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
   }
 
 private:
+  /// Takes the conditions of a function that the pass makes.
+  void collect(ir::FuncOp made) {
+    for (auto cond : made.getOps<ir::CondOp>())
+      if (isSelected(cond))
+        conditions.push_back(cond);
+  }
+
   /// Whether the pass replaces the condition. Records the reason.
   bool isSelected(ir::CondOp cond) {
     if (!always && !ir::otherDeviceIn(cond, host))
@@ -90,43 +95,14 @@ private:
   }
 
   /// Whether a branch is taken, as a value before the condition.
-  Value takenOf(OpBuilder &b, ir::CondOp cond, bool isThen) {
+  static Value takenOf(OpBuilder &b, ir::CondOp cond, bool isThen) {
     const Location loc = cond.getLoc();
     Value taken = cond.getPred();
     const auto type = ir::typeOf(taken);
     if (!isThen)
       taken = b.create<ir::XorOp>(
           loc, taken, b.create<ir::ConstantOp>(loc, type, ir::splatOf(type, b.getBoolAttr(true))));
-    if (Value around = guards.lookup(cond))
-      taken = b.create<ir::AndOp>(loc, movedTo(b, loc, around, ir::deviceOf(type)), taken);
     return taken;
-  }
-
-  static Value movedTo(OpBuilder &b, Location loc, Value value, ir::DeviceAttr device) {
-    return ir::deviceOf(value.getType()) == device ? value
-                                                   : b.create<ir::TransferOp>(loc, value, device, false);
-  }
-
-  /// A loop that has no trip unless its branch is taken: what it computes otherwise may never end it.
-  ir::WhileOp guarded(OpBuilder &b, ir::WhileOp loop, Value taken) {
-    const Location loc = loop.getLoc();
-    auto condition = copyOf(*symbols, symbols->lookup<ir::FuncOp>(loop.getCondition()), ".taken");
-    auto body = copyOf(*symbols, symbols->lookup<ir::FuncOp>(loop.getBody()), ".taken");
-    Block &block = condition.getBody().front();
-    Operation *goesOn = block.getTerminator();
-    Value argument = block.addArgument(taken.getType(), loc);
-    OpBuilder inCondition(goesOn);
-    goesOn->setOperand(0, inCondition.create<ir::AndOp>(loc, goesOn->getOperand(0), argument));
-    body.getBody().front().addArgument(taken.getType(), loc);
-    updateType(condition);
-    updateType(body);
-    SmallVector<Value> constants(loop.getConstants());
-    constants.push_back(taken);
-    auto made = b.create<ir::WhileOp>(loc, loop->getResultTypes(), condition.getName(), body.getName(),
-                                      loop.getCarries(), constants, loop.getMayFail());
-    if (Attribute stops = loop->getAttr(ir::attr::noGrad))
-      made->setAttr(ir::attr::noGrad, stops);
-    return made;
   }
 
   /// The results of a branch, whose ops are copied before the condition.
@@ -134,22 +110,16 @@ private:
     Block &block = branch.getBody().front();
     IRMapping map;
     map.map(block.getArguments(), cond.getInputs());
-    Value taken;
+    const Value taken = llvm::any_of(block, [](Operation &op) { return ir::runsWhile(&op); })
+                            ? takenOf(b, cond, isThen)
+                            : Value();
+    const auto collectFrom = [&](ir::FuncOp made) { collect(made); };
+    GuardedLoops loops(*symbols, collectFrom);
     for (Operation &op : block.without_terminator()) {
       Operation *made = b.clone(op, map);
       made->setLoc(CallSiteLoc::get(op.getLoc(), cond.getLoc()));
-      if (!ir::runsWhile(made))
-        continue;
-      if (!taken)
-        taken = takenOf(b, cond, isThen);
-      auto loop = dyn_cast<ir::WhileOp>(made);
-      if (!loop) {
-        guards[made] = taken;
-        continue;
-      }
-      const Value there = movedTo(b, loop.getLoc(), taken, ir::deviceOf(loop->getResultTypes().front()));
-      map.map(op.getResults(), guarded(b, loop, there)->getResults());
-      loop->erase();
+      if (ir::runsWhile(made))
+        map.map(op.getResults(), loops.guard(made, taken)->getResults());
     }
     return llvm::map_to_vector(block.getTerminator()->getOperands(),
                                [&](Value value) { return map.lookup(value); });
@@ -172,13 +142,11 @@ private:
       results.push_back(b.create<ir::SelectOp>(cond.getLoc(), pred, yes, no));
     }
     cond->replaceAllUsesWith(results);
-    guards.erase(cond);
     cond->erase();
   }
 
   SymbolTable *symbols = nullptr;
-  /// Conditions in branches that are in a branch of another one, by whether that is taken.
-  llvm::DenseMap<Operation *, Value> guards;
+  SmallVector<ir::CondOp> conditions; ///< that are to be replaced
   ir::DeviceAttr host;
 };
 

@@ -106,17 +106,17 @@ weft.func private @chooses(%p: tensor<i1, #gpu>, %x: tensor<4xf32, #gpu>) -> ten
 // CHECK-SAME:    (%[[P:.*]]: tensor<i1, [[GPU:#[a-z0-9_]+]]>, %[[Q:.*]]: tensor<i1, [[GPU]]>, %[[X:.*]]: tensor<4xf32, [[GPU]]>)
 // CHECK:         %[[T:.*]] = weft.constant dense<true>
 // CHECK:         %[[NOT:.*]] = weft.xor %[[Q]], %[[T]]
-// CHECK:         %[[TAKEN:.*]] = weft.and %[[P]], %[[NOT]]
-// CHECK:         weft.while @[[SMALL:.*]] do @[[DOUBLED:.*]](%[[X]]) with(%[[TAKEN]])
+// CHECK:         weft.while @[[SMALL:.*]] do @[[DOUBLED:.*]](%[[X]]) with(%[[P]], %[[NOT]])
 weft.func @loop_in_branches(%p: tensor<i1, #gpu>, %q: tensor<i1, #gpu>, %x: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   %r = weft.cond %p then @chooses else @second(%q, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
   weft.return %r : tensor<4xf32, #gpu>
 }
-// CHECK:       weft.func private @[[SMALL]](%{{.*}}: tensor<4xf32, [[GPU]]>, %[[ARG:.*]]: tensor<i1, [[GPU]]>)
+// CHECK:       weft.func private @[[SMALL]](%{{.*}}: tensor<4xf32, [[GPU]]>, %[[OUTER:.*]]: tensor<i1, [[GPU]]>, %[[INNER:.*]]: tensor<i1, [[GPU]]>)
 // CHECK:         %[[GOES:.*]] = weft.lt
-// CHECK:         %[[BOTH:.*]] = weft.and %[[GOES]], %[[ARG]]
-// CHECK:         weft.return %[[BOTH]]
-// CHECK:       weft.func private @[[DOUBLED]](%{{.*}}: tensor<4xf32, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>)
+// CHECK:         %[[BOTH:.*]] = weft.and %[[GOES]], %[[OUTER]]
+// CHECK:         %[[ALL:.*]] = weft.and %[[BOTH]], %[[INNER]]
+// CHECK:         weft.return %[[ALL]]
+// CHECK:       weft.func private @[[DOUBLED]](%{{.*}}: tensor<4xf32, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>)
 
 // MANY: conditions would become more than 20 operations with both of their branches (WEFT-T005)
 // SEVERAL: a while loop on 'cuda:0' that also computes on 'cpu' (WEFT-T010)
