@@ -26,7 +26,7 @@ void factor_qr(double *a, int64_t m, int64_t n, double *q, int64_t columns);
 /// Eigenvalues in ascending order, and eigenvectors as columns of `vectors`; a, n x n, is changed.
 void factor_eigh(double *a, int64_t n, double *values, double *vectors);
 /// U, m x (`full` ? m : k), singular values, and V^T, (`full` ? n : k) x n, of a, m x n, by way of `work`
-/// with 3 max^2 elements, where max is the larger of m and n.
+/// with max min + min^2 + max (`full` ? max : min) elements of the larger and the smaller of m and n.
 void factor_svd(const double *a, int64_t m, int64_t n, bool full, double *u, double *s, double *vt,
                 double *work);
 /// x of a x = b in b, n x sides.

@@ -28,19 +28,15 @@ constexpr const char *remedy =
     "install libopenblas0-openmp, or name an OpenBLAS that is built with USE_OPENMP=1 in WEFT_LAPACK; until "
     "then large matrices are factorized slowly";
 
-// A host program may have a BLAS of its own in the global scope, with the same names, which OpenBLAS's calls
-// of itself would find first. The sanitizers refuse the flag against that.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int ownNames = 0;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr int ownNames = 0;
-#else
-constexpr int ownNames = RTLD_DEEPBIND;
-#endif
-#else
-constexpr int ownNames = RTLD_DEEPBIND;
-#endif
+/// How the library is opened. A host program may have a BLAS of its own in the global scope, with the same
+/// names, which OpenBLAS's calls of itself would find first. Sanitizers, of Weft or of the program, end the
+/// process for the flag against that.
+int open_mode() {
+  for (const char *runtime : {"__asan_init", "__tsan_init", "__msan_init"})
+    if (::dlsym(RTLD_DEFAULT, runtime))
+      return RTLD_NOW | RTLD_LOCAL;
+  return RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+}
 
 template <typename Function> bool look_up(void *library, const std::string &name, Function &function) {
   function = reinterpret_cast<Function>(::dlsym(library, name.c_str()));
@@ -93,7 +89,7 @@ Lapack load_lapack(const std::string &choice) {
                     "(ulimit -v); until then large matrices are factorized slowly";
     return found;
   }
-  void *library = ::dlopen(found.file.c_str(), RTLD_NOW | RTLD_LOCAL | ownNames);
+  void *library = ::dlopen(found.file.c_str(), open_mode());
   if (!library) {
     const char *said = ::dlerror();
     found.problem = std::string(said ? said : "the loader gives no reason") + ": " + remedy;

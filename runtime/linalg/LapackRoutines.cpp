@@ -139,8 +139,13 @@ public:
     int32_t info = 0;
     transpose(a(), m_, n_, n_, scratch_.matrix, m_);
     table_.getrf(&m_, &n_, scratch_.matrix, &m_, pivots, &info);
-    if (info < 0)
+    // OpenBLAS neither exchanges nor scales rows for pivots below the normal numbers.
+    if (info < 0 || !all_finite(scratch_.matrix, int64_t(m_) * n_))
       return false;
+    for (int64_t i = 0; i < k_; ++i)
+      if (const T pivot = std::abs(scratch_.matrix[i * m_ + i]);
+          pivot != 0 && pivot < std::numeric_limits<T>::min())
+        return false;
     std::iota(permutation, permutation + m_, int64_t(0));
     for (int32_t i = 0; i < k_; ++i) {
       if (pivots[i] <= i || pivots[i] > m_) // beside a NaN, which comes from numbers beyond the range of T
@@ -155,6 +160,8 @@ public:
     const int32_t columns = shape_.full ? m_ : k_;
     T *t = scratch_.matrix, *r = real(2);
     int32_t info = 0;
+    if (!all_finite(a(), int64_t(m_) * n_)) // OpenBLAS loses a NaN where it is multiplied by 0
+      return false;
     transpose(a(), m_, n_, n_, t, m_);
     table_.geqrf(&m_, &n_, t, &m_, scratch_.factors, scratch_.work, &scratch_.work_size, &info);
     if (info != 0)
@@ -208,9 +215,14 @@ public:
     const T one = 1;
     // OpenBLAS multiplies by reciprocals, which are infinite for the smallest numbers. They are so for 0,
     // too.
-    for (int64_t i = 0; i < n_ && !shape_.unit; ++i)
-      if (!(std::abs(a()[i * n_ + i]) >= std::numeric_limits<T>::min()))
+    for (int64_t i = 0; i < n_; ++i) {
+      if (!shape_.unit && !(std::abs(a()[i * n_ + i]) >= std::numeric_limits<T>::min()))
         return false;
+      // Its blocks spread a NaN over elements that do not depend on it.
+      if (const int64_t first = shape_.upper ? i : 0;
+          !all_finite(a() + i * n_ + first, shape_.upper ? n_ - i : i + 1))
+        return false;
+    }
     std::copy_n(b, int64_t(n_) * sides, real(2));
     table_.trsm("R", shape_.upper ? "L" : "U", "N", shape_.unit ? "U" : "N", &sides, &n_, &one, a(), &n_,
                 real(2), &sides, 1, 1, 1, 1);

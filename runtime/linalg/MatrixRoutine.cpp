@@ -27,8 +27,12 @@ size_t doubles_of(const MatrixShape &shape) {
   size_t count = 0;
   for (const MatrixPart &part : MatrixRoutine::parts_of(shape))
     count += static_cast<size_t>(part.elements);
-  const auto most = static_cast<size_t>(std::max(shape.rows, shape.columns));
-  return count + (shape.kind == MatrixKind::svd ? 3 * most * most : 0);
+  if (shape.kind == MatrixKind::svd) {
+    const auto size = static_cast<size_t>(std::max(shape.rows, shape.columns)),
+               k = static_cast<size_t>(std::min(shape.rows, shape.columns));
+    count += k * size + k * k + (shape.full ? size : k) * size;
+  }
+  return count;
 }
 
 /// Scratch of one matrix. LAPACK may leave a matrix to Factorizations.h.
@@ -110,15 +114,19 @@ private:
       return;
     }
     case MatrixKind::eigh:
-      if (has_finite_triangle(a, n))
+      if (has_finite_triangle(a, n)) {
+        const int exponent = scale_to_middle(a, n * n);
         factor_eigh(a, n, at_[1], at_[2]);
-      else
+        scale(at_[1], n, -exponent);
+      } else
         fill_results_with_nan();
       return;
     case MatrixKind::svd:
-      if (std::all_of(a, a + m * n, [](double x) { return std::isfinite(x); }))
+      if (std::all_of(a, a + m * n, [](double x) { return std::isfinite(x); })) {
+        const int exponent = scale_to_middle(a, m * n);
         factor_svd(a, m, n, shape_.full, at_[1], at_[2], at_[3], rest_);
-      else
+        scale(at_[2], std::min(m, n), -exponent);
+      } else
         fill_results_with_nan();
       return;
     case MatrixKind::triangular_solve:
@@ -126,6 +134,25 @@ private:
       solve_triangular(a, n, shape_.upper, shape_.unit, at_[2], shape_.sides);
       return;
     }
+  }
+
+  static void scale(double *x, int64_t count, int exponent) {
+    for (int64_t i = 0; exponent != 0 && i < count; ++i)
+      x[i] = std::ldexp(x[i], exponent);
+  }
+
+  /// Multiplies a matrix whose squares are beyond the range of doubles by a power of 2. Returns its exponent.
+  static int scale_to_middle(double *a, int64_t count) {
+    double largest = 0;
+    for (int64_t i = 0; i < count; ++i) // the triangle that is not read may have anything
+      if (std::isfinite(a[i]))
+        largest = std::max(largest, std::abs(a[i]));
+    constexpr int farthest = 400;
+    const int exponent = largest > 0 ? -std::ilogb(largest) : 0;
+    if (std::abs(exponent) <= farthest)
+      return 0;
+    scale(a, count, exponent);
+    return exponent;
   }
 
   static bool has_finite_triangle(const double *a, int64_t n) {
