@@ -37,7 +37,7 @@ public:
       stack.pop_back();
       if (!ref.requiresGrad() || clean_.contains(ref.node.get()) || !seen.insert(ref.node.get()).second)
         continue;
-      if (trace_.isSpent(*ref.node))
+      if (trace_.isSpent(*ref.node) || isWrittenLeaf(ref))
         return true;
       // The results of a node with several share its operands. A rule or hooks are those of one result.
       for (uint32_t i = 0; i < ref.node->results.size(); ++i)
@@ -51,6 +51,16 @@ public:
   }
 
 private:
+  /// Whether the function wrote a leaf from outside, whose value this is. Recorded again it would be a
+  /// number, and the leaf would miss the gradient.
+  bool isWrittenLeaf(const Ref &value) const {
+    const GradAccumulator *own = value.node->accumulator(value.result);
+    if (!own || !own->isLeaf() || value.node->kind == NodeKind::input)
+      return false;
+    const auto slot = own->slot.lock();
+    return slot && trace_.touched(*slot);
+  }
+
   const Trace &trace_;
   std::unordered_set<const Node *> clean_; ///< nodes from which none is reached
 };
@@ -69,9 +79,10 @@ public:
 
 private:
   [[noreturn]] void refuse(Loc loc) const {
-    fail("the gradient would flow through a compiled function a second time, because backward() or grad() in "
-         "it went through what this result was computed from (WEFT-G009): give it create_graph, return the "
-         "result detached, or compute the gradients outside\n  result made at " +
+    fail("the gradient would flow through a compiled function that has used the history of this result up: "
+         "backward() or grad() in it went through what the result was computed from, or it wrote a leaf that "
+         "the result reads (WEFT-G009): give them create_graph, return the result detached, or compute the "
+         "result or its gradients outside\n  result made at " +
              str(loc_),
          loc, {}, "WEFT-G009");
   }
@@ -170,6 +181,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
              rule->remedy,
          rule->loc, {}, "WEFT-G005");
   // Without what is computed for effects alone, which nothing would keep alive.
+  variant.roots = roots;
   variant.nodes = withGradients(std::move(roots));
   noteLeaves(variant, results, trace);
   if (!variant.differentiable)

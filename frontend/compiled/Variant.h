@@ -101,7 +101,8 @@ struct Variant {
 
   /// If a gradient may flow through a call: the recorded operations. A call records them again, so that
   /// `backward` finds them.
-  std::vector<Node *> nodes; ///< kept alive by what they compute: `resultRefs`, `written` and `leftGradient`
+  std::vector<Node *> nodes; ///< kept alive by what they compute,
+  std::vector<Ref> roots;    ///< which is this
   /// Those of leaves that the function made. A gradient ends there.
   std::unordered_set<const Node *> innerLeaves;
   std::vector<Ref> resultRefs;     ///< null for a result through which no gradient flows

@@ -277,6 +277,50 @@ TEST(CompiledGradients, WithoutAGraphHaveNoHistory) {
   EXPECT_FALSE(off(x, w).requires_grad());
 }
 
+TEST(CompiledGradients, ThroughALeafThatTheFunctionWroteAreAnError) {
+  Tensor w = leafOf({3, 4});
+  const auto clipped = compile([&](Tensor x) {
+    no_grad([&] { w.clamp_(-1, 1); });
+    return std::pair((w * x).sum(), (w * x).sum().detach());
+  });
+  const Tensor x = tensor({1, 2}, {.dtype = f32});
+  auto [loss, number] = clipped(x);
+  EXPECT_EQ(loss.item<float>(), 3);
+  EXPECT_ERROR((loss + w.sum()).backward(), "WEFT-G009");
+  w.set_grad({});
+  (number + w.sum()).backward();
+  EXPECT_EQ(floats(w.grad()), (Floats{1, 1}));
+  // What reads the leaf before it is written has its gradient.
+  w.set_grad({});
+  const auto before = compile([&](Tensor x) {
+    const Tensor y = (w * w * x).sum();
+    no_grad([&] { w.sub_(1); });
+    return y;
+  });
+  before(x).backward();
+  EXPECT_EQ(floats(w), (Floats{0, 0}));
+  EXPECT_EQ(floats(w.grad()), (Floats{2, 4}));
+}
+
+TEST(CompiledGradients, OfALeafThatTheFunctionMadeAndWrote) {
+  const auto adapted = compile([](Tensor x) {
+    Tensor w = (x.detach() + 1).requires_grad_();
+    const Tensor loss = (w * x).sum();
+    no_grad([&] { w.mul_(2); });
+    return std::pair(w, loss);
+  });
+  for (int i = 0; i < 3; ++i) {
+    Tensor x = leafOf({1, 2});
+    auto [w, loss] = adapted(x);
+    std::vector<Tensor> others; // that take the memory of what is gone
+    for (int k = 0; k < 20; ++k)
+      others.push_back(x.detach() * k);
+    EXPECT_EQ(floats(w), (Floats{4, 6}));
+    loss.backward();
+    EXPECT_EQ(floats(x.grad()), (Floats{2, 3}));
+  }
+}
+
 TEST(CompiledGradients, ThroughAHistoryThatTheFunctionUsedUpAreAnError) {
   Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
   const auto again = compile([](Tensor x, Tensor w) {
