@@ -23,8 +23,11 @@
 
 namespace weft::frontend {
 
-/// Stands for an argument that a call leaves out.
-struct Omitted {};
+/// Stands for an argument that a call leaves out. Braces do not make one: a `{}` between two arguments would
+/// shift those behind it.
+struct Omitted {
+  explicit Omitted() = default;
+};
 
 template <typename T> auto givenOf(T &&argument) {
   if constexpr (std::is_same_v<std::remove_cvref_t<T>, Omitted>)

@@ -91,6 +91,17 @@ double gradientError(const std::function<Tensor(const Tensor &)> &f, const Tenso
 
 } // namespace
 
+// Braces between two arguments would shift those behind them.
+struct Sum : autograd::Function<Sum> {
+  static Tensor forward(AutogradContext *, const Tensor &a, const Tensor &b) { return a + b; }
+  static Tensors backward(AutogradContext *, const Tensors &grads) { return {grads[0], grads[0]}; }
+};
+template <typename T>
+concept TakesBraces = requires(T x) { Sum::apply(x, {}, x); };
+template <typename T>
+concept TakesTwo = requires(T x) { Sum::apply(x, x); };
+static_assert(TakesTwo<Tensor> && !TakesBraces<Tensor>);
+
 TEST(Function, GivesItsOwnGradient) {
   Tensor x = leafOf({1, -2});
   Tensor y = Cube::apply(x);
