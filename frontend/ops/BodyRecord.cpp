@@ -112,7 +112,10 @@ void BodyRecord::checkEffects(const std::vector<Trace::Change> &changes) const {
 
 Ref CapturedValue::outside(Loc loc) const {
   const Ref value = useSlot(slot, loc);
-  return copy ? transferTo(value, copy.spec().device, loc) : value;
+  if (!copy)
+    return value;
+  const GradMode mode(gradEnabled() && copy.requiresGrad()); // of the copy in the body
+  return transferTo(value, copy.spec().device, loc);
 }
 
 /// What stands for the value in the body; null if the body does not read it.
