@@ -287,6 +287,16 @@ Expected<DeviceLaunch> DeviceImage::launch_of(const fb::KernelLaunch &launch) co
   return made;
 }
 
+/// Whether these are the pointers of a convolution's kernel: w, a, what its steps read, and y, of the
+/// operands a, w, y and what its steps read.
+static bool are_of_convolution(const std::vector<uint32_t> &pointers, size_t operands) {
+  std::vector<uint32_t> expected{1, 0};
+  for (uint32_t i = 3; i < operands; ++i)
+    expected.push_back(i);
+  expected.push_back(2);
+  return pointers == expected;
+}
+
 Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const fb::OwnKernel &own,
                                                size_t number_of_kernel, size_t operands) const {
   DeviceLaunch made;
@@ -321,6 +331,10 @@ Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const f
   if (const fb::ConvolutionLaunch *convolution = launch.op_as_ConvolutionLaunch()) {
     if (!made.kernel->convolution())
       return Status::error("is a convolution, and its kernel '" + text(own.symbol()) + "' is not");
+    if (!are_of_convolution(made.pointers, operands))
+      return Status::error(
+          "gives its kernel '" + text(own.symbol()) +
+          "' other operands than the weights, the operand, what its steps read, and the result");
     if (Status status = take_convolution(*convolution, *made.kernel->convolution(), made); !status)
       return status;
     return made;

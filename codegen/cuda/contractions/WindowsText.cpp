@@ -101,6 +101,7 @@ std::string placeFunctions(const CudaContraction &c, const ContractionSchedule &
   }
   const Counter ofPlace("column", places), ofStep("p", windows);
   Words words;
+  const std::string wide = s.wideIndex ? "(index)" : "";
   words["COUNTED"] = s.wideIndex ? "long long" : "int";
   words["OUTSIDE"] = hasWholeColumns(c, s) ? "" : outsideText;
   std::string from = times("(index)(" + ofPlace.at(0) + ")", w.imageStride),
@@ -111,8 +112,8 @@ std::string placeFunctions(const CudaContraction &c, const ContractionSchedule &
     words["PLACE"] += "    place." + e + " = " + times("(int)(" + ofPlace.at(i + 1) + ")", dim.stride) +
                       (dim.low ? " - (" + std::to_string(dim.low) + ")" : "") + ";\n";
     words["STEP"] += "    step." + e + " = " + times("(int)(" + ofStep.at(i + 1) + ")", dim.dilation) + ";\n";
-    from += " + " + times("place." + e, dim.elements);
-    to += " + " + times("step." + e, dim.elements);
+    from += " + " + times(wide + "place." + e, dim.elements);
+    to += " + " + times(wide + "step." + e, dim.elements);
     if (!dim.isInside() || (i == 0 && !hasWholeColumns(c, s)))
       words["INSIDE"] += (words["INSIDE"].empty() ? "" : " && ") + std::string("(unsigned)(place.") + e +
                          " + step." + e + ") < " + std::to_string(dim.extent) + "u";

@@ -443,6 +443,15 @@ TEST(DeviceImage, ConvolutionsFitTheirKernels) {
                "is a library call on a device, where it does not see whether the call has failed");
 }
 
+TEST(DeviceImage, AConvolutionWritesItsResultAlone) {
+  for (const std::vector<uint32_t> &operands :
+       {std::vector<uint32_t>{1, 0, 3, 1}, {1, 0, 3, 3}, {3, 3, 3, 3}, {0, 1, 3, 2}})
+    EXPECT_FAILS(verified_convolution([&](PlanBuilder &b, fb::ConvolutionLaunchT &) {
+                   b.plan.launches[0]->own[0]->operands = operands;
+                 }),
+                 "other operands than the weights, the operand");
+}
+
 TEST(DeviceImage, RefusesConvolutionsThatNoGpuLaunches) {
   const auto refused = [](auto change) {
     fb::DeviceImageT image = image_of_convolution();
