@@ -20,7 +20,7 @@
 #include "ir/Vjp.h"
 #include "passes/Passes.h"
 #include "passes/reverse/BodyDerivative.h"
-#include "passes/simplify/GuardedLoops.h"
+#include "passes/reverse/GuardedLoops.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"

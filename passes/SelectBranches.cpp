@@ -7,7 +7,7 @@
 #include "ir/Decisions.h"
 #include "ir/Loops.h"
 #include "passes/Passes.h"
-#include "passes/simplify/GuardedLoops.h"
+#include "passes/reverse/GuardedLoops.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"

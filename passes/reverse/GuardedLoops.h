@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_SIMPLIFY_GUARDEDLOOPS_H
-#define WEFT_PASSES_SIMPLIFY_GUARDEDLOOPS_H
+#ifndef WEFT_PASSES_REVERSE_GUARDEDLOOPS_H
+#define WEFT_PASSES_REVERSE_GUARDEDLOOPS_H
 
 #include "ir/Dialect.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_SIMPLIFY_GUARDEDLOOPS_H
+#endif // WEFT_PASSES_REVERSE_GUARDEDLOOPS_H

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/simplify/GuardedLoops.h"
+#include "passes/reverse/GuardedLoops.h"
 
 #include "ir/FunctionAttributes.h"
 #include "ir/Loops.h"
