@@ -26,7 +26,7 @@ def cuda(level):
         say("    cuda: skipped, in a build without CUDA")
         return Counts(skipped=1)
     shards = os.cpu_count() or 1
-    count = max({"quick": 40, "default": 200, "ci": 2000, "full": 2000}[level] // shards, 1)
+    count = max({"quick": 40, "default": 200, "ci": 1600, "full": 2000}[level] // shards, 1)
 
     def part(shard):
         return closing_line(f"cuda-random-{shard}", [program, f"--count={count}", f"--seed={1 + shard * count}", "--threads=1"],
