@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/Updates.h"
 #include "ir/interp/Rules.h"
 
 using namespace mlir;
@@ -24,7 +25,8 @@ static FailureOr<std::vector<int64_t>> indexInRange(Operation *op, const Literal
       value = std::clamp<int64_t>(value, 0, size - 1);
       return;
     }
-    auto error = op->emitOpError() << "index " << value << " at position [";
+    const StringRef name = indexNameOf(op);
+    auto error = op->emitOpError() << (name.empty() ? "index" : name) << " " << value << " at position [";
     llvm::interleaveComma(position, error);
     error << "] of the index tensor is outside [0, " << size << "), the size of dimension " << dim;
     inRange = error;
