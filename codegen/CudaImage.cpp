@@ -113,8 +113,9 @@ Status CudaImage::addFusion(const EmittedKernel &emitted, const KernelObject &ob
   return {};
 }
 
-Status CudaImage::addContractions(ModuleOp module, const ir::Target &target, unsigned threads) {
-  auto emitted = emitContractions(module, target);
+template <typename Emitted, typename Fill>
+Status CudaImage::addTexts(Expected<std::vector<Emitted>> emitted, const ir::Target &target, unsigned threads,
+                           Fill &&fill) {
   if (!emitted)
     return emitted.status();
   auto compiled = compileCudaTexts(textsOf(*emitted), target.getCuda()->name, threads);
@@ -123,71 +124,61 @@ Status CudaImage::addContractions(ModuleOp module, const ir::Target &target, uns
   for (auto [each, code] : llvm::zip_equal(*emitted, *compiled)) {
     auto kernel = pack(each.symbol, std::move(code));
     texts += each.symbol + "\n" + each.text + "\n";
-    setPointers(*kernel, 3 + each.contraction.bias + each.contraction.residual);
-    kernel->product = productOf(each);
-    kernel->sizes = static_cast<uint32_t>(llvm::count(kernel->product->numbers, -1));
+    fill(each, *kernel);
     kernels.emplace(each.symbol, std::move(kernel));
-    for (const ContractionUse &use : each.uses) {
-      std::vector<OwnKernel> &ofLaunch = ownKernels[use.op];
-      ofLaunch.resize(std::max<size_t>(ofLaunch.size(), use.product + 1));
-      ofLaunch[use.product] = useOf(each, use);
-    }
   }
   return {};
 }
 
+Status CudaImage::addContractions(ModuleOp module, const ir::Target &target, unsigned threads) {
+  return addTexts(emitContractions(module, target), target, threads,
+                  [&](const EmittedContraction &each, fb::DeviceKernelT &kernel) {
+                    setPointers(kernel, 3 + each.contraction.bias + each.contraction.residual);
+                    kernel.product = productOf(each);
+                    kernel.sizes = static_cast<uint32_t>(llvm::count(kernel.product->numbers, -1));
+                    for (const ContractionUse &use : each.uses) {
+                      std::vector<OwnKernel> &ofLaunch = ownKernels[use.op];
+                      ofLaunch.resize(std::max<size_t>(ofLaunch.size(), use.product + 1));
+                      ofLaunch[use.product] = useOf(each, use);
+                    }
+                  });
+}
+
 Status CudaImage::addAttention(ModuleOp module, const ir::Target &target, unsigned threads) {
-  auto emitted = emitAttention(module, target);
-  if (!emitted)
-    return emitted.status();
-  auto compiled = compileCudaTexts(textsOf(*emitted), target.getCuda()->name, threads);
-  if (!compiled)
-    return compiled.status();
-  for (auto [each, code] : llvm::zip_equal(*emitted, *compiled)) {
-    auto kernel = pack(each.symbol, std::move(code));
-    texts += each.symbol + "\n" + each.text + "\n";
-    setPointers(*kernel, each.attention.operands.size());
-    kernel->attention = std::make_unique<fb::AttentionLaunchT>(attentionLaunch(each.uses.front()));
-    kernel->blocks = attentionBlocks(each.schedule, each.attention);
-    OwnKernel own{each.symbol, {}};
-    llvm::append_range(own.operands, kernel->pointers);
-    kernels.emplace(each.symbol, std::move(kernel));
-    for (ir::AttentionOp op : each.uses)
-      ownKernels[op] = {own};
-  }
-  return {};
+  return addTexts(emitAttention(module, target), target, threads,
+                  [&](const EmittedAttention &each, fb::DeviceKernelT &kernel) {
+                    setPointers(kernel, each.attention.operands.size());
+                    kernel.attention =
+                        std::make_unique<fb::AttentionLaunchT>(attentionLaunch(each.uses.front()));
+                    kernel.blocks = attentionBlocks(each.schedule, each.attention);
+                    OwnKernel own{each.symbol, {}};
+                    llvm::append_range(own.operands, kernel.pointers);
+                    for (ir::AttentionOp op : each.uses)
+                      ownKernels[op] = {own};
+                  });
 }
 
 /// The operands of a launch are a, w, y and what its steps read; the pointers of a kernel are w, a, what the
 /// steps read, and y.
 Status CudaImage::addConvolutions(ModuleOp module, const ir::Target &target, unsigned threads) {
-  auto emitted = emitConvolutions(module, target);
-  if (!emitted)
-    return emitted.status();
-  auto compiled = compileCudaTexts(textsOf(*emitted), target.getCuda()->name, threads);
-  if (!compiled)
-    return compiled.status();
-  for (auto [each, code] : llvm::zip_equal(*emitted, *compiled)) {
-    auto kernel = pack(each.symbol, std::move(code));
-    texts += each.symbol + "\n" + each.text + "\n";
-    const CudaContraction &contraction = each.contraction;
-    const size_t beside = contraction.windows->besideCount();
-    setPointers(*kernel, 3 + beside);
-    auto convolution = std::make_unique<fb::ConvolutionKernelT>();
-    convolution->launch = std::make_unique<fb::ConvolutionLaunchT>(convolutionLaunch(each.uses.front()));
-    convolution->tile_m = static_cast<uint32_t>(each.schedule.blockM);
-    convolution->tile_n = static_cast<uint32_t>(each.schedule.blockN);
-    kernel->convolution = std::move(convolution);
-    kernel->sizes = uint32_t(contraction.n.isParameter) + uint32_t(contraction.k.isParameter);
-    OwnKernel own{each.symbol, {1, 0}};
-    for (uint32_t i = 0; i < beside; ++i)
-      own.operands.push_back(3 + i);
-    own.operands.push_back(2);
-    kernels.emplace(each.symbol, std::move(kernel));
-    for (ir::ImplicitGemmOp op : each.uses)
-      ownKernels[op] = {own};
-  }
-  return {};
+  return addTexts(emitConvolutions(module, target), target, threads,
+                  [&](const EmittedConvolution &each, fb::DeviceKernelT &kernel) {
+                    const CudaContraction &contraction = each.contraction;
+                    const size_t beside = contraction.windows->besideCount();
+                    setPointers(kernel, 3 + beside);
+                    kernel.convolution = std::make_unique<fb::ConvolutionKernelT>();
+                    kernel.convolution->launch =
+                        std::make_unique<fb::ConvolutionLaunchT>(convolutionLaunch(each.uses.front()));
+                    kernel.convolution->tile_m = static_cast<uint32_t>(each.schedule.blockM);
+                    kernel.convolution->tile_n = static_cast<uint32_t>(each.schedule.blockN);
+                    kernel.sizes = uint32_t(contraction.n.isParameter) + uint32_t(contraction.k.isParameter);
+                    OwnKernel own{each.symbol, {1, 0}};
+                    for (uint32_t i = 0; i < beside; ++i)
+                      own.operands.push_back(3 + i);
+                    own.operands.push_back(2);
+                    for (ir::ImplicitGemmOp op : each.uses)
+                      ownKernels[op] = {own};
+                  });
 }
 
 Status CudaImage::addRawKernels(ModuleOp module, const ir::Target &target) {

@@ -44,6 +44,10 @@ public:
 
 private:
   Status addFusion(const EmittedKernel &emitted, const KernelObject &object);
+  /// Compiles texts. `fill(emitted, kernel)` says what is special about each.
+  template <typename Emitted, typename Fill>
+  Status addTexts(Expected<std::vector<Emitted>> emitted, const ir::Target &target, unsigned threads,
+                  Fill &&fill);
   Status addContractions(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addAttention(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addConvolutions(mlir::ModuleOp module, const ir::Target &target, unsigned threads);

@@ -8,10 +8,7 @@
 
 #include "codegen/cuda/contractions/PrintContraction.h"
 #include "ir/Contraction.h"
-#include "ir/Decisions.h"
 #include "ir/SpilledKernels.h"
-
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -62,48 +59,30 @@ Expected<std::vector<CudaContraction>> describeContraction(ir::DotGeneralOp op,
 }
 
 Expected<std::vector<EmittedContraction>> emitContractions(ModuleOp module, const ir::Target &target) {
-  std::vector<EmittedContraction> emitted;
-  llvm::StringMap<size_t> byText;
-  for (auto function : module.getOps<ir::FuncOp>()) {
-    const ir::Alignments alignments(function);
-    unsigned number = 0;
-    for (auto op : function.getOps<ir::DotGeneralOp>()) {
-      const ir::TargetDescription *device = target.find(ir::deviceOf(op.getType()));
-      if (!device || device->isCpu())
-        continue;
-      auto fail = [&](const Status &status) {
-        return status.context("at " + ir::locationText(op.getLoc()) + ": ");
-      };
-      Expected<std::vector<CudaContraction>> products = describeContraction(op, alignments);
-      if (!products)
-        return fail(products.status());
-      for (auto [i, product] : llvm::enumerate(*products)) {
-        Expected<ContractionSchedule> schedule = chooseContractionSchedule(
-            product, *device, ir::spilledKernels(op, static_cast<unsigned>(i)).size());
-        if (!schedule)
-          return fail(schedule.status());
-        Expected<std::string> text = printContraction(product, *schedule, *device);
-        if (!text)
-          return fail(text.status());
-        auto [it, inserted] = byText.try_emplace(*text, emitted.size());
-        if (inserted) {
-          EmittedContraction &made = emitted.emplace_back();
-          made.symbol = (function.getName() + ".contraction." + Twine(number)).str();
-          made.text = std::move(*text);
-          made.contraction = product;
-          made.schedule = *schedule;
-          made.sharedBytes = schedule->sharedBytes(product.dtype);
-        }
-        std::vector<std::string> &lines = emitted[it->second].lines;
-        if (std::string line = ir::locationText(op.getLoc());
-            !line.empty() && !llvm::is_contained(lines, line))
-          lines.push_back(std::move(line));
-        emitted[it->second].uses.push_back({op, static_cast<unsigned>(i)});
-        ++number;
-      }
-    }
-  }
-  return emitted;
+  TextKernels<ir::DotGeneralOp, EmittedContraction> kernels("contraction");
+  return kernels.emitAll(module, target,
+                         [&](ir::DotGeneralOp op, const ir::Alignments &alignments,
+                             const ir::TargetDescription &device) -> Status {
+                           Expected<std::vector<CudaContraction>> products =
+                               describeContraction(op, alignments);
+                           if (!products)
+                             return products.status();
+                           for (const auto &[i, product] : llvm::enumerate(*products)) {
+                             const auto ofProduct = static_cast<unsigned>(i);
+                             Expected<ContractionSchedule> schedule = chooseContractionSchedule(
+                                 product, device, ir::spilledKernels(op, ofProduct).size());
+                             if (!schedule)
+                               return schedule.status();
+                             Expected<std::string> text = printContraction(product, *schedule, device);
+                             if (!text)
+                               return text.status();
+                             kernels
+                                 .add(*std::move(text), schedule->sharedBytes(product.dtype),
+                                      EmittedContraction{{}, product, *schedule, {}})
+                                 .uses.push_back({op, ofProduct});
+                           }
+                           return {};
+                         });
 }
 
 } // namespace weft::codegen

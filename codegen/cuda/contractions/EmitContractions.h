@@ -7,6 +7,7 @@
 #ifndef WEFT_CODEGEN_CUDA_CONTRACTIONS_EMITCONTRACTIONS_H
 #define WEFT_CODEGEN_CUDA_CONTRACTIONS_EMITCONTRACTIONS_H
 
+#include "codegen/cuda/TextKernels.h"
 #include "codegen/cuda/contractions/ContractionSchedule.h"
 #include "ir/Alignment.h"
 #include "ir/Dialect.h"
@@ -31,13 +32,10 @@ struct ContractionUse {
 };
 
 /// A kernel that a program launches for contractions.
-struct EmittedContraction {
-  std::string symbol, text; ///< CUDA C++
+struct EmittedContraction : EmittedText {
   CudaContraction contraction;
   ContractionSchedule schedule;
-  int64_t sharedBytes = 0; ///< that a launch asks for
   std::vector<ContractionUse> uses;
-  std::vector<std::string> lines; ///< where its ops are from, each line once
 };
 
 /// The kernels of the contractions of a module after the pipeline, which are on a device of this target.

@@ -7,11 +7,8 @@
 #include "codegen/cuda/contractions/EmitConvolutions.h"
 
 #include "codegen/cuda/contractions/PrintContraction.h"
-#include "ir/Decisions.h"
 #include "ir/ImplicitGemm.h"
 #include "ir/SpilledKernels.h"
-
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -97,44 +94,24 @@ CudaContraction describeConvolution(ir::ImplicitGemmOp op, const ir::Alignments 
 }
 
 Expected<std::vector<EmittedConvolution>> emitConvolutions(ModuleOp module, const ir::Target &target) {
-  std::vector<EmittedConvolution> emitted;
-  llvm::StringMap<size_t> byText;
-  for (auto function : module.getOps<ir::FuncOp>()) {
-    const ir::Alignments alignments(function);
-    unsigned number = 0;
-    for (auto op : function.getOps<ir::ImplicitGemmOp>()) {
-      const ir::TargetDescription *device = target.find(ir::deviceOf(op.getType()));
-      if (!device || device->isCpu())
-        continue;
-      const std::string line = ir::locationText(op.getLoc());
-      auto fail = [&](const Status &status) { return status.context("at " + line + ": "); };
-      const CudaContraction contraction = describeConvolution(op, alignments);
-      Expected<ContractionSchedule> schedule =
-          chooseContractionSchedule(contraction, *device, ir::spilledKernels(op).size());
-      if (!schedule)
-        return fail(schedule.status());
-      Expected<std::string> text = printContraction(contraction, *schedule, *device);
-      if (!text)
-        return fail(text.status());
-      auto [it, inserted] = byText.try_emplace(*text, emitted.size());
-      if (inserted) {
-        const std::string symbol = (function.getName() + ".convolution." + Twine(number)).str();
-        emitted.push_back({symbol,
-                           std::move(*text),
-                           contraction,
-                           *schedule,
-                           schedule->sharedBytes(contraction.dtype),
-                           {},
-                           {}});
-      }
-      std::vector<std::string> &lines = emitted[it->second].lines;
-      if (!line.empty() && !llvm::is_contained(lines, line))
-        lines.push_back(line);
-      emitted[it->second].uses.push_back(op);
-      ++number;
-    }
-  }
-  return emitted;
+  TextKernels<ir::ImplicitGemmOp, EmittedConvolution> kernels("convolution");
+  return kernels.emitAll(module, target,
+                         [&](ir::ImplicitGemmOp op, const ir::Alignments &alignments,
+                             const ir::TargetDescription &device) -> Status {
+                           const CudaContraction contraction = describeConvolution(op, alignments);
+                           Expected<ContractionSchedule> schedule =
+                               chooseContractionSchedule(contraction, device, ir::spilledKernels(op).size());
+                           if (!schedule)
+                             return schedule.status();
+                           Expected<std::string> text = printContraction(contraction, *schedule, device);
+                           if (!text)
+                             return text.status();
+                           kernels
+                               .add(*std::move(text), schedule->sharedBytes(contraction.dtype),
+                                    EmittedConvolution{{}, contraction, *schedule, {}})
+                               .uses.push_back(op);
+                           return {};
+                         });
 }
 
 } // namespace weft::codegen

@@ -7,6 +7,7 @@
 #ifndef WEFT_CODEGEN_CUDA_CONTRACTIONS_EMITCONVOLUTIONS_H
 #define WEFT_CODEGEN_CUDA_CONTRACTIONS_EMITCONVOLUTIONS_H
 
+#include "codegen/cuda/TextKernels.h"
 #include "codegen/cuda/contractions/ContractionSchedule.h"
 #include "ir/Alignment.h"
 #include "ir/Dialect.h"
@@ -23,13 +24,10 @@ namespace weft::codegen {
 CudaContraction describeConvolution(ir::ImplicitGemmOp op, const ir::Alignments &alignments);
 
 /// A kernel that a program launches for convolutions.
-struct EmittedConvolution {
-  std::string symbol, text; ///< CUDA C++
+struct EmittedConvolution : EmittedText {
   CudaContraction contraction;
   ContractionSchedule schedule;
-  int64_t sharedBytes = 0; ///< that a launch asks for
   std::vector<ir::ImplicitGemmOp> uses;
-  std::vector<std::string> lines; ///< where its ops are from, each line once
 };
 
 /// The kernels of the convolutions of a module after the pipeline, which are on a device of this target. Ops
