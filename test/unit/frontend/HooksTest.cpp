@@ -181,18 +181,23 @@ TEST(Hooks, RetainedGradientsAddUpAndAreThoseAfterTheHooks) {
   EXPECT_EQ(gradOf(k), (Floats{80, 120}));
 }
 
+namespace {
+struct Twice : autograd::Function<Twice> {
+  static Tensor forward(autograd::AutogradContext *, const Tensor &x) { return x * 2; }
+  static std::vector<Tensor> backward(autograd::AutogradContext *, const std::vector<Tensor> &grads) {
+    return {grads[0] * 2};
+  }
+};
+/// Results of rules, and a view of a whole leaf.
+std::vector<std::function<Tensor(const Tensor &)>> doublings() {
+  return {[](const Tensor &x) { return Twice::apply(x); },
+          [](const Tensor &x) { return utils::checkpoint([](const Tensor &x) { return x * 2; }, x); },
+          [](const Tensor &x) { return x.view({2}); }};
+}
+} // namespace
+
 TEST(Hooks, OfRulesAndOfViewsOfLeavesAreRetainedToo) {
-  struct Twice : autograd::Function<Twice> {
-    static Tensor forward(autograd::AutogradContext *, const Tensor &x) { return x * 2; }
-    static std::vector<Tensor> backward(autograd::AutogradContext *, const std::vector<Tensor> &grads) {
-      return {grads[0] * 2};
-    }
-  };
-  const std::vector<std::function<Tensor(const Tensor &)>> functions = {
-      [](const Tensor &x) { return Twice::apply(x); },
-      [](const Tensor &x) { return utils::checkpoint([](const Tensor &x) { return x * 2; }, x); },
-      [](const Tensor &x) { return x.view({2}); }};
-  for (const auto &f : functions)
+  for (const auto &f : doublings())
     for (const bool hookFirst : {false, true}) {
       Tensor x = leafOf({1, 2});
       Tensor y = f(x);
@@ -209,16 +214,8 @@ TEST(Hooks, OfRulesAndOfViewsOfLeavesAreRetainedToo) {
 }
 
 TEST(Hooks, OfRulesAndOfViewsOfLeavesAreNotMissedAfterAUse) {
-  struct Twice : autograd::Function<Twice> {
-    static Tensor forward(autograd::AutogradContext *, const Tensor &x) { return x * 2; }
-    static std::vector<Tensor> backward(autograd::AutogradContext *, const std::vector<Tensor> &grads) {
-      return {grads[0] * 2};
-    }
-  };
-  const std::vector<std::function<Tensor(const Tensor &)>> functions = {
-      [](const Tensor &x) { return Twice::apply(x); },
-      [](const Tensor &x) { return utils::checkpoint([](const Tensor &x) { return x * 2; }, x); },
-      [](const Tensor &x) { return x.view({2}); }, [](const Tensor &x) { return (x * 2).view({2}); }};
+  auto functions = doublings();
+  functions.emplace_back([](const Tensor &x) { return (x * 2).view({2}); });
   for (const auto &f : functions) {
     Tensor x = leafOf({1, 2}), y = f(x), used = y * 3;
     y.retain_grad();
