@@ -7,7 +7,6 @@
 #ifndef WEFT_CODEGEN_CUDA_ATTENTION_EMITATTENTION_H
 #define WEFT_CODEGEN_CUDA_ATTENTION_EMITATTENTION_H
 
-#include "codegen/cuda/TextKernels.h"
 #include "codegen/cuda/attention/AttentionSchedule.h"
 #include "ir/Alignment.h"
 #include "ir/Target.h"
@@ -22,10 +21,13 @@ namespace weft::codegen {
 CudaAttention describeAttention(ir::AttentionOp op, const ir::Alignments &alignments);
 
 /// A kernel that a program launches for attention, or its derivative.
-struct EmittedAttention : EmittedText {
+struct EmittedAttention {
+  std::string symbol, text; ///< CUDA C++
   CudaAttention attention;
   AttentionSchedule schedule;
+  int64_t sharedBytes = 0; ///< that a launch asks for
   std::vector<ir::AttentionOp> uses;
+  std::vector<std::string> lines; ///< where its ops are from, each line once
 };
 
 /// The kernels of the attention of a module after the pipeline, which is on a device of this target. Ops that

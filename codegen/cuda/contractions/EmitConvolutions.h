@@ -7,8 +7,8 @@
 #ifndef WEFT_CODEGEN_CUDA_CONTRACTIONS_EMITCONVOLUTIONS_H
 #define WEFT_CODEGEN_CUDA_CONTRACTIONS_EMITCONVOLUTIONS_H
 
-#include "codegen/cuda/TextKernels.h"
 #include "codegen/cuda/contractions/ContractionSchedule.h"
+#include "codegen/cuda/contractions/TextKernels.h"
 #include "ir/Alignment.h"
 #include "ir/Dialect.h"
 #include "ir/Target.h"

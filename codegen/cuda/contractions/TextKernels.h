@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Products, attention and convolutions have kernels whose text is CUDA C++. Ops for which the text is the
-// same share one.
+// Products and convolutions have kernels whose text is CUDA C++. Ops for which the text is the same share
+// one.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_CODEGEN_CUDA_TEXTKERNELS_H
-#define WEFT_CODEGEN_CUDA_TEXTKERNELS_H
+#ifndef WEFT_CODEGEN_CUDA_CONTRACTIONS_TEXTKERNELS_H
+#define WEFT_CODEGEN_CUDA_CONTRACTIONS_TEXTKERNELS_H
 
 #include "ir/Alignment.h"
 #include "ir/Decisions.h"
@@ -86,4 +86,4 @@ private:
 
 } // namespace weft::codegen
 
-#endif // WEFT_CODEGEN_CUDA_TEXTKERNELS_H
+#endif // WEFT_CODEGEN_CUDA_CONTRACTIONS_TEXTKERNELS_H
