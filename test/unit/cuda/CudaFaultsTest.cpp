@@ -10,8 +10,7 @@
 // behind.
 //
 //===----------------------------------------------------------------------===//
-#include "test/unit/TemporaryFolder.h"
-#include "test/unit/cuda/ChildProcess.h"
+#include "test/unit/cuda/DriverFaults.h"
 #include "test/unit/frontend/DeviceTraining.h"
 
 #include <array>
@@ -24,33 +23,18 @@ using namespace weft;
 
 namespace {
 using weft::test::TemporaryFolder;
+using weft::testing::attempt;
 using weft::testing::callsIn;
 using weft::testing::Child;
 using weft::testing::runChild;
 
 Child train(const std::string &environment) { return runChild("--train", environment); }
 
-bool hasCode(const std::string &output) {
-  for (const char *code : {"WEFT-E001", "WEFT-E006", "WEFT-E007", "WEFT-M001"})
-    if (mentions(output, code))
-      return true;
-  return false;
-}
-
 } // namespace
 
 /// Steps, WEFT_TEST_STEPS of them, each of which may fail, and two more of which one has to work. Step
 /// WEFT_TEST_BAD_LABEL, from 0 on, has a label that is no class. Writes a line for each failure, and the end.
 int weft::testing::trainForFaults() {
-  const auto attempt = [](const char *what, auto body) {
-    try {
-      body();
-      return true;
-    } catch (const Error &error) {
-      std::printf("%s: error %s: %s\n", what, error.code().c_str(), error.what());
-      return false;
-    }
-  };
   weft::testing::DeviceNet model;
   std::optional<optim::Adam> adam;
   Tensor x = weft::testing::numbers(96).reshape({16, 6}), classes = arange(16) % 3;
@@ -94,22 +78,8 @@ TEST(CudaFaults, EveryFunctionOfTheDriverFails) {
   ASSERT_TRUE(mentions(good.output, "works finite")) << good.output;
   const std::map<std::string, int> calls = callsIn(folder / "log");
   ASSERT_GT(calls.size(), 15u);
-  int cases = 0;
-  for (const auto &[function, count] : calls)
-    for (const int call : std::set<int>{1, 2, count}) {
-      if (call > count)
-        continue;
-      ++cases;
-      SCOPED_TRACE(function + ", call " + std::to_string(call) + " of " + std::to_string(count));
-      const Child child = train("CUSIM_FAIL=" + function + ":" + std::to_string(call) + ":" +
-                                (function == "cuMemAlloc" ? "2" : "999"));
-      EXPECT_EQ(child.code, 0) << child.output;
-      // After an error of the driver that is none of the device, the next step works.
-      EXPECT_TRUE(mentions(child.output, "works finite") || mentions(child.output, "WEFT-E001"))
-          << child.output;
-      if (mentions(child.output, "error "))
-        EXPECT_TRUE(hasCode(child.output)) << child.output;
-    }
+  const int cases = weft::testing::tryEveryFault(
+      calls, "works finite", [](int count) { return std::set<int>{1, 2, count}; }, train);
   EXPECT_GT(cases, 40);
 }
 

@@ -11,8 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/device/Registry.h"
 #include "runtime/execution/StatefulExecutable.h"
-#include "test/unit/TemporaryFolder.h"
-#include "test/unit/cuda/ChildProcess.h"
+#include "test/unit/cuda/DriverFaults.h"
 #include "test/unit/frontend/CloseTensors.h"
 
 #include <cmath>
@@ -27,6 +26,7 @@ using namespace weft;
 namespace {
 
 using weft::test::TemporaryFolder;
+using weft::testing::attempt;
 using weft::testing::callsIn;
 using weft::testing::Child;
 using weft::testing::namesIn;
@@ -447,15 +447,6 @@ TEST(CudaWhile, OutOfMemoryIsKnownBeforeItBegins) {
 int weft::testing::repeatForFaults() {
   const char *const given = std::getenv("WEFT_TEST_TRIPS");
   const double limit = std::ldexp(4.0, std::atoi(given ? given : "3")) - 1;
-  const auto attempt = [](const char *what, auto body) {
-    try {
-      body();
-      return true;
-    } catch (const Error &error) {
-      std::printf("%s: error %s: %s\n", what, error.code().c_str(), error.what());
-      return false;
-    }
-  };
   auto run = compile([](const Tensor &x, const Tensor &most) {
     return while_loop([&](const Tensor &at, const Tensor &) { return at.sum() < most; },
                       [](const Tensor &at, const Tensor &other) {
@@ -489,23 +480,9 @@ TEST(CudaWhile, EveryFunctionOfTheDriverFails) {
   ASSERT_TRUE(mentions(good.output, "works 32.0")) << good.output;
   const std::map<std::string, int> calls = callsIn(folder / "log");
   ASSERT_GT(calls.size(), 15U);
-  int cases = 0;
-  for (const auto &[function, count] : calls)
-    for (const int call : std::set<int>{2, count / 2, count}) {
-      if (call > count || call < 1)
-        continue;
-      ++cases;
-      SCOPED_TRACE(function + ", call " + std::to_string(call) + " of " + std::to_string(count));
-      const Child child = repeat("CUSIM_LEAKS=1 CUSIM_FAIL=" + function + ":" + std::to_string(call) + ":" +
-                                 (function == "cuMemAlloc" ? "2" : "999"));
-      EXPECT_EQ(child.code, 0) << child.output;
-      EXPECT_TRUE(mentions(child.output, "works 32.0") || mentions(child.output, "WEFT-E001"))
-          << child.output;
-      if (mentions(child.output, "error "))
-        EXPECT_TRUE(mentions(child.output, "WEFT-E006") || mentions(child.output, "WEFT-E007") ||
-                    mentions(child.output, "WEFT-E001") || mentions(child.output, "WEFT-M001"))
-            << child.output;
-    }
+  const int cases = weft::testing::tryEveryFault(
+      calls, "works 32.0", [](int count) { return std::set<int>{2, count / 2, count}; },
+      [](const std::string &fault) { return repeat("CUSIM_LEAKS=1 " + fault); });
   EXPECT_GT(cases, 30);
 }
 
