@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/CudaImage.h"
 
+#include "codegen/PlanLaunches.h"
 #include "codegen/PlanTables.h"
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/attention/EmitAttention.h"

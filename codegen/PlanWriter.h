@@ -16,11 +16,6 @@
 #include <string>
 #include <vector>
 
-namespace weft::fb {
-struct AttentionLaunchT;
-struct ConvolutionLaunchT;
-} // namespace weft::fb
-
 namespace weft::runtime {
 class KernelSigner;
 } // namespace weft::runtime
@@ -39,11 +34,6 @@ struct OwnKernel {
 };
 /// By the op of the launch, in the order of the launch's products.
 using OwnKernels = llvm::DenseMap<mlir::Operation *, std::vector<OwnKernel>>;
-
-/// The launch of an attention op, with the places of its parts but not their buffers.
-fb::AttentionLaunchT attentionLaunch(ir::AttentionOp op);
-/// The same of a convolution; a batch or channels that only the call knows are -1.
-fb::ConvolutionLaunchT convolutionLaunch(ir::ImplicitGemmOp op);
 
 struct PlanBytes {
   std::vector<std::byte> plan;      ///< a FlatBuffer of runtime/plan/plan.fbs
