@@ -21,7 +21,7 @@ import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from ops_table import TABLE, Skip  # noqa: E402
-from test_ops import (NAMES, ORDER, Server, allowance, difference, evaluate_in, leaves_of, results_of,  # noqa: E402
+from test_ops import (NAMES, ORDER, Server, allowance, difference, evaluate_in, leaves_of, operator_database, results_of,  # noqa: E402
                       to_bytes)
 
 MAGIC = 0x3145534143544657
@@ -85,12 +85,10 @@ def record(server, entry, sample, path):
 
 
 def main():
-    from torch.testing._internal.common_methods_invocations import op_db
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     folder, most = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else len(TABLE)
-    by_name = {(op.name, op.variant_test_name): op for op in op_db}
-    server = Server()
+    server, by_name = Server(), operator_database()
     recorded, left_out = set(), set()
     for entry in TABLE:
         if len(recorded) == most:

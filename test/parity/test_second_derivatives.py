@@ -14,7 +14,7 @@ import sys
 import numpy as np
 import torch
 from ops_table import TABLE, Skip
-from test_ops import NAMES, Server, leaves_of, results_of
+from test_ops import NAMES, Server, leaves_of, operator_database, results_of
 
 SAMPLES = 2
 TOLERANCE = 1e-8
@@ -72,9 +72,7 @@ def check(server, entry, sample):
 
 
 def main():
-    from torch.testing._internal.common_methods_invocations import op_db
-    server = Server()
-    by_name = {(op.name, op.variant_test_name): op for op in op_db}
+    server, by_name = Server(), operator_database()
     passed = failed = functions = 0
     skipped, known = collections.Counter(), set()
     only = sys.argv[1:]
