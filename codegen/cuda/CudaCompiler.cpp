@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/CudaCompiler.h"
 
-#include "codegen/cuda/PrintKernel.h"
 #include "codegen/kernel/KernelIR.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -159,7 +158,7 @@ Expected<CudaKernel> CudaKernel::deserialize(llvm::ArrayRef<char> bytes) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-static Expected<CudaText> printText(llvm::StringRef text, llvm::StringRef name) {
+Expected<CudaText> kernelTextToCuda(llvm::StringRef text, llvm::StringRef name) {
   DialectRegistry registry;
   registerBlockKernelDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -177,13 +176,6 @@ static Expected<CudaText> printText(llvm::StringRef text, llvm::StringRef name) 
   if (!printed)
     return printed.status().context("kernel '" + name.str() + "': ");
   return printed;
-}
-
-Expected<std::string> kernelTextToCuda(llvm::StringRef text, llvm::StringRef name) {
-  Expected<CudaText> printed = printText(text, name);
-  if (!printed)
-    return printed.status();
-  return std::move(printed->text);
 }
 
 CudaTextCompiler::CudaTextCompiler(const Nvrtc &nvrtc, llvm::StringRef target)
@@ -267,7 +259,7 @@ Expected<std::vector<char>> CudaTextCompiler::compile(llvm::StringRef text, llvm
 Expected<std::vector<char>> CudaCompiler::compile(llvm::StringRef text, llvm::StringRef name,
                                                   CompileStats *stats) const {
   auto start = std::chrono::steady_clock::now();
-  Expected<CudaText> printed = printText(text, name);
+  Expected<CudaText> printed = kernelTextToCuda(text, name);
   if (!printed)
     return printed.status();
   if (stats)

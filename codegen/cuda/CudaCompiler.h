@@ -8,6 +8,7 @@
 #define WEFT_CODEGEN_CUDA_CUDACOMPILER_H
 
 #include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/PrintKernel.h"
 #include "codegen/kernel/KernelCompiler.h"
 #include "ir/Size.h"
 
@@ -75,8 +76,8 @@ private:
   using CudaTextCompiler::CudaTextCompiler;
 };
 
-/// Canonical kernel text as CUDA C++.
-Expected<std::string> kernelTextToCuda(llvm::StringRef text, llvm::StringRef name);
+/// Canonical kernel text as CUDA C++, and what a launch of it has to know.
+Expected<CudaText> kernelTextToCuda(llvm::StringRef text, llvm::StringRef name);
 
 /// The assembly of a CUBIN, by nvdisasm.
 Expected<std::string> disassemble(const std::string &cubin);

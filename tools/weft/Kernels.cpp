@@ -94,7 +94,9 @@ Expected<std::string> textOf(const codegen::EmittedKernel &kernel, const codegen
     return printed(*kernel.module);
   if (form == "cuda" || kernel.isOnHost()) {
     Expected<std::string> canonical = codegen::canonicalKernelText(*kernel.module);
-    return canonical ? codegen::kernelTextToCuda(*canonical, kernel.symbol) : canonical.status();
+    Expected<codegen::CudaText> cuda =
+        canonical ? codegen::kernelTextToCuda(*canonical, kernel.symbol) : canonical.status();
+    return cuda ? Expected<std::string>(std::move(cuda->text)) : cuda.status();
   }
   auto made = codegen::CudaKernel::deserialize(*object);
   return made ? formOf(*made, form, device) : made.status();

@@ -54,14 +54,17 @@ Expected<DeviceKernel> read(const fb::DeviceKernel &packed) {
   return kernel;
 }
 
-/// Whether a kernel keeps to what its schedule gives each thread: no register spills, and so many blocks are
-/// resident as the schedule says.
-Status checkRegisters(const DeviceKernel &kernel, ir::FusionOp fusion, const ir::TargetDescription &device) {
+} // namespace
+
+int64_t residentBlocksOf(ir::FusionOp fusion) {
+  const ir::Schedule schedule = fusion.getSchedule()->toSchedule();
+  return schedule.has(ir::ScheduleField::resident) ? schedule[ir::ScheduleField::resident] : 1;
+}
+
+Status checkRegisters(const DeviceKernel &kernel, int64_t least, const ir::TargetDescription &device) {
   const codegen::CudaResources &used = kernel.resources;
   if (Status status = checkSpills(kernel, device.fullName()); !status)
     return status;
-  const ir::Schedule schedule = fusion.getSchedule()->toSchedule();
-  const int64_t least = schedule.has(ir::ScheduleField::resident) ? schedule[ir::ScheduleField::resident] : 1;
   const int64_t blocks = ir::residentBlocks(device, kernel.threads, used.registers,
                                             int64_t(used.sharedBytes) + kernel.dynamicShared);
   return blocks >= least
@@ -71,6 +74,8 @@ Status checkRegisters(const DeviceKernel &kernel, ir::FusionOp fusion, const ir:
                              " blocks are resident on a multiprocessor of " + device.fullName() +
                              ", and its schedule says " + std::to_string(least));
 }
+
+namespace {
 
 /// Reads the kernels of the package's device.
 Status readKernels(CudaProgram &program, const std::string &target, const ir::TargetDescription &device) {
@@ -103,16 +108,19 @@ Status checkFusions(CudaProgram &program, const codegen::CudaKernels &compiled, 
       continue;
     DeviceKernel &kernel = program.kernels.at(emitted.symbol);
     const auto fusion = cast<ir::FusionOp>(emitted.fusions.front());
-    if (Status status = options.fallbacks ? Status() : checkRegisters(kernel, fusion, device); !status)
+    const Status status =
+        options.fallbacks ? Status() : checkRegisters(kernel, residentBlocksOf(fusion), device);
+    if (!status)
       return status;
     if (!options.texts)
       continue;
-    Expected<std::string> text = codegen::canonicalKernelText(*emitted.module);
-    if (text)
-      text = codegen::kernelTextToCuda(*text, kernel.symbol);
+    Expected<std::string> canonical = codegen::canonicalKernelText(*emitted.module);
+    if (!canonical)
+      return canonical.status();
+    Expected<codegen::CudaText> text = codegen::kernelTextToCuda(*canonical, kernel.symbol);
     if (!text)
       return text.status();
-    kernel.text = std::move(*text);
+    kernel.text = std::move(text->text);
   }
   return {};
 }
@@ -153,19 +161,34 @@ Status writePackage(CudaProgram &program, ModuleOp module, const ir::CompilerOpt
 
 } // namespace
 
-Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const CudaOptions &options) {
+Expected<ir::Target> targetOf(const CudaOptions &options) {
   std::string problem;
-  const std::optional<ir::Target> target = ir::Target::parse(options.target, problem);
+  std::optional<ir::Target> target = ir::Target::parse(options.target, problem);
   if (!target || !target->getCuda())
     return Status::error(target ? "'" + options.target + "' is no target with a GPU" : problem);
+  return std::move(*target);
+}
+
+Expected<ir::CompilerOptions> lowerForCuda(ModuleOp module, const CudaOptions &options,
+                                           const ir::Target &target) {
   ir::CompilerOptions pipeline;
   pipeline.target = options.target;
   pipeline.devices = "cuda:0";
   pipeline.memoryLimit = options.memoryLimit;
   pipeline.threads = options.threads;
-  pipeline.library = &codegen::hostLibrary(target->getHost());
+  pipeline.library = &codegen::hostLibrary(target.getHost());
   if (Status status = codegen::runPipeline(module, pipeline); !status)
     return status;
+  return pipeline;
+}
+
+Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const CudaOptions &options) {
+  Expected<ir::Target> target = targetOf(options);
+  if (!target)
+    return target.status();
+  Expected<ir::CompilerOptions> pipeline = lowerForCuda(module, options, *target);
+  if (!pipeline)
+    return pipeline.status();
   if (options.fallbacks)
     module.walk([&](ir::FusionOp fusion) {
       if (!ir::deviceOf(fusion.getResultTypes().front()).isCpu())
@@ -178,7 +201,7 @@ Expected<std::unique_ptr<CudaProgram>> compileForCuda(ModuleOp module, const Cud
   auto program = std::make_unique<CudaProgram>();
   program->compiled = static_cast<unsigned>(codegen::KernelCache::global().counters().compiled - before);
   program->exact = exactResults(module.lookupSymbol<ir::FuncOp>(randomtest::kEntry));
-  if (Status status = writePackage(*program, module, pipeline, target->codeName()); !status)
+  if (Status status = writePackage(*program, module, *pipeline, target->codeName()); !status)
     return status;
   if (Status status = readKernels(*program, target->codeName(), *target->getCuda()); !status)
     return status;

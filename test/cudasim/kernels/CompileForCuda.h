@@ -9,6 +9,8 @@
 
 #include "KernelLaunch.h"
 
+#include "codegen/Compile.h"
+#include "ir/Dialect.h"
 #include "runtime/package/Package.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -37,6 +39,16 @@ struct CudaOptions {
   bool texts = false;     ///< keep the CUDA C++ of kernels
   bool fallbacks = false; ///< every kernel is that of one thread a task
 };
+
+/// The target that the options name, which has a GPU.
+Expected<ir::Target> targetOf(const CudaOptions &options);
+/// Takes a program of the host through the pipeline for `cuda:0`. Gives the options that it was taken with.
+Expected<ir::CompilerOptions> lowerForCuda(mlir::ModuleOp module, const CudaOptions &options,
+                                           const ir::Target &target);
+/// How many blocks the schedule of a fusion says are resident on a multiprocessor, at least.
+int64_t residentBlocksOf(ir::FusionOp fusion);
+/// An error if a kernel spills registers, or so few blocks of it are resident on a multiprocessor.
+Status checkRegisters(const DeviceKernel &kernel, int64_t least, const ir::TargetDescription &device);
 
 /// Compiles a program of the host for `cuda:0`, and changes the module.
 Expected<std::unique_ptr<CudaProgram>> compileForCuda(mlir::ModuleOp module, const CudaOptions &options);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "CheckKernels.h"
 #include "CompileForCuda.h"
+#include "CompileTogether.h"
 #include "EngineDevice.h"
 #include "StaticSpeed.h"
 
@@ -48,13 +49,15 @@ interpreter and with the CPU.
   --max-failures=N  stop after N failures (10)
   --compile-only    compile the files, whatever their size; a kernel that spills registers, or has more than its schedule
                     allows, is a failure
+  --together        with --compile-only: compile kernels of many programs in one text, which takes half as long; programs
+                    whose kernels do not keep to their first schedules are then compiled by themselves
   --static-speed    print what the kernels of the files move, and what ptxas says of them, instead
   --verbose         print a line for each program
 )";
 
 struct Arguments {
   uint64_t count = 50, seed = 1, maxFailures = 10, mostElements = uint64_t(1) << 20;
-  bool verbose = false, staticSpeed = false, compileOnly = false;
+  bool verbose = false, staticSpeed = false, compileOnly = false, together = false;
   CheckOptions check;
   std::vector<std::string> files;
 };
@@ -95,6 +98,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       continue;
     else if (text == "--compile-only")
       arguments.compileOnly = true;
+    else if (text == "--together")
+      arguments.together = true;
     else if (text == "--static-speed")
       arguments.staticSpeed = true;
     else if (text == "--verbose")
@@ -117,6 +122,7 @@ public:
   int compile();
 
 private:
+  Status compileAll(std::set<std::string> &paths, size_t &kernels);
   void check(ModuleOp module, uint64_t seed, const std::string &name);
   OwningOpRef<ModuleOp> read(const std::string &path);
   int finish();
@@ -216,13 +222,45 @@ int Run::files() {
   return finish();
 }
 
+/// Compiles the kernels of all files together, and takes those away whose kernels keep to their schedules.
+Status Run::compileAll(std::set<std::string> &paths, size_t &kernels) {
+  Expected<CompiledTogether> together = CompiledTogether::make(arguments.check.cuda);
+  if (!together)
+    return together.status();
+  const std::vector<std::string> files(paths.begin(), paths.end());
+  std::set<std::string> left;
+  for (auto [number, path] : llvm::enumerate(files)) {
+    OwningOpRef<ModuleOp> module = read(path);
+    if (!module || !together->add(*module, number))
+      left.insert(path);
+  }
+  if (Status status = together->compile(); !status)
+    return status;
+  for (auto [number, path] : llvm::enumerate(files)) {
+    if (left.count(path))
+      continue;
+    if (together->of(number))
+      kernels += together->kernelsOf(number);
+    else
+      left.insert(path);
+  }
+  passed += files.size() - left.size();
+  paths = std::move(left);
+  return {};
+}
+
 int Run::compile() {
   if (arguments.files.empty()) {
     llvm::errs() << "weft-cuda-kernels: --compile-only needs files\n\n" << kUsage;
     return 2;
   }
   size_t kernels = 0;
-  for (const std::string &path : arguments.files) {
+  std::set<std::string> paths(arguments.files.begin(), arguments.files.end());
+  if (Status status = arguments.together ? compileAll(paths, kernels) : Status(); !status)
+    llvm::outs() << status.message() << "\n";
+  if (arguments.together)
+    llvm::outs() << paths.size() << " programs were compiled by themselves\n";
+  for (const std::string &path : paths) {
     OwningOpRef<ModuleOp> module = read(path);
     auto program = module ? compileForCuda(*module, arguments.check.cuda)
                           : Expected<std::unique_ptr<CudaProgram>>(Status::error("it is no program"));

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CheckKernels.h"
+#include "CompileTogether.h"
 #include "EngineDevice.h"
 #include "MachineCode.h"
 
@@ -28,9 +29,9 @@ namespace {
 
 const std::string aliases = "#cpu = #weft.device<cpu>\n#n = #weft.device<cpu, [n]>\n";
 
-class Kernels : public ::testing::TestWithParam<testing::FusionCase> {
+class AllKernels : public ::testing::Test {
 protected:
-  Kernels() : context(dialects(), MLIRContext::Threading::DISABLED) {}
+  AllKernels() : context(dialects(), MLIRContext::Threading::DISABLED) {}
   void SetUp() override {
     if (auto nvrtc = codegen::Nvrtc::get(); !nvrtc)
       GTEST_SKIP() << nvrtc.status().message();
@@ -51,6 +52,8 @@ protected:
 
   MLIRContext context;
 };
+
+class Kernels : public AllKernels, public ::testing::WithParamInterface<testing::FusionCase> {};
 
 std::string textOf(const std::optional<randomtest::Failure> &failure) {
   return failure ? failure->stage + ": " + failure->message : std::string();
@@ -119,6 +122,52 @@ TEST(KernelReports, SpilledRegistersAreAnError) {
   kernel.resources = {};
   kernel.resources.spillStoreBytes = 4;
   EXPECT_FALSE(checkSpills(kernel, "cuda:sm_80").ok());
+}
+
+/// Kernels of many programs in one text have the registers that each has by itself.
+TEST_F(AllKernels, TogetherHaveTheSameResources) {
+  CudaOptions options;
+  options.target = "cuda:sm_80";
+  options.texts = true;
+  Expected<CompiledTogether> together = CompiledTogether::make(options);
+  ASSERT_TRUE(together) << together.status().message();
+  std::vector<std::unique_ptr<CudaProgram>> alone;
+  for (auto [number, each] : llvm::enumerate(testing::fusionCases())) {
+    OwningOpRef<ModuleOp> module = parse(each.text), again = module->clone();
+    auto program = compileForCuda(*module, options);
+    ASSERT_TRUE(program) << each.name << ": " << program.status().message();
+    alone.push_back(std::move(*program));
+    ASSERT_TRUE(together->add(*again, number)) << each.name;
+  }
+  const Status compiled = together->compile();
+  ASSERT_TRUE(compiled) << compiled.message();
+  size_t kernels = 0;
+  for (auto [number, program] : llvm::enumerate(alone)) {
+    EXPECT_TRUE(together->of(number)) << together->of(number).message();
+    EXPECT_EQ(together->kernelsOf(number), program->kernels.size());
+    for (const auto &[symbol, kernel] : program->kernels) {
+      const codegen::CudaResources &same = together->resources(kernel.text);
+      EXPECT_EQ(same.registers, kernel.resources.registers) << symbol;
+      EXPECT_EQ(same.sharedBytes, kernel.resources.sharedBytes) << symbol;
+      EXPECT_EQ(same.stackBytes, kernel.resources.stackBytes) << symbol;
+      ++kernels;
+    }
+  }
+  EXPECT_GE(kernels, testing::fusionCases().size());
+}
+
+TEST(KernelReports, TooManyRegistersForTheScheduleAreAnError) {
+  const ir::TargetDescription device = *ir::findDescription("cuda:sm_80");
+  DeviceKernel kernel;
+  kernel.symbol = "main.row.3";
+  kernel.threads = 512;
+  kernel.resources.registers = 64;
+  EXPECT_TRUE(checkRegisters(kernel, 2, device));
+  EXPECT_EQ(checkRegisters(kernel, 3, device).message(),
+            "kernel 'main.row.3' has 64 registers a thread, with which 2 blocks are resident on a "
+            "multiprocessor of cuda:sm_80, and its schedule says 3");
+  kernel.resources.spillStoreBytes = 4;
+  EXPECT_FALSE(checkRegisters(kernel, 1, device));
 }
 
 TEST_P(Kernels, SpoiltLaunchesAreFound) {
