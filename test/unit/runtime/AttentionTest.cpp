@@ -13,6 +13,7 @@
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/threads/Executor.h"
+#include "test/unit/TestLevel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -201,7 +202,7 @@ TEST(Attention, AgreesWithDoubles) {
       for (std::optional<DType> mask :
            {std::optional<DType>(), std::optional(DType::i1), std::optional(DType::f32)})
         for (const std::vector<int64_t> &batch : {std::vector<int64_t>{}, {2, 1}, {17}}) {
-          if (batch.size() == 1 && rows * keys > 10000)
+          if ((batch.size() == 1 && rows * keys > 10000) || weft::testing::passedOver())
             continue;
           SCOPED_TRACE(::testing::Message() << rows << " rows, " << keys << " keys, " << features << ", "
                                             << values << (causal ? ", causal" : "") << ", mask "
