@@ -12,7 +12,7 @@ from suites.base import Counts, failure, run, say, side_by_side
 from suites.programs import unit, lit
 from suites.builds import build
 
-FUZZ_SECONDS = {"ci": 25, "full": 300}
+FUZZ_SECONDS = {"ci": 15, "full": 300}
 # Under a sanitizer tests take many times as long, and what it finds does not need every value.
 INSTRUMENTED = {"WEFT_TEST_LEVEL": "quick"}
 SANITIZER_ENVIRONMENT = {
