@@ -8,6 +8,7 @@
 #include "runtime/gemm/Convolution.h"
 
 #include "runtime/gemm/ContractionBlocks.h"
+#include "runtime/gemm/Winograd.h"
 #include "runtime/threads/Executor.h"
 
 #include <algorithm>
@@ -259,6 +260,10 @@ Convolution::Convolution(const ConvolutionShape &shape, CpuLevel level)
     : shape_(shape), functions_(functions_of(level)), a_end_(shape.a.offset + 1) {
   for (size_t d = 0; d < 6; ++d)
     a_end_ += std::max<int64_t>(shape.a.strides[d], 0) * (shape.a_extents()[d] - 1);
+  if (shape.winograd) {
+    winograd_ = std::make_shared<Winograd>(shape, level);
+    return;
+  }
   for (const ConvolutionShape &each : parts_of(shape)) {
     ConvolutionPart part;
     part.shape = each;
@@ -285,6 +290,8 @@ Convolution::Convolution(const ConvolutionShape &shape, CpuLevel level)
 }
 
 size_t Convolution::scratch_bytes(int width) const {
+  if (winograd_)
+    return winograd_->scratch_bytes(width);
   return (shared_floats_ + static_cast<size_t>(width) * task_floats_) * sizeof(float);
 }
 
@@ -468,6 +475,8 @@ void Convolution::run_term_by_term(const ConvolutionPart &part, const Call &call
 
 void Convolution::run(const void *a, const void *w, void *y, const void *const *beside, void *scratch,
                       bool serial) const {
+  if (winograd_)
+    return winograd_->run(a, w, y, beside, scratch, serial);
   const Call call = {static_cast<const float *>(a),
                      static_cast<const float *>(w),
                      static_cast<float *>(y),

@@ -22,6 +22,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace weft::runtime {
@@ -44,6 +45,7 @@ struct WEFT_RUNTIME_API ConvolutionShape {
       base_dilation{1, 1, 1}, window_dilation{1, 1, 1};
   ConvolutionPlace a, w, y;
   std::vector<ConvolutionStep> steps; ///< at most maxConvolutionSteps
+  bool winograd = false; ///< by Winograd's method (Winograd.h), of shapes that has_winograd() has
   bool operator==(const ConvolutionShape &) const = default;
 
   std::array<int64_t, 6> a_extents() const {
@@ -79,6 +81,8 @@ struct ConvolutionPart {
   int64_t tasks() const { return shape.groups * place_blocks * output_blocks * term_blocks; }
 };
 
+class Winograd;
+
 /// A convolution ready to run. May run on several threads at once.
 class WEFT_RUNTIME_API Convolution {
 public:
@@ -112,7 +116,8 @@ private:
   std::vector<ConvolutionPart> parts_;
   size_t shared_floats_ = 0, task_floats_ = 0;
   double flops_ = 0;
-  int64_t a_end_; ///< behind the last element of the operand
+  int64_t a_end_;                            ///< behind the last element of the operand
+  std::shared_ptr<const Winograd> winograd_; ///< what computes it, if that is Winograd's method
 };
 
 /// The scratch that the windows of a task need is at most this many floats; more is no valid shape.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/gemm/ConvolutionTask.h"
+#include "runtime/gemm/WinogradTask.h"
 
 namespace weft::runtime {
 namespace {
@@ -13,6 +13,9 @@ namespace {
 #include "runtime/gemm/ConvolutionTiles.inc"
 
 #include "runtime/gemm/ConvolutionKernels.inc"
+
+#include "runtime/gemm/WinogradKernels.inc"
 } // namespace
 const ConvolutionTable convolutionV3 = make_convolutions();
+const WinogradTable winogradV3 = make_winograd();
 } // namespace weft::runtime

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/ConvolutionPlan.h"
 
+#include "runtime/gemm/Winograd.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/TensorPlace.h"
 #include "weft/limits.hpp"
@@ -141,6 +142,7 @@ ConvolutionShape convolution_shape(const fb::ConvolutionLaunch &launch) {
   shape.a = from_place(*launch.a());
   shape.w = from_place(*launch.w());
   shape.y = from_place(*launch.y());
+  shape.winograd = launch.winograd();
   for (uint32_t i = 0; i < length(launch.steps()); ++i)
     shape.steps.push_back(static_cast<ConvolutionStep>(launch.steps()->Get(i)));
   return shape;
@@ -163,6 +165,9 @@ std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::P
   } tensors[] = {{"a", launch.a(), shape.a, shape.a_extents(), false},
                  {"w", launch.w(), shape.w, shape.w_extents(), false},
                  {"y", launch.y(), shape.y, shape.y_extents(), true}};
+  if (shape.winograd && (of_gpu || !has_winograd(shape)))
+    return "has Winograd's method for another convolution than one of f32 on a CPU, of one group and two "
+           "extents, with a window or places of 3 x 3 and without strides and dilations";
   for (const auto &[name, planned, place, extents, written] : tensors)
     if (std::string problem = place_problem({planned->buffer(), place.offset, place.strides, extents,
                                              itemsize(shape.dtype), written, /*mayReverse=*/true},
