@@ -63,6 +63,7 @@ rt::ConvolutionLaunchT convolutionLaunch(ImplicitGemmOp op) {
     made->strides.assign(view.strides.begin(), view.strides.end());
     return made;
   };
+  convolution.winograd = op.getWinograd();
   convolution.a = place(MemoryView::read(op.getAView()));
   convolution.w = place(MemoryView::read(op.getWView()));
   convolution.y = place(resultViewOf(op));

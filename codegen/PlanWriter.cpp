@@ -62,7 +62,7 @@ static std::string convolutionText(ImplicitGemmOp op) {
   for (const StepOperand &each : epilogueOf(op))
     steps += " + " + convolutionStepNames[static_cast<size_t>(each.step)].str();
   return sizeText(shape[2]) + "x" + joined(op.getWindow()) + " to " + sizeText(shape[3]) + " at " +
-         joined(op.getPlaces()) + steps;
+         joined(op.getPlaces()) + (op.getWinograd() ? " by Winograd's method" : "") + steps;
 }
 
 class Writer : PlanTables {

@@ -34,6 +34,9 @@ struct StepOperand {
 /// The epilogue of a verified op.
 llvm::SmallVector<StepOperand> epilogueOf(ImplicitGemmOp op);
 
+/// Whether a launch has Winograd's method for these numbers: of f32 on a CPU.
+bool hasWinograd(ImplicitGemmOp op);
+
 /// The multiplications of a launch; inexpressible if they are too many for a size.
 Size workOf(ImplicitGemmOp op);
 

@@ -328,7 +328,7 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
         loc, op.getA(), op.getW(), beside, op.getShapeAttr(), op.getExtentsAttr(), op.getWindowAttr(),
         op.getPlacesAttr(), op.getStrideAttr(), op.getLowAttr(), op.getBaseDilationAttr(),
         op.getWindowDilationAttr(), op.getOrderAttr(), op.getAViewAttr(), op.getWViewAttr(),
-        builder.getStrArrayAttr(names));
+        builder.getStrArrayAttr(names), op.getWinogradAttr());
     replace(op, whole.getResult(), chain);
   }
 

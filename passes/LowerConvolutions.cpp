@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/ContractionLibrary.h"
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/ImplicitGemm.h"
 #include "ir/Target.h"
 #include "passes/Passes.h"
@@ -243,9 +244,30 @@ void replaceBy(ConvolutionOp op, TransposeOp transposed, Value value, ArrayRef<i
   op.erase();
 }
 
+/// Whether Winograd's method takes less time, in cycles of a vector of channels or outputs: 36 products of a
+/// tile instead of 9 of each place, beside the transforms of weights, operand and result.
+bool paysByWinograd(ImplicitGemmOp op) {
+  constexpr double product = 0.5, ofWeights = 100, ofOperand = 130, ofResult = 170, margin = 1.2;
+  const SymbolRanges ranges = rangesOf(op);
+  const bool ofWindows = op.getWindow() == ArrayRef<int64_t>({3, 3});
+  // A derivative with respect to weights: the window is an image of gradients, and the result has weights.
+  ArrayRef<int64_t> image = ofWindows ? op.getPlaces() : op.getWindow();
+  ArrayRef<Size> shape = op.getShape();
+  const auto a = static_cast<double>(ranges.largest(shape[ofWindows ? 2 : 0])),
+             b = static_cast<double>(ranges.largest(shape[3])),
+             batch = static_cast<double>(ranges.largest(shape[ofWindows ? 0 : 2]));
+  const auto places = batch * static_cast<double>(image[0]) * static_cast<double>(image[1]);
+  const auto tiles =
+      batch * static_cast<double>(llvm::divideCeil(image[0], 4) * llvm::divideCeil(image[1], 4));
+  const double direct = 9 * product * places * a * b;
+  const double byTiles =
+      36 * product * tiles * a * b + ofWeights * a * b + ofOperand * tiles * a + ofResult * tiles * b;
+  return a >= 16 && b >= 16 && margin * byTiles < direct;
+}
+
 /// The launch of a convolution, whose channels are divided into `pieces`: each is a group, and their sums are
-/// added.
-void lowerToLaunch(ConvolutionOp op, int64_t pieces) {
+/// added. Whether it has Winograd's method.
+bool lowerToLaunch(ConvolutionOp op, int64_t pieces, bool mayBeWinograd) {
   OpBuilder b(op);
   ArrayRef<Size> a = sizesOf(op.getA()), y = sizesOf(op.getResult());
   Sources sources = sourcesOf(op);
@@ -271,7 +293,9 @@ void lowerToLaunch(ConvolutionOp op, int64_t pieces) {
       op.getLoc(), sources.a->base, sources.w->base, ValueRange(), sizes(shape),
       list(*numbersOf(a.drop_front(2))), list(window), list(*numbersOf(y.drop_front(2))), op.getStrideAttr(),
       list(low), op.getBaseDilationAttr(), op.getWindowDilationAttr(), list(order),
-      list(sources.a->view.write()), list(sources.w->view.write()), ArrayAttr());
+      list(sources.a->view.write()), list(sources.w->view.write()), ArrayAttr(), UnitAttr());
+  auto launch = result.getDefiningOp<ImplicitGemmOp>();
+  launch.setWinograd(mayBeWinograd && hasWinograd(launch) && paysByWinograd(launch));
   if (pieces > 1) {
     SmallVector<Size> apart{Size(pieces), y[1], y[0]};
     llvm::append_range(apart, y.drop_front(2));
@@ -279,6 +303,7 @@ void lowerToLaunch(ConvolutionOp op, int64_t pieces) {
     result = b.create<SumOp>(op.getLoc(), result, list({0}));
   }
   replaceBy(op, transposed, result, order, b);
+  return launch.getWinograd();
 }
 
 struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
@@ -309,11 +334,19 @@ struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
       if (!description)
         return signalPassFailure();
       const std::string refusal = whyNot(op, *description);
-      if (refusal.empty())
-        lowerToLaunch(op, description->isCpu() ? 1 : *piecesOnGpu(op, *description));
-      else if (report && (description->isCpu() || !isProduct(op)))
-        decisions.push_back({"WEFT-N011", locationText(op.getLoc()), "", op->getName().getStringRef().str(),
-                             0, refusal + "; it is several kernels, and may store all windows"});
+      auto note = [&](const char *code, const std::string &location, const std::string &message) {
+        if (report)
+          decisions.push_back({code, location, "", ConvolutionOp::getOperationName().str(), 0, message});
+      };
+      const std::string location = locationText(op.getLoc());
+      if (refusal.empty()) {
+        const bool isCpu = description->isCpu();
+        if (lowerToLaunch(op, isCpu ? 1 : *piecesOnGpu(op, *description), isCpu && hasFastNumerics(op)))
+          note("WEFT-N013", location,
+               "tiles of 4 x 4 places take 36 products instead of 144, by Winograd's method");
+      } else if (description->isCpu() || !isProduct(op)) {
+        note("WEFT-N011", location, refusal + "; it is several kernels, and may store all windows");
+      }
     }
     recordDecisions(getOperation(), decisions);
   }

@@ -244,7 +244,9 @@ def LowerConvolutions : Weft_FuncPass<"weft-lower-convolutions"> {
     blocks of windows without storing them all: of f32 operands with static sizes on a CPU, where groups have more than
     one output. If an operand is a view (reshape, transposition, slice, reversal) of a value that is in memory in any
     case, the launch reads that value with an offset and strides. If a transposition is all that reads the result, it is
-    written in that order. Other ops are left for decomposition, with the reason as WEFT-N011.
+    written in that order. With fast numerics, a convolution of windows of 3 x 3 on a CPU, or its derivative, has
+    Winograd's method where that takes less time (WEFT-N013). Other ops are left for decomposition, with the reason as
+    WEFT-N011.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "target of the launches (ir/Target.h)">,
                  Option<"report", "report", "bool", "false", "record which ops are decomposed in weft.decisions">];

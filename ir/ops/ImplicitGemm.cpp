@@ -51,6 +51,17 @@ SmallVector<StepOperand> epilogueOf(ImplicitGemmOp op) {
   return steps;
 }
 
+bool hasWinograd(ImplicitGemmOp op) {
+  const auto areThree = [](ArrayRef<int64_t> numbers) { return numbers == ArrayRef<int64_t>({3, 3}); };
+  const auto areOne = [](ArrayRef<int64_t> numbers) {
+    return llvm::all_of(numbers, [](int64_t each) { return each == 1; });
+  };
+  return deviceOf(op.getA().getType()).isCpu() && op.getA().getType().getElementType().isF32() &&
+         op.getShape()[1] == 1 && op.getPlaces().size() == 2 &&
+         (areThree(op.getWindow()) || areThree(op.getPlaces())) && areOne(op.getStride()) &&
+         areOne(op.getBaseDilation()) && areOne(op.getWindowDilation());
+}
+
 Size workOf(ImplicitGemmOp op) {
   Size work = 1;
   for (Size extent : joined(joined(op.getShape(), op.getWindow()), op.getPlaces()))
@@ -183,6 +194,10 @@ LogicalResult ImplicitGemmOp::verify() {
     reaches.push_back({getExtents()[i], getWindow()[i], getPlaces()[i], getStride()[i], getLow()[i],
                        getBaseDilation()[i], getWindowDilation()[i]});
   }
+  if (getWinograd() && !hasWinograd(*this))
+    return emitOpError() << "has Winograd's method for another convolution than one of f32 on a CPU, of one "
+                            "group and two extents, with a window or places of 3 x 3 and without strides and "
+                            "dilations";
   if (!fitsLaunch(reaches))
     return emitOpError() << "has windows that reach further than those of any launch";
   const SymbolRanges ranges = rangesOf(*this);

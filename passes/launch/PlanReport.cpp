@@ -42,7 +42,7 @@ std::string launchKind(Operation *op) {
   if (auto attention = dyn_cast<AttentionOp>(op))
     return attention.getGrad() ? "attention backward" : "attention";
   if (auto convolution = dyn_cast<ImplicitGemmOp>(op)) {
-    std::string kind = "convolution";
+    std::string kind = convolution.getWinograd() ? "winograd convolution" : "convolution";
     for (const StepOperand &each : epilogueOf(convolution))
       kind += "+" + convolutionStepNames[static_cast<size_t>(each.step)].str();
     return kind;

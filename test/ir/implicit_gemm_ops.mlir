@@ -35,3 +35,13 @@ weft.func @epilogue(%x: tensor<?x3x8xf32, #weft.device<cpu, [n]>>, %w: tensor<4x
      : tensor<?x3x8xf32, #weft.device<cpu, [n]>>, tensor<4x3x3xf32, #cpu>
   weft.return %y : tensor<?x4x6xf32, #weft.device<cpu, [n]>>
 }
+
+// Winograd's method, with an epilogue.
+// CHECK-LABEL: weft.func @winograd
+// CHECK: weft.implicit_gemm {{.*}}order = [0, 1, 2, 3] winograd epilogue ["relu"] : tensor
+weft.func @winograd(%x: tensor<2x3x8x9xf32, #cpu>, %w: tensor<4x3x3x3xf32, #cpu>) -> tensor<2x4x6x7xf32, #cpu> {
+  %y = weft.implicit_gemm %x [0, 216, 0, 72, 9, 1], %w [0, 0, 27, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8, 9], window = [3, 3],
+       places = [6, 7], stride = [1, 1], low = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], order = [0, 1, 2, 3] winograd epilogue ["relu"]
+     : tensor<2x3x8x9xf32, #cpu>, tensor<4x3x3x3xf32, #cpu>
+  weft.return %y : tensor<2x4x6x7xf32, #cpu>
+}

@@ -277,3 +277,30 @@ weft.func @type_of_a_gpu(%a: tensor<2x3x8xf64, #gpu>, %w: tensor<4x3x3xf64, #gpu
   %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<2x3x8xf64, #gpu>, tensor<4x3x3xf64, #gpu>
   weft.return %y : tensor<2x4x6xf64, #gpu>
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @winograd_window(%a: tensor<2x3x8x9xf32, #cpu>, %w: tensor<4x3x2x3xf32, #cpu>) -> tensor<2x4x7x7xf32, #cpu> {
+  // expected-error@+1 {{has Winograd's method for another convolution than one of f32 on a CPU, of one group and two extents, with a window or places of 3 x 3 and without strides and dilations}}
+  %y = weft.implicit_gemm %a [0, 216, 0, 72, 9, 1], %w [0, 0, 18, 6, 3, 1], shape = [2, 1, 3, 4], extents = [8, 9], window = [2, 3], places = [7, 7], stride = [1, 1], low = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], order = [0, 1, 2, 3] winograd : tensor<2x3x8x9xf32, #cpu>, tensor<4x3x2x3xf32, #cpu>
+  weft.return %y : tensor<2x4x7x7xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @winograd_stride(%a: tensor<2x3x8x9xf32, #cpu>, %w: tensor<4x3x3x3xf32, #cpu>) -> tensor<2x4x6x4xf32, #cpu> {
+  // expected-error@+1 {{has Winograd's method for another convolution}}
+  %y = weft.implicit_gemm %a [0, 216, 0, 72, 9, 1], %w [0, 0, 27, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8, 9], window = [3, 3], places = [6, 4], stride = [1, 2], low = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], order = [0, 1, 2, 3] winograd : tensor<2x3x8x9xf32, #cpu>, tensor<4x3x3x3xf32, #cpu>
+  weft.return %y : tensor<2x4x6x4xf32, #cpu>
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @winograd_gpu(%a: tensor<2x3x8x9xf32, #gpu>, %w: tensor<4x3x3x3xf32, #gpu>) -> tensor<2x4x6x7xf32, #gpu> {
+  // expected-error@+1 {{has Winograd's method for another convolution}}
+  %y = weft.implicit_gemm %a [0, 216, 0, 72, 9, 1], %w [0, 0, 27, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8, 9], window = [3, 3], places = [6, 7], stride = [1, 1], low = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], order = [0, 1, 2, 3] winograd : tensor<2x3x8x9xf32, #gpu>, tensor<4x3x3x3xf32, #gpu>
+  weft.return %y : tensor<2x4x6x7xf32, #gpu>
+}

@@ -151,6 +151,35 @@ TEST(Numerics, FastDividesByAConstantWithinItsBound) {
   EXPECT_FALSE(mentions(exact.explain(), "WEFT-N008")) << exact.explain();
 }
 
+/// Within the bound of docs/numerics.md; eager numerics have none of it.
+TEST(Numerics, FastConvolutionsTakeFewerProducts) {
+  manual_seed(6);
+  Tensor x = randn({4, 32, 14, 14}), w = randn({48, 32, 3, 3});
+  auto fn = [](Tensor a, Tensor m) {
+    Tensor image = a.detach(), weights = m.detach();
+    image.requires_grad_();
+    weights.requires_grad_();
+    Tensor y = nn::functional::conv2d(image, weights, {}, {.padding = 1});
+    y.square().sum().backward();
+    return std::tuple(y.detach(), image.grad(), weights.grad());
+  };
+  auto eager = compile(fn), fast = compile(fn, {.numerics = Numerics::fast});
+  const auto [a, b, c] = fast(x, w);
+  const auto [d, e, f] = eager(x, w);
+  EXPECT_TRUE(mentions(fast.explain(), "WEFT-N013")) << fast.explain();
+  EXPECT_TRUE(mentions(fast.explain(), "winograd convolution")) << fast.explain();
+  EXPECT_FALSE(mentions(eager.explain(), "WEFT-N013")) << eager.explain();
+  EXPECT_FALSE(mentions(eager.explain(), "winograd")) << eager.explain();
+  const auto [exact, of_x, of_w] = compile(fn)(x.to(f64), w.to(f64));
+  for (const auto &[found, expected, plain] :
+       {std::tuple(a, exact, d), std::tuple(b, of_x, e), std::tuple(c, of_w, f)}) {
+    const double size = expected.abs().max().item<double>();
+    EXPECT_LE((found.to(f64) - expected).abs().max().item<double>(), 1e-5 * size);
+    EXPECT_LE((plain.to(f64) - expected).abs().max().item<double>(), 1e-5 * size);
+    EXPECT_NE(found.to_bytes(), plain.to_bytes());
+  }
+}
+
 TEST(Numerics, FastAddsTheBiasOfAHalfProductBeforeItRounds) {
   manual_seed(5);
   Tensor x = randn({32, 24}).to(f16), w = randn({24, 16}).to(f16), b = randn({16}).to(f16);
