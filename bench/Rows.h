@@ -53,6 +53,7 @@ RowResult run_gpt_step();
 RowResult run_gpt_long_step();
 RowResult run_gpt_token();
 RowResult run_resnet_step();
+RowResult run_resnet_fast_step();
 RowResult run_adam_300();
 RowResult run_adam_3000();
 RowResult run_loader_step();

@@ -27,7 +27,9 @@ struct Step {
   std::string name;
   std::function<Tensor(Tensor, Tensor)> body; ///< forward, backward, update; gives the loss
   Tensor x, y;
-  auto compiled() const { return compile(body, {.name = name}); }
+  auto compiled(Numerics numerics = Numerics::eager) const {
+    return compile(body, {.name = name, .numerics = numerics});
+  }
 };
 
 /// "mlp_step", "deep_step", "lstm_step", "lstm_layers_step", "gpt_step", "gpt_long_step" or "resnet_step";

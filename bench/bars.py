@@ -69,6 +69,7 @@ BARS = {
     "gpt_long_step": [of_best(0.65)],
     "gpt_token": [("<= 0.3 of torch", lambda row: over(row, "torch"), 0.3)],
     "resnet_step": [of_best(0.6)],
+    "resnet_fast_step": [of_best(0.6)],
     "adam_300": [first_call(0.3)],
     "adam_3000": [first_call(1)],
     "loader_step": [("<= 1.5 of the step without a loader", lambda row: over(row, "plain"), 1.5)],

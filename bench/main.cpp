@@ -50,6 +50,7 @@ const std::vector<Row> &rows() {
                                         {"gpt_long_step", run_gpt_long_step, false},
                                         {"gpt_token", run_gpt_token, false},
                                         {"resnet_step", run_resnet_step, false},
+                                        {"resnet_fast_step", run_resnet_fast_step, false},
                                         {"adam_300", run_adam_300, false},
                                         {"adam_3000", run_adam_3000, false},
                                         {"loader_step", run_loader_step, false},

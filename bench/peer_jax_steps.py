@@ -151,6 +151,7 @@ STEPS = {
     "gpt_step": (gpt, [gpt_loss]),
     "gpt_long_step": (lambda: gpt(512), [gpt_loss]),
     "resnet_step": (resnet, [resnet_loss]),
+    "resnet_fast_step": (resnet, [resnet_loss]),
 }
 
 
@@ -196,6 +197,6 @@ def steps(row):
         return [repeated(matrices(0), lambda parameters, *gradients: (0, list(gradients)), matrices(count))]
     make, losses = STEPS[row]
     inputs = [jax.device_put(array) for array in step_inputs(row)]
-    update = sgd if row == "resnet_step" else adam
+    update = sgd if row.startswith("resnet_") else adam
     return [repeated(make(), jax.value_and_grad(loss_of), inputs, 1e-2 if row.startswith("gpt_") else 0, update)
             for loss_of in losses]

@@ -10,7 +10,8 @@ ROWS_2D, COLUMNS_2D = 8192, 1024
 PAIRS = 8  # of `alternating`
 PRODUCT = 512
 MIDDLE = (64, 197, 768)
-STEPS = ("mlp_step", "deep_step", "lstm_step", "lstm_layers_step", "gpt_step", "gpt_long_step", "resnet_step")
+STEPS = ("mlp_step", "deep_step", "lstm_step", "lstm_layers_step", "gpt_step", "gpt_long_step", "resnet_step",
+         "resnet_fast_step")
 
 
 def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):
@@ -74,7 +75,7 @@ def step_inputs(row):
         return data((32, 20, 64), 1), whole((32,), 10, 2)
     if row == "lstm_layers_step":
         return data((32, 64, 256), 1), whole((32,), 10, 2)
-    if row == "resnet_step":
+    if row in ("resnet_step", "resnet_fast_step"):
         return data((32, 3, 32, 32), 1), whole((32,), 10, 2)
     tokens = (4, 512) if row == "gpt_long_step" else (16, 128)
     return whole(tokens, 65, 1), whole(tokens, 65, 2)

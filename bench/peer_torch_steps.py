@@ -128,6 +128,7 @@ STEPS = {
     "gpt_step": ([Gpt], word_loss),
     "gpt_long_step": ([lambda: Gpt(512)], word_loss),
     "resnet_step": ([resnet], class_loss),
+    "resnet_fast_step": ([resnet], class_loss),
 }
 
 
@@ -142,7 +143,7 @@ def steps(row, compiled, device="cpu", mode=None):
             model = model()
         # fused=True is PyTorch's fastest optimiser; a compiled step fuses the plain one by itself.
         fused = None if compiled else True
-        if row == "resnet_step":
+        if row.startswith("resnet_"):
             optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9, fused=fused)
         else:
             kind = torch.optim.AdamW if row.startswith("gpt_") else torch.optim.Adam

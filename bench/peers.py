@@ -20,7 +20,8 @@ import time
 
 ROWS = ["copy", "mul_add", "gelu_sigmoid", "bias_relu", "transpose_add", "softmax", "layer_norm",
         "residual_norm_gelu", "column_sum", "full_sum", "softmax_middle", "norm_middle", "mean_middle", "var_middle",
-        "one_row", "mlp_step", "deep_step", "lstm_step", "lstm_layers_step", "gpt_step", "gpt_long_step", "gpt_token", "resnet_step", "adam_300", "adam_3000", "small_call",
+        "one_row", "mlp_step", "deep_step", "lstm_step", "lstm_layers_step", "gpt_step", "gpt_long_step", "gpt_token", "resnet_step", "resnet_fast_step",
+        "adam_300", "adam_3000", "small_call",
         "alternating", "product_i32", "product_bf16", "product_f16", "product_f64",
         *(f"conv_{kind}{back}" for back in ("", "_gradients") for kind in ("3x3", "3x3_deep", "1x1", "7x7", "depthwise")),
         "batch_norm", "max_pool", "bilinear", "sort", "topk", "topk_1000",

@@ -60,6 +60,7 @@ TITLES = {
     "gpt_long_step": "GPT 4 x 128, 4 x 512 tokens, training step",
     "gpt_token": "GPT 4 x 128, one token with a cache",
     "resnet_step": "ResNet-18 at 32^2, training step",
+    "resnet_fast_step": "the same with fast numerics",
     "adam_300": "Adam over 300 tensors of 64^2",
     "adam_3000": "Adam over 3,000 tensors of 64^2",
     "loader_step": "MLP training step, two loader workers",
