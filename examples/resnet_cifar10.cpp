@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Tells ten classes of small images apart, on CIFAR-10 if there is a folder with it:
-//   resnet_cifar10 [--data DIR] [--epochs N] [--batch N] [--width N] [--steps N]
+//   resnet_cifar10 [--data DIR] [--epochs N] [--batch N] [--width N] [--steps N] [--numerics MODE]
 //
 //===----------------------------------------------------------------------===//
 #include "common/options.h"
@@ -25,6 +25,13 @@ static Tensor prepared(const Tensor &images) {
   return data::normalize(images, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616});
 }
 
+/// "eager" or "fast", with which convolutions take fewer products.
+static Numerics numerics_of(const std::string &mode) {
+  if (mode != "eager" && mode != "fast")
+    throw Error("--numerics needs eager or fast, found '" + mode + "'");
+  return mode == "fast" ? Numerics::fast : Numerics::eager;
+}
+
 static int run(const example::Arguments &arguments) {
   const int64_t epochs = arguments.integer("epochs", 1), batch = arguments.integer("batch", 2),
                 most = arguments.integer("steps", 0);
@@ -38,18 +45,21 @@ static int run(const example::Arguments &arguments) {
   data::DataLoader loader(train, {.batch_size = batch, .shuffle = true, .drop_last = true, .device = device});
   optim::SGD sgd(model.parameters(), {.lr = 0.05, .momentum = 0.9, .weight_decay = 5e-4});
   optim::OneCycleLR schedule(sgd, /*max_lr=*/0.05, epochs * loader.size());
-  auto step = compile([&](Tensor images, Tensor labels) {
+  const Numerics numerics = numerics_of(arguments.text("numerics"));
+  const auto train_on = [&](Tensor images, Tensor labels) {
     const Tensor x = prepared(images), mirrored = rand({batch, 1, 1, 1}, {.device = device}) < 0.5;
     Tensor loss = nn::cross_entropy(model(where(mirrored, x.flip({3}), x)), labels);
     loss.backward();
     sgd.step();
     sgd.zero_grad();
     return loss;
-  });
-  auto correct = compile([&](Tensor images, Tensor labels) {
+  };
+  const auto count_correct = [&](Tensor images, Tensor labels) {
     NoGradGuard no_grad;
     return (model(prepared(images)).argmax(1) == labels).sum();
-  });
+  };
+  auto step = compile(train_on, {.numerics = numerics});
+  auto correct = compile(count_correct, {.numerics = numerics});
 
   int64_t count = 0;
   for (int64_t epoch = 1; epoch <= epochs && (!most || count < most); ++epoch) {
@@ -93,6 +103,7 @@ int main(int argc, char **argv) {
        {"epochs", "N", "passes over the training images", "5"},
        {"batch", "N", "images of a step", "32"},
        {"width", "N", "channels of the first stage", "64"},
-       {"steps", "N", "steps of training at most; 0: all of them", "0"}},
+       {"steps", "N", "steps of training at most; 0: all of them", "0"},
+       {"numerics", "MODE", "eager, or fast: convolutions take fewer products (docs/numerics.md)", "eager"}},
       run);
 }
