@@ -251,6 +251,7 @@ private:
         number("convolution.beside", buffer);
       whole("convolution.steps", convolution->steps);
       whole("convolution.besides", convolution->beside);
+      boolean("convolution.winograd", convolution->winograd);
     } else if (auto *loop = launch.op.AsLoopLaunch()) {
       string("loop.body", loop->body);
       list("loop.buffers", loop->buffers);

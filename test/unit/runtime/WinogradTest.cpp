@@ -200,7 +200,7 @@ void expect_same_bits(const std::vector<float> &found, const std::vector<float> 
 void check(const Problem &problem) {
   const double work = static_cast<double>(count_of(problem.shape.y_extents()) *
                                           count_of(problem.shape.w_extents()) / problem.shape.outputs);
-  const auto step = static_cast<int64_t>(1 + work / 3e6);
+  const auto step = static_cast<int64_t>(1 + work / 5e5);
   const std::vector<float> best = problem.run(false);
   for (const CpuLevel level : {CpuLevel::baseline, CpuLevel::v3, CpuLevel::v4}) {
     if (level > cpu_level())
