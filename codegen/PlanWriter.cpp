@@ -93,6 +93,8 @@ public:
         status = addSort(sort);
       else if (isa<FactorizeOp, TriangularSolveOp>(op))
         status = addMatrices(&op);
+      else if (auto fourier = dyn_cast<FftOp>(op))
+        status = addFourier(fourier);
       else if (auto scan = dyn_cast<ScanOp>(op))
         status = addLoop(scan);
       else if (auto cond = dyn_cast<CondOp>(op))
@@ -494,6 +496,37 @@ private:
       return status;
     made->flops = amount(elementsOf(type) * Size(2 * std::min(matrices.rows, matrices.columns)));
     made->op.Set(std::move(matrices));
+    addLaunch(op, std::move(made));
+    return {};
+  }
+
+  Status addFourier(FftOp op) {
+    auto type = cast<RankedTensorType>(op.getA().getType());
+    if (!deviceOf(type).isCpu())
+      return problem(op, "is a launch on a CPU only; run --weft-decompose-composites first");
+    auto made = launch(op, "fourier transform " + stringifyFourierKind(op.getKind()).str());
+    rt::FourierLaunchT fourier;
+    const bool isReal = op.getKind() == FourierKind::r2c;
+    ArrayRef<Size> shape = isReal ? sizesOf(type) : sizesOf(type).drop_back();
+    const auto dim = static_cast<size_t>(op.getDim());
+    fourier.kind = static_cast<uint8_t>(op.getKind());
+    fourier.dtype = static_cast<uint8_t>(dtypeOf(type));
+    fourier.inverse = op.getInverse();
+    fourier.adjoint = op.getAdjoint();
+    fourier.length = static_cast<int64_t>(op.getLength());
+    fourier.outer = amount(productOf(shape.take_front(dim)));
+    fourier.inner = amount(productOf(shape.drop_front(dim + 1)));
+    fourier.scale = op.getScale().convertToDouble();
+    auto source = bufferOf(op.getA()), result = bufferOf(op.getResult());
+    for (auto *index : {&source, &result})
+      if (!*index)
+        return index->status();
+    fourier.source = *source;
+    fourier.result = *result;
+    // 5 n log2 n for each complex line, as is usual.
+    const auto steps = static_cast<int64_t>(llvm::Log2_64_Ceil(op.getLength()));
+    made->flops = amount(elementsOf(type) * Size(5 * std::max<int64_t>(steps, 1) / (isReal ? 1 : 2)));
+    made->op.Set(std::move(fourier));
     addLaunch(op, std::move(made));
     return {};
   }

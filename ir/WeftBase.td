@@ -45,6 +45,7 @@ def Weft_IndexMode : Weft_Enum<"IndexMode", "how an index outside of its range i
 def Weft_ScatterKind : Weft_Enum<"ScatterKind", "how a written element is combined with the old one",
     ["add", "set", "max", "min", "mul"]>;
 def Weft_Factorization : Weft_Enum<"Factorization", "how matrices are factorized", ["cholesky", "lu", "qr", "eigh", "svd"]>;
+def Weft_FourierKind : Weft_Enum<"FourierKind", "which sides of a Fourier transform are complex", ["c2c", "r2c", "c2r"]>;
 def Weft_ReductionKind : Weft_Enum<"ReductionKind", "how a loss is reduced", ["none", "mean", "sum"]>;
 
 class Weft_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Weft_Dialect, info, mnemonic> {
@@ -55,6 +56,7 @@ def Weft_GatherKindAttr : Weft_EnumAttr<Weft_GatherKind, "gather_kind">;
 def Weft_IndexModeAttr : Weft_EnumAttr<Weft_IndexMode, "index_mode">;
 def Weft_ScatterKindAttr : Weft_EnumAttr<Weft_ScatterKind, "scatter_kind">;
 def Weft_FactorizationAttr : Weft_EnumAttr<Weft_Factorization, "factorization">;
+def Weft_FourierKindAttr : Weft_EnumAttr<Weft_FourierKind, "fourier_kind">;
 def Weft_ReductionKindAttr : Weft_EnumAttr<Weft_ReductionKind, "reduction">;
 
 //===----------------------------------------------------------------------===//

@@ -44,9 +44,10 @@ bool readsAlong(Value value, int64_t dim) {
   return false;
 }
 
-/// Whether the runtime carries out a composite as one launch: it sorts, and factorizes matrices, on a CPU.
+/// Whether the runtime carries out a composite as one launch: on a CPU it sorts, factorizes matrices, and
+/// computes Fourier transforms.
 static bool isLaunchOfRuntime(Operation *op) {
-  return isa<ir::SortOp, ir::FactorizeOp, ir::TriangularSolveOp>(op) &&
+  return isa<ir::SortOp, ir::FactorizeOp, ir::TriangularSolveOp, ir::FftOp>(op) &&
          ir::deviceOf(op->getOperand(0).getType()).isCpu();
 }
 

@@ -142,7 +142,7 @@ def DecomposeComposites : Weft_FuncPass<"weft-decompose-composites"> {
   let description = [{
     softmax, log_softmax, cross_entropy, layer_norm, dropout, sdpa and sdpa_backward become primitives; statistics of
     f16 and bf16 are in f32. So does weft.sort of devices other than the CPU, where
-    it is a launch of the runtime. weft.factorize and weft.triangular_solve of other devices become copies to the host, a
+    it is a launch of the runtime. weft.factorize, weft.triangular_solve and weft.fft of other devices become copies to the host, a
     launch of the runtime there, and copies back. The pass runs just before fusion, so that earlier passes see whole composites.
   }];
 }

@@ -51,6 +51,9 @@ mlir::Type statisticsType(mlir::RankedTensorType type);
 /// A builder with the symbolic tensors of derivatives, for the decomposition of `op`.
 VjpBuilder decompositionBuilder(mlir::OpBuilder &builder, mlir::Operation *op);
 
+/// The results of a copy of `op` on the host, copied back to the device of `op`.
+llvm::SmallVector<mlir::Value> computeOnHost(mlir::Operation *op, mlir::OpBuilder &builder);
+
 /// The number of elements of `shape` over `dims`.
 Size countOver(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 /// That number as a tensor like `a`: a constant, or computed from `weft.dim` if a size is dynamic.

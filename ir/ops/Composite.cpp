@@ -8,8 +8,27 @@
 #include "ir/Dialect.h"
 #include "ir/ops/Common.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 namespace weft::ir {
+
+SmallVector<Value> computeOnHost(Operation *op, OpBuilder &builder) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  DeviceAttr device = deviceOf(type).withoutSizes(),
+             host = DeviceAttr::get(op->getContext(), DeviceKind::cpu);
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, builder.create<TransferOp>(op->getLoc(), operand, host, false).getResult());
+  Operation *copy = builder.clone(*op, mapping);
+  SmallVector<Value> results;
+  for (Value result : copy->getResults()) {
+    auto made = cast<RankedTensorType>(result.getType());
+    result.setType(makeTensorType(sizesOf(made), made.getElementType(), host));
+    results.push_back(builder.create<TransferOp>(op->getLoc(), result, device, false));
+  }
+  return results;
+}
 
 //===----------------------------------------------------------------------===//
 // softmax, log_softmax

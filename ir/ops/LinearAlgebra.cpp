@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "ir/ops/Common.h"
 
-#include "mlir/IR/IRMapping.h"
-
 using namespace mlir;
 namespace weft::ir {
 
@@ -103,26 +101,8 @@ LogicalResult TriangularSolveOp::verify() { return success(); }
 // Other devices
 //===----------------------------------------------------------------------===//
 
-/// The results of a copy of `op` on the host, copied back to the device.
-static SmallVector<Value> onHost(Operation *op, OpBuilder &builder) {
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-  DeviceAttr device = deviceOf(type).withoutSizes(),
-             host = DeviceAttr::get(op->getContext(), DeviceKind::cpu);
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    mapping.map(operand, builder.create<TransferOp>(op->getLoc(), operand, host, false).getResult());
-  Operation *copy = builder.clone(*op, mapping);
-  SmallVector<Value> results;
-  for (Value result : copy->getResults()) {
-    auto made = cast<RankedTensorType>(result.getType());
-    result.setType(makeTensorType(sizesOf(made), made.getElementType(), host));
-    results.push_back(builder.create<TransferOp>(op->getLoc(), result, device, false));
-  }
-  return results;
-}
-
-SmallVector<Value> FactorizeOp::decompose(OpBuilder &builder) { return onHost(*this, builder); }
-SmallVector<Value> TriangularSolveOp::decompose(OpBuilder &builder) { return onHost(*this, builder); }
+SmallVector<Value> FactorizeOp::decompose(OpBuilder &builder) { return computeOnHost(*this, builder); }
+SmallVector<Value> TriangularSolveOp::decompose(OpBuilder &builder) { return computeOnHost(*this, builder); }
 
 //===----------------------------------------------------------------------===//
 // Derivatives

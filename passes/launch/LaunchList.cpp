@@ -17,7 +17,7 @@ namespace weft::passes {
 
 bool isLaunch(Operation *op) {
   return isa<FusionOp, DotGeneralOp, AttentionOp, ImplicitGemmOp, SortOp, FactorizeOp, TriangularSolveOp,
-             RawKernelOp, ScanOp, CondOp, WhileOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
+             FftOp, RawKernelOp, ScanOp, CondOp, WhileOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
 }
 
 bool isEffect(Operation *op) { return isa<PrintOp, AssertOp>(op); }

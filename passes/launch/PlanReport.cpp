@@ -51,6 +51,8 @@ std::string launchKind(Operation *op) {
     return sort.getDescending() ? "sort descending" : "sort";
   if (auto factorize = dyn_cast<FactorizeOp>(op))
     return stringifyFactorization(factorize.getKind()).str();
+  if (auto fourier = dyn_cast<FftOp>(op))
+    return "fourier transform " + stringifyFourierKind(fourier.getKind()).str();
   if (auto scan = dyn_cast<ScanOp>(op))
     return "loop of " + std::to_string(scan.getLength()) + " trips of " + scan.getBody().str();
   if (auto cond = dyn_cast<CondOp>(op))

@@ -165,7 +165,7 @@ static bool reshapesForFree(Operation *root) {
     for (Value operand : work[i]->getOperands()) {
       Operation *op = operand.getDefiningOp();
       if (!op || isa<ir::ConstantOp, ir::ReshapeOp, ir::DotGeneralOp, ir::AttentionOp, ir::ImplicitGemmOp,
-                     ir::SortOp, ir::FactorizeOp, ir::RawKernelOp>(op))
+                     ir::SortOp, ir::FactorizeOp, ir::FftOp, ir::RawKernelOp>(op))
         continue;
       if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
         Operation *source = broadcast.getA().getDefiningOp();

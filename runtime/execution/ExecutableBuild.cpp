@@ -17,6 +17,7 @@
 #include "runtime/package/PlanTargets.h"
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/ConvolutionPlan.h"
+#include "runtime/plan/FourierPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/MatrixPlan.h"
 #include "runtime/plan/PlanDevices.h"
@@ -188,6 +189,13 @@ private:
       if (launch.name.empty())
         launch.name = "matrices";
       launch.matrices.emplace(matrix_shape(*matrices));
+      return {};
+    }
+    if (const fb::FourierLaunch *fourier = source.op_as_FourierLaunch()) {
+      launch.kind = LaunchKind::fourier;
+      if (launch.name.empty())
+        launch.name = "fourier transform";
+      launch.fourier.emplace(fourier_shape(*fourier));
       return {};
     }
     if (const fb::LoopLaunch *loop = source.op_as_LoopLaunch())

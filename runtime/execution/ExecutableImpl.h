@@ -15,6 +15,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/execution/Executable.h"
+#include "runtime/fourier/FourierRoutine.h"
 #include "runtime/gemm/Attention.h"
 #include "runtime/gemm/Contraction.h"
 #include "runtime/gemm/Convolution.h"
@@ -74,6 +75,7 @@ enum class LaunchKind : uint8_t {
   convolution,
   sort,
   matrices,
+  fourier,
   loop,
   branch,
   while_loop,
@@ -127,6 +129,8 @@ struct Launch {
   std::optional<Sort> sort;
   // Matrices: the operands are the parts of the routine
   std::optional<MatrixRoutine> matrices;
+  // Fourier transform: the operands are source and result
+  std::optional<FourierRoutine> fourier;
   // Loop of the host: the operands are its parts, in order
   std::shared_ptr<const Loop> loop;
   // Branch: the operands are the predicate, those of both branches, and the results

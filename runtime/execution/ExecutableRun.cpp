@@ -49,6 +49,8 @@ size_t Executable::Impl::library_scratch(const FunctionDevice &device, int width
       bytes = std::max(bytes, launch.sort->scratch_bytes(width));
     else if (launch.matrices)
       bytes = std::max(bytes, launch.matrices->scratch_bytes(width));
+    else if (launch.fourier)
+      bytes = std::max(bytes, launch.fourier->scratch_bytes(width));
     else if (launch.loop)
       bytes = std::max(bytes, launch.loop->scratch_bytes(width));
     else if (launch.branch)

@@ -173,6 +173,21 @@ static Status run_bodies(const LaunchRun &run, const Launch &launch, void *const
   return launch.while_loop->run(at, run.library_scratch, run.serial, run.origin);
 }
 
+static Status run_contraction(const LaunchRun &run, const Launch &launch, void **at) {
+  // The primitive exists and its scratch is there: what can still fail here is a bug or a broken machine, and
+  // something may have been written already.
+  const Status status = launch.contraction->run({at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
+                                                 launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
+                                                 run.library_scratch, at + 3 + launch.bias + launch.residual},
+                                                {run.serial});
+  if (status)
+    return status;
+  return status.with([&](FailureInfo &info) {
+    info.what = launch.name + ", donated arguments are no longer valid: " + info.what;
+    set_location(info, launch.origin, run.origin);
+  });
+}
+
 Status run_launches(const LaunchRun &run) {
   const bool profiled = Profiler::enabled();
   if (run.failure) {
@@ -196,18 +211,8 @@ Status run_launches(const LaunchRun &run) {
         run_kernel(run, launch, at);
       break;
     case LaunchKind::contraction:
-      // The primitive exists and its scratch is there: what can still fail here is a bug or a broken
-      // machine, and something may have been written already.
-      if (Status status =
-              launch.contraction->run({at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
-                                       launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
-                                       run.library_scratch, at + 3 + launch.bias + launch.residual},
-                                      {run.serial});
-          !status)
-        return status.with([&](FailureInfo &info) {
-          info.what = launch.name + ", donated arguments are no longer valid: " + info.what;
-          set_location(info, launch.origin, run.origin);
-        });
+      if (Status status = run_contraction(run, launch, at); !status)
+        return status;
       break;
     case LaunchKind::attention:
       launch.attention->run(at, run.library_scratch, run.serial);
@@ -220,6 +225,9 @@ Status run_launches(const LaunchRun &run) {
       break;
     case LaunchKind::matrices:
       launch.matrices->run(at, run.library_scratch, run.serial);
+      break;
+    case LaunchKind::fourier:
+      launch.fourier->run(at[0], at[1], run.library_scratch, run.serial);
       break;
     case LaunchKind::loop:
     case LaunchKind::branch:

@@ -134,6 +134,9 @@ void evaluate_launch(fb::LaunchT &launch, Evaluator &evaluate) {
       *extent = evaluate(*extent);
   } else if (fb::MatrixLaunchT *matrices = launch.op.AsMatrixLaunch()) {
     matrices->batch = evaluate(matrices->batch);
+  } else if (fb::FourierLaunchT *fourier = launch.op.AsFourierLaunch()) {
+    for (int64_t *extent : {&fourier->outer, &fourier->inner})
+      *extent = evaluate(*extent);
   } else if (fb::RawLaunchT *raw = launch.op.AsRawLaunch()) {
     all(raw->grid);
     for (auto &argument : raw->arguments) {

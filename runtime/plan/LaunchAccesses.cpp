@@ -57,6 +57,8 @@ std::vector<BufferAccess> accesses_of(const fb::Launch &launch) {
     uint32_t i = 0;
     for (const MatrixPart &part : MatrixRoutine::parts_of(matrix_shape(*matrices)))
       accesses.push_back({matrices->buffers()->Get(i++), part.written});
+  } else if (const auto *fourier = launch.op_as_FourierLaunch()) {
+    accesses = {{fourier->source(), false}, {fourier->result(), true}};
   } else if (const auto *loop = launch.op_as_LoopLaunch()) {
     accesses = listed(*loop);
   } else if (const auto *branch = launch.op_as_BranchLaunch()) {

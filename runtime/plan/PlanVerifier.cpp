@@ -16,6 +16,7 @@
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/FailureKey.h"
+#include "runtime/plan/FourierPlan.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/LaunchAccesses.h"
@@ -395,6 +396,8 @@ private:
         status = check_sort(what, *sort, *launch, i);
       else if (const auto *matrices = launch->op_as_MatrixLaunch())
         status = check_matrices(what, *matrices, *launch, i);
+      else if (const auto *fourier = launch->op_as_FourierLaunch())
+        status = check_fourier(what, *fourier, *launch, i);
       else if (const auto *loop = launch->op_as_LoopLaunch())
         status = check_bodies(what, "loop", loop_problem(*loop, plan_), *loop, *launch, i);
       else if (const auto *branch = launch->op_as_BranchLaunch())
@@ -711,6 +714,17 @@ private:
         return status;
     }
     return {};
+  }
+
+  Status check_fourier(const std::string &what, const fb::FourierLaunch &launch, const fb::Launch &of,
+                       uint32_t index) {
+    if (is_off_host(plan_, of) || of.may_fail())
+      return fail(what + (of.may_fail()
+                              ? " is a Fourier transform, and is marked as one that may fail"
+                              : " is a Fourier transform on a device, which only the host computes"));
+    if (const std::string problem = fourier_problem(launch, plan_); !problem.empty())
+      return fail(what + " " + problem);
+    return check_write(what, *buffer(launch.result()), index);
   }
 
   /// Checks a launch that runs functions of the package, for which `problem` was found. Only loops are on

@@ -44,12 +44,13 @@ RULES = {
         ("queue", ("support", "memory", "device"), ()),
         ("gemm", ("support", "threads"), (r"dnnl\.hp*",)),
         ("sort", ("support", "threads"), ()),
+        ("fourier", ("support", "threads"), ()),
         ("linalg", ("support", "threads"), ()),
         ("package", ("support",), ()),
-        ("plan", ("support", "memory", "gemm", "sort", "linalg", "package"), (r"flatbuffers/.+",)),
-        ("execution", ("support", "memory", "device", "threads", "queue", "gemm", "sort", "linalg", "package", "plan"), ()),
+        ("plan", ("support", "memory", "gemm", "sort", "linalg", "fourier", "package"), (r"flatbuffers/.+",)),
+        ("execution", ("support", "memory", "device", "threads", "queue", "gemm", "sort", "linalg", "fourier", "package", "plan"), ()),
         # The backend of CUDA devices, on the driver that the room above has loaded.
-        ("cuda/device", ("cuda", "support", "memory", "device", "queue", "gemm", "sort", "linalg", "package", "plan", "execution"), (r"cuda\.h",)),
+        ("cuda/device", ("cuda", "support", "memory", "device", "queue", "gemm", "sort", "linalg", "fourier", "package", "plan", "execution"), (r"cuda\.h",)),
         ("capi", ("cuda", "support", "memory", "device", "threads", "queue", "package", "execution"), (r"weft/weft\.h",)))},
     "ir": [r"ir/.+", r"weft/(status|dtype|limits|philox)\.hpp", COMPILER_LIBRARIES],
     # A pass knows the rooms that it uses; a room knows neither passes nor another room.

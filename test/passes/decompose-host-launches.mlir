@@ -37,3 +37,13 @@ weft.func @factorize(%a: tensor<4x3xf32, #cuda>) -> (tensor<4x3xf32, #cuda>, ten
   %q, %r = weft.factorize %a, kind = qr : tensor<4x3xf32, #cuda>
   weft.return %q, %r : tensor<4x3xf32, #cuda>, tensor<3x3xf32, #cuda>
 }
+
+// And computes their Fourier transforms.
+// CHECK-LABEL: weft.func @fft
+// CHECK:         %[[A:.*]] = weft.transfer %{{.*}} to {{.*}}
+// CHECK:         %[[Y:.*]] = weft.fft %[[A]], kind = r2c
+// CHECK:         weft.transfer %[[Y]] to
+weft.func @fft(%a: tensor<4x6xf32, #cuda>) -> tensor<4x4x2xf32, #cuda> {
+  %y = weft.fft %a, kind = r2c dim = 1 length = 6 scale = 1.0 : tensor<4x6xf32, #cuda>
+  weft.return %y : tensor<4x4x2xf32, #cuda>
+}

@@ -149,6 +149,39 @@ LogicalResult boundSum(ir::SumOp op, const Bounded &in, Bounded &result) {
   return success();
 }
 
+/// Every value of a line depends on all of its elements, with factors of at most `scale`, or twice that.
+void boundFft(ir::FftOp op, const Bounded &in, Bounded &result) {
+  const auto n = static_cast<int64_t>(op.getLength()), dim = static_cast<int64_t>(op.getDim());
+  const int64_t from = op.getKind() == ir::FourierKind::r2c ? 1 : 2,
+                to = op.getKind() == ir::FourierKind::c2r ? 1 : 2;
+  int64_t inner = 1;
+  for (int64_t d = dim + 1; d < in.value.rank() - (from - 1); ++d)
+    inner *= in.value.shape[static_cast<size_t>(d)];
+  const int64_t extent = in.value.shape[static_cast<size_t>(dim)],
+                made = result.value.shape[static_cast<size_t>(dim)];
+  const double scale = std::fabs(op.getScale().convertToDouble());
+  const DType dtype = in.value.dtype;
+  const auto each = [&](int64_t line, int64_t size, int64_t parts, auto visit) {
+    for (int64_t i = 0; i < size * parts; ++i)
+      visit(static_cast<size_t>(((line / inner * size + i / parts) * inner + line % inner) * parts +
+                                i % parts));
+  };
+  for (int64_t line = 0, lines = in.value.count() / (extent * from); line < lines; ++line) {
+    double magnitude = 0, errors = 0;
+    each(line, extent, from, [&](size_t at) {
+      magnitude += std::fabs(in.value.real[at]); // NaN and infinities make the line unknown
+      errors += in.error[at];
+    });
+    const double length = static_cast<double>(n), most = 4 * (magnitude + errors) * std::max(scale, 1.0),
+                 roundings = length + 8 * std::log2(length) + 64;
+    double error = 2 * scale * (errors + roundings * unitRoundoff(dtype) * (magnitude + errors)) +
+                   roundings * std::max(scale, 1.0) * ulp(dtype, 0);
+    if (!std::isfinite(ir::roundTo(dtype, most)))
+      error = kUnknown;
+    each(line, made, to, [&](size_t at) { result.error[at] = error; });
+  }
+}
+
 LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) {
   const Bounded &a = *operands[0], &b = *operands[1];
   const Bounded *bias = op.getBias() ? operands[2] : nullptr;
@@ -482,6 +515,10 @@ LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded>
         // The errors are those of the condition, which is not known.
         for (Bounded &result : results)
           result.error.assign(result.error.size(), kUnknown);
+        return success();
+      })
+      .Case([&](ir::FftOp fft) {
+        boundFft(fft, *operands[0], results[0]);
         return success();
       })
       .Case([&](ir::SortOp sort) {

@@ -131,7 +131,8 @@ private:
     if (auto elementwise = dyn_cast<ir::ElementwiseOp>(op))
       return boundElementwise(elementwise, operands, results[0], reference);
     // What the runtime computes as one launch has rules of its own.
-    if (isa<ir::DecomposableOp>(op) && !isa<ir::SortOp, ir::FactorizeOp, ir::TriangularSolveOp>(op))
+    if (isa<ir::DecomposableOp>(op) &&
+        !isa<ir::SortOp, ir::FactorizeOp, ir::TriangularSolveOp, ir::FftOp>(op))
       return boundComposite(op, operands, results);
     return boundOp(op, operands, results, reference);
   }

@@ -536,6 +536,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.event_record", 0, sampleOrder},
     {"weft.event_wait", 0, sampleOrder},
     {"weft.factorize", 2, sampleFactorize},
+    {"weft.fft", 3, sampleFft},
     {"weft.full", 2, sampleFull},
     {"weft.gather", 4, sampleGather},
     {"weft.gradient", 4, sampleGradient},

@@ -47,6 +47,7 @@ void sampleUndef(ProgramBuilder &p);
 void sampleConvolution(ProgramBuilder &p);
 void sampleOverlapAdd(ProgramBuilder &p);
 void sampleWindows(ProgramBuilder &p);
+void sampleFft(ProgramBuilder &p);
 
 // Storage, devices, the host, order.
 void sampleAlias(ProgramBuilder &p);

@@ -1,4 +1,4 @@
-//===- WindowSamplers.cpp - Random windows and convolutions --------------===//
+//===- WindowSamplers.cpp - Random windows, convolutions, transforms ------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -111,6 +111,28 @@ void sampleConvolution(ProgramBuilder &p) {
   Value w = p.obtain(p.entryOf(a).dtype(), shape);
   p.add<ir::ConvolutionOp>(true, a, w, windows.stride, ir::toSizes(low), ir::toSizes(high), base,
                            windows.dilation, groups);
+}
+
+void sampleFft(ProgramBuilder &p) {
+  using Kind = ir::FourierKind;
+  constexpr Kind kinds[] = {Kind::r2c, Kind::c2c, Kind::c2r};
+  const Kind kind = kinds[p.random.below(3)];
+  const Entry *e = p.find([&](const Entry &entry) {
+    ArrayRef<int64_t> shape = entry.shape();
+    if ((entry.dtype() != DType::f32 && entry.dtype() != DType::f64) || shape.empty())
+      return false;
+    return kind == Kind::r2c || (shape.back() == 2 && shape.size() > 1);
+  });
+  const auto size = static_cast<int64_t>(1 + p.random.below(9));
+  Value a = e ? e->value : p.argument(oneIn(p.random, 2) ? DType::f32 : DType::f64, {size, 2, 2}, "plain");
+  ArrayRef<ir::Size> shape = ir::sizesOf(a.getType());
+  const size_t dim = p.random.below(shape.size() - (kind == Kind::r2c ? 0 : 1));
+  if (!shape[dim].isNumber() || shape[dim].asNumber() == 0)
+    return;
+  const int64_t extent = shape[dim].asNumber();
+  const int64_t length = kind == Kind::c2r ? 2 * extent - 1 - (extent > 1 && oneIn(p.random, 2)) : extent;
+  p.add<ir::FftOp>(true, a, kind, static_cast<int64_t>(dim), length, APFloat(oneIn(p.random, 2) ? 1.0 : 0.25),
+                   oneIn(p.random, 2), kind != Kind::c2c && oneIn(p.random, 3));
 }
 
 } // namespace weft::randomtest

@@ -262,6 +262,7 @@ Status EngineDevice::issue(const LaunchRun &given) {
       break;
     case LaunchKind::sort:
     case LaunchKind::matrices:
+    case LaunchKind::fourier:
     case LaunchKind::loop:
     case LaunchKind::branch:
     case LaunchKind::while_loop:

@@ -45,6 +45,70 @@ TEST(Fft, CompiledFunctionsAndGradients) {
   EXPECT_LT(distance(x.grad(), x.detach() * 2), 1e-12);
 }
 
+namespace {
+using Transform = Tensor (*)(const Tensor &, std::optional<int64_t>, int64_t, const std::string &, Loc);
+struct Case {
+  Transform function;
+  bool takesReal, givesReal;
+};
+const Case cases[] = {{fft::fft, false, false},  {fft::ifft, false, false}, {fft::rfft, true, false},
+                      {fft::ihfft, true, false}, {fft::irfft, false, true}, {fft::hfft, false, true}};
+} // namespace
+
+// Of s = sum w y^2 with y = F x, the product of the second derivative and v is 2 F^T (w F v).
+TEST(Fft, DerivativesOfDerivatives) {
+  for (const Case &each : cases)
+    for (int64_t n : {1, 2, 7, 8, 300}) {
+      const int64_t size = each.givesReal ? n / 2 + 1 : n;
+      Shape shape{2, size};
+      if (!each.takesReal)
+        shape.push_back(2);
+      int64_t count = 1;
+      for (int64_t extent : shape)
+        count *= extent;
+      Tensor x = signal(count).reshape(shape).requires_grad_(), v = cos(arange(count, f64)).reshape(shape);
+      const auto transformed = [&](const Tensor &t) {
+        return each.function(t, n, -1, "ortho", Loc::current());
+      };
+      Tensor y = transformed(x);
+      const Tensor w = sin(arange(y.numel(), f64)).reshape(y.sizes());
+      const Tensor first = autograd::grad((w * y * y).sum(), {x}, {.create_graph = true})[0];
+      const Tensor second = autograd::grad((first * v).sum(), {x})[0];
+      const Tensor expected = autograd::grad((w * 2 * transformed(v) * transformed(x)).sum(), {x})[0];
+      EXPECT_LT(distance(second, expected), 1e-12) << n;
+    }
+}
+
+// A compiled function is made once for any number of signals.
+TEST(Fft, BatchesOfAnySize) {
+  for (const Case &each : cases) {
+    const auto f = [&](Tensor t) { return each.function(t, {}, -1, "backward", Loc::current()).square(); };
+    const auto of = each.takesReal ? spec({Dim("n", 0, 64), 20}, f64) : spec({Dim("n", 0, 64), 20, 2}, f64);
+    auto compiled = compile(f, {of});
+    for (int64_t batch : {1, 5, 40}) {
+      Tensor x = signal(batch * 40).reshape({batch, 20, 2});
+      if (each.takesReal)
+        x = x.select(-1, 0);
+      EXPECT_EQ(distance(compiled(x), f(x)), 0);
+    }
+    Tensor none = each.takesReal ? zeros({0, 20}, f64) : zeros({0, 20, 2}, f64);
+    EXPECT_EQ(compiled(none).size(0), 0);
+  }
+}
+
+// Whatever dimension, a view or a copy.
+TEST(Fft, OtherDimensionsAndViews) {
+  Tensor x = signal(3 * 300 * 20 * 2).reshape({3, 300, 20, 2});
+  for (int64_t dim : {0, 1, 2}) {
+    const Tensor last = fft::fft(x.movedim(dim, 2).contiguous());
+    EXPECT_LT(distance(fft::fft(x, {}, dim), last.movedim(2, dim)), 1e-11) << dim;
+    EXPECT_EQ(distance(fft::fft(x.transpose(0, 2), {}, 2 - dim),
+                       fft::fft(x.transpose(0, 2).contiguous(), {}, 2 - dim)),
+              0);
+  }
+  EXPECT_EQ(fft::fft(zeros({0, 4, 2})).sizes(), (Shape{0, 4, 2}));
+}
+
 TEST(Fft, FramesAndBack) {
   Tensor x = signal(400), window = hann_window(64, true, {.dtype = f64});
   Tensor frames = stft(x, 64, {.hop_length = 16, .window = window});

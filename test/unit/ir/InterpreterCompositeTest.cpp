@@ -357,3 +357,34 @@ TEST(Attention, LargeScoresAreEqualScores) {
     expectReals(results[0], {6});
   }
 }
+
+//===----------------------------------------------------------------------===//
+// fft
+//===----------------------------------------------------------------------===//
+
+TEST(Fft, ValuesByHand) {
+  auto a = reals(DType::f64, {4}, {1, 2, 3, 4});
+  expectNear(evaluate("weft.fft %a, kind = r2c dim = 0 length = 4 scale = 1.0 : T<4xf64>", "T<3x2xf64>", a),
+             {10, 0, -2, 2, -2, 0}, 1e-14);
+  // The value that stands for two is doubled; the inverse gives conjugates.
+  expectNear(evaluate("weft.fft %a, kind = r2c dim = 0 length = 4 scale = 1.0 inverse adjoint : T<4xf64>",
+                      "T<3x2xf64>", a),
+             {10, 0, -4, -4, -2, 0}, 1e-14);
+  // Imaginary parts at both ends are not read.
+  auto half = reals(DType::f64, {3, 2}, {10, 7, -2, 2, -2, 7});
+  expectNear(evaluate("weft.fft %a, kind = c2r dim = 0 length = 4 scale = 0.25 inverse : T<3x2xf64>",
+                      "T<4xf64>", half),
+             {1, 2, 3, 4}, 1e-14);
+  expectNear(evaluate("weft.fft %a, kind = c2r dim = 0 length = 4 scale = 1.0 inverse adjoint : T<3x2xf64>",
+                      "T<4xf64>", half),
+             {6, 10, 10, 14}, 1e-14);
+  // The columns are (1 + 2i, 5 + 6i) and (3 + 4i, 7 + 8i).
+  auto columns = reals(DType::f32, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  expectNear(evaluate("weft.fft %a, kind = c2c dim = 0 length = 2 scale = 0.5 : T<2x2x2xf32>", "T<2x2x2xf32>",
+                      columns),
+             {3, 4, 5, 6, -2, -2, -2, -2}, 1e-6);
+  // No lines.
+  expectReals(evaluate("weft.fft %a, kind = r2c dim = 1 length = 4 scale = 1.0 : T<0x4xf32>", "T<0x3x2xf32>",
+                       reals(DType::f32, {0, 4}, {})),
+              {});
+}
