@@ -86,6 +86,12 @@ RowResult run_eigh();
 RowResult run_svd();
 RowResult run_solve_batch();
 RowResult run_svd_batch();
+RowResult run_fft();
+RowResult run_fft_long();
+RowResult run_fft_one();
+RowResult run_fft_prime();
+RowResult run_fft2();
+RowResult run_rfft();
 
 /// A step ("mlp_step", "adam_300") in a process that has not compiled anything: how long its first call
 /// takes, as JSON.

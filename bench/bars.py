@@ -83,6 +83,7 @@ BARS = {
        for kind in ("3x3", "3x3_deep", "1x1", "7x7", "depthwise")},
     **{row: [HAND_85] for row in ("batch_norm", "max_pool", "bilinear")},
     **{row: [NO_SLOWER_THAN_TORCH] for row in ("sort", "topk", "topk_1000", "solve_batch", "svd_batch")},
+    **{row: [NO_SLOWER_THAN_TORCH] for row in ("fft", "fft_long", "fft_one", "fft_prime", "fft2", "rfft")},
     # One matrix is computed by one thread here, and by all in PyTorch.
     **{row: [("<= 1.2 of torch", lambda row: over(row, "torch"), 1.2)]
        for row in ("cholesky", "linalg_solve", "qr", "eigh", "svd")},

@@ -82,7 +82,13 @@ const std::vector<Row> &rows() {
                                         {"eigh", run_eigh, true},
                                         {"svd", run_svd, true},
                                         {"solve_batch", run_solve_batch, true},
-                                        {"svd_batch", run_svd_batch, true}};
+                                        {"svd_batch", run_svd_batch, true},
+                                        {"fft", run_fft, true},
+                                        {"fft_long", run_fft_long, true},
+                                        {"fft_one", run_fft_one, true},
+                                        {"fft_prime", run_fft_prime, true},
+                                        {"fft2", run_fft2, true},
+                                        {"rfft", run_rfft, true}};
   return list;
 }
 

@@ -69,9 +69,9 @@ class Torch:
             return torch.sort, (self.tensor((1_000_000,), 0),)
         if row.startswith("topk"):
             return (lambda x: torch.topk(x, 1000 if row == "topk_1000" else 10)), (self.tensor((1_000_000,), 0),)
-        matrices = self.matrices_body(row)
-        if matrices:
-            return matrices
+        library = self.matrices_body(row) or self.fourier_body(row)
+        if library:
+            return library
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
         if row.endswith("_middle"):
@@ -98,6 +98,18 @@ class Torch:
                 return h
             return alternating, (self.tensor((2048, 128), 0), self.tensor((128, 128), 1) * 0.1)
         return None
+
+    def fourier_body(self, row):
+        """A row of Fourier transforms and its argument, or nothing for another row."""
+        fft = self.torch.fft
+        shapes = {"fft": (64, 1024), "fft_long": (64, 65536), "fft_one": (1, 1 << 20), "fft_prime": (64, 1009),
+                  "fft2": (512, 512)}
+        if row == "rfft":
+            return fft.rfft, (self.tensor((64, 65536), 0),)
+        if row not in shapes:
+            return None
+        x = self.torch.view_as_complex(self.tensor((*shapes[row], 2), 0))
+        return (fft.fft2 if row == "fft2" else fft.fft), (x,)
 
     def matrices_body(self, row):
         """A row of factorizations and its arguments, or nothing for another row."""

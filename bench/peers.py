@@ -25,7 +25,8 @@ ROWS = ["copy", "mul_add", "gelu_sigmoid", "bias_relu", "transpose_add", "softma
         "alternating", "product_i32", "product_bf16", "product_f16", "product_f64",
         *(f"conv_{kind}{back}" for back in ("", "_gradients") for kind in ("3x3", "3x3_deep", "1x1", "7x7", "depthwise")),
         "batch_norm", "max_pool", "bilinear", "sort", "topk", "topk_1000",
-        "cholesky", "linalg_solve", "qr", "eigh", "svd", "solve_batch", "svd_batch"]
+        "cholesky", "linalg_solve", "qr", "eigh", "svd", "solve_batch", "svd_batch",
+        "fft", "fft_long", "fft_one", "fft_prime", "fft2", "rfft"]
 PEERS = ["torch", "jax", "drjit"]
 
 
