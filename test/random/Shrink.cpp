@@ -156,6 +156,7 @@ public:
     while (changed && attempts > 0) {
       changed = shrinkResults();
       changed |= shrinkOps();
+      dropFunctions();
       changed |= shrinkSizes();
     }
     return std::move(best);
@@ -172,6 +173,16 @@ private:
   bool attempt(llvm::function_ref<bool(ModuleOp)> edit) {
     OwningOpRef<ModuleOp> copy(best->clone());
     return edit(*copy) && accept(std::move(copy));
+  }
+
+  /// Without those of loops and branches that are gone, since only a single function is resized.
+  void dropFunctions() {
+    if (llvm::range_size(best->getOps<ir::FuncOp>()) > 1)
+      attempt([](ModuleOp copy) {
+        PassManager passes(copy.getContext());
+        passes.addPass(createSymbolDCEPass());
+        return succeeded(passes.run(copy));
+      });
   }
 
   bool shrinkResults() {
