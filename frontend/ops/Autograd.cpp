@@ -452,7 +452,7 @@ bool reachesAny(std::vector<Ref> roots, const std::vector<Ref> &values, uint64_t
   return reaches;
 }
 
-Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t oldest, bool create_graph,
+Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t oldest, bool keepsGraph,
                 Loc loc) {
   // A leaf may have had several nodes, because computing or writing it gives it another one.
   std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
@@ -493,7 +493,7 @@ Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t
   });
   std::ranges::sort(hooked, isOlder);
   wanted.values.insert(wanted.values.end(), hooked.begin(), hooked.end());
-  if (!create_graph) {
+  if (!keepsGraph) {
     std::vector<const Node *> seen;
     for (const Ref &ref : computed)
       seen.push_back(ref.node.get());
@@ -507,14 +507,15 @@ Wanted nothingWanted(size_t inputs) { return {{}, std::vector<size_t>(inputs, 0)
 /// The gradients of inputs with these values, null for those that the root does not depend on, and the value
 /// of `Wanted::outside`, if there was one.
 std::pair<std::vector<Ref>, Ref> gradientsOf(GradStart start, const std::vector<Ref> &values, uint64_t oldest,
-                                             bool create_graph, Loc loc) {
+                                             const GradOptions &options, Loc loc) {
+  const bool create_graph = options.create_graph, keepsGraph = options.retain_graph.value_or(create_graph);
   const GradMode recording(create_graph);
   std::vector<Ref> sums(values.size());
   Ref outside;
   WaitingValues waiting;
   for (;;) {
     const Wanted wanted =
-        start.root ? wantedOf(start, values, oldest, create_graph, loc) : nothingWanted(values.size());
+        start.root ? wantedOf(start, values, oldest, keepsGraph, loc) : nothingWanted(values.size());
     outside = outside ? outside : wanted.outside;
     const auto gradient = wanted.values.empty() ? nullptr : gradientOf(start.root, wanted.values, loc);
     uint32_t next = 0;
@@ -554,7 +555,7 @@ std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std::vector<T
   GradStart root = rootOf(outputs, options, loc);
   uint64_t oldest = 0;
   const std::vector<Ref> values = valuesOf(inputs, oldest, loc);
-  const auto [gradients, outside] = gradientsOf(std::move(root), values, oldest, options.create_graph, loc);
+  const auto [gradients, outside] = gradientsOf(std::move(root), values, oldest, options, loc);
   std::vector<Tensor> results;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (gradients[i]) {

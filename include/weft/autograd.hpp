@@ -9,6 +9,7 @@
 
 #include "weft/tensor.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace weft {
@@ -31,11 +32,15 @@ template <typename Body> decltype(auto) no_grad(Body &&body) {
   return std::forward<Body>(body)();
 }
 
-/// Options of grad(), as those of torch.autograd.grad. Graphs are kept, so there is no `retain_graph`.
+/// Options of grad(), as those of torch.autograd.grad.
 struct GradOptions {
   /// What each output's gradient is multiplied by, of its shape; undefined, or none at all: 1 for an output
   /// of one element, and an error for others.
   std::vector<Tensor> grad_outputs = {};
+  /// Whether gradients may flow through the same operations once more; none: if `create_graph`. Outside of
+  /// compiled functions they always may: a graph lives as long as its results. The call of a compiled
+  /// function keeps what was asked for (WEFT-G009).
+  std::optional<bool> retain_graph = {};
   /// Whether gradients flow through the results: for derivatives of derivatives.
   bool create_graph = false;
   /// Whether an input that no output depends on has an undefined gradient, instead of being an error.
