@@ -315,6 +315,39 @@ static void accumulate(const std::shared_ptr<GradAccumulator> &accumulator, cons
   }
 }
 
+namespace {
+
+/// What one `backward` adds to gradients. It is written when all of it is known, so that a `backward` that
+/// fails has added nothing.
+class Additions {
+public:
+  Additions(bool create_graph, Loc loc) : createGraph_(create_graph), loc_(loc) {}
+
+  /// Throws the error of an addition that cannot be.
+  void add(const std::shared_ptr<GradAccumulator> &accumulator, const Ref &value) {
+    if (const auto sum = accumulator->gradient()) {
+      const Ref before = useSlot(sum, loc_);
+      if (before.spec() != value.spec())
+        record1("add", {before, value}, {}, loc_);
+      checkViewWrite(sum, createGraph_ && (before.requiresGrad() || value.requiresGrad()), loc_,
+                     {before, value});
+    }
+    list_.emplace_back(accumulator, value);
+  }
+
+  void write() const {
+    for (const auto &[accumulator, value] : list_)
+      accumulate(accumulator, value, createGraph_, loc_);
+  }
+
+private:
+  const bool createGraph_;
+  const Loc loc_;
+  std::vector<std::pair<std::shared_ptr<GradAccumulator>, Ref>> list_;
+};
+
+} // namespace
+
 /// `keepsGraph`: whether the function that is traced may pass gradients through the operations again.
 static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc loc) {
   if (const Trace *trace = Trace::current(); trace && trace->isBody())
@@ -324,12 +357,13 @@ static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc
          loc, {}, "WEFT-T001");
   const GradMode recording(create_graph);
   WaitingValues waiting;
+  Additions additions(create_graph, loc);
   std::vector<std::pair<std::shared_ptr<GradAccumulator>, Ref>> leavesWithHooks;
   const auto take = [&](const Ref &leaf, const Ref &value) {
     const auto &accumulator = leaf.node->accumulators[leaf.result];
     guardHooks(*accumulator);
     if (!accumulator->hooks || accumulator->hooks->list.empty())
-      return accumulate(accumulator, value, create_graph, loc);
+      return additions.add(accumulator, value);
     for (auto &[known, sum] : leavesWithHooks)
       if (known == accumulator) {
         sum = record1("add", {sum, value}, {}, loc);
@@ -350,7 +384,7 @@ static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc
         else
           for (const auto &accumulator : input.node->watch(input.result)->retained)
             if (!accumulator->slot.expired())
-              accumulate(accumulator, value, create_graph, loc);
+              additions.add(accumulator, value);
       }
     }
     if (waiting.empty())
@@ -359,7 +393,8 @@ static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc
     start = continued(next, create_graph, loc);
   }
   for (const auto &[accumulator, sum] : leavesWithHooks)
-    accumulate(accumulator, callHooks(accumulator->hooks.get(), sum, create_graph, loc), create_graph, loc);
+    additions.add(accumulator, callHooks(accumulator->hooks.get(), sum, create_graph, loc));
+  additions.write();
 }
 
 void Tensor::backward(Loc loc) const {

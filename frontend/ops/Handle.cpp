@@ -152,20 +152,28 @@ void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc) {
          loc);
 }
 
+void checkViewWrite(const std::shared_ptr<Slot> &slot, bool needsGrad, Loc loc,
+                    const std::vector<Ref> &operands) {
+  const View *view = slot->view();
+  if (!view)
+    return;
+  if (view->overlaps())
+    checkWritable(slot, loc);
+  if (needsGrad && gradEnabled() && !view->reachesBase())
+    fail("a value that requires a gradient is written through a view that stops gradients (WEFT-G004), and "
+         "neither the view nor its base could pass them on: write it to the tensor itself, or .detach() the "
+         "value",
+         loc, operands, "WEFT-G004");
+}
+
 /// Writes a value of the view's own type to its place in the base.
 static void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
   const View &view = *slot->view();
   Loc loc = value.node->loc;
-  if (view.overlaps())
-    checkWritable(slot, loc);
+  const bool needsGrad = value.requiresGrad();
+  checkViewWrite(slot, needsGrad, loc, {value});
   if (Trace *trace = Trace::current(); trace && slot->trace != trace)
     trace->touch(slot);
-  bool needsGrad = value.requiresGrad();
-  if (needsGrad && gradEnabled() && !view.reachesBase())
-    fail("a value that requires a gradient is written through a view that stops gradients (WEFT-G004), and "
-         "neither the view nor its base could pass them on: write it to the tensor itself, or .detach() the "
-         "value",
-         loc, {value}, "WEFT-G004");
   const Ref before = useSlot(view.base, loc);
   const bool flows = gradEnabled() && view.reachesBase();
   Ref updated;

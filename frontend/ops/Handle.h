@@ -33,6 +33,10 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
 /// Throws PyTorch's errors for an in-place operation on this slot: a leaf that requires a gradient, a view of
 /// one, a view that overlaps itself.
 void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc);
+/// Throws the errors of `assign` for a slot that is a view. `needsGrad`: the value, which is computed from
+/// `operands`, requires a gradient.
+void checkViewWrite(const std::shared_ptr<Slot> &slot, bool needsGrad, Loc loc,
+                    const std::vector<Ref> &operands);
 
 } // namespace weft::frontend
 

@@ -280,6 +280,48 @@ TEST(Gradient, OfNothingAndOfGradientsWithoutAGraph) {
   EXPECT_ERROR(f(ones({2})).backward(), "requires_grad_() was called inside a compiled function");
 }
 
+// What fails adds to no gradient, whether it was there or not.
+TEST(Gradient, OfABackwardThatFailsAreNotAdded) {
+  Tensor a = leafOf({1}, {1}), b = leafOf({2}, {1}), c = leafOf({3}, {1});
+  a.set_grad(ones({1}));
+  const auto loss = [&] {
+    Tensor h = b * c;
+    h.retain_grad();
+    return std::pair(h, (a * h).sum());
+  };
+  const auto expectNone = [&](const Tensor &h) {
+    EXPECT_EQ(a.grad().item<float>(), 1);
+    EXPECT_FALSE(b.grad().defined() || c.grad().defined() || h.grad().defined());
+  };
+  // The hook of a leaf, and that of a value in between.
+  auto [h, product] = loss();
+  RemovableHandle handle =
+      c.register_hook([](const Tensor &) -> Tensor { throw std::runtime_error("the hook fails"); });
+  EXPECT_THROW(product.backward(), std::runtime_error);
+  expectNone(h);
+  handle.remove();
+  auto [k, other] = loss();
+  Tensor middle = k * 1;
+  middle.register_hook([](const Tensor &g) { return g.reshape({1, 1}); });
+  EXPECT_ERROR((other + middle.sum()).backward(), "a hook has changed the shape");
+  expectNone(k);
+  // An index that is out of range, though some of the gradients do not depend on it.
+  auto [l, third] = loss();
+  (third + l.index_select(0, Tensor::from(std::vector<int64_t>{4}, {1})).sum()).backward();
+  EXPECT_ERROR(floats(b.grad()), "out of bounds");
+  EXPECT_EQ(a.grad().item<float>(), 1);
+  EXPECT_FALSE(b.grad().defined() || c.grad().defined() || l.grad().defined());
+  // A gradient that cannot be written.
+  c.set_grad(ones({1}).detach());
+  EXPECT_ERROR((a * b * c).sum().backward({}, true, /*create_graph=*/true), "WEFT-G004");
+  EXPECT_EQ(a.grad().item<float>(), 1);
+  EXPECT_FALSE(b.grad().defined());
+  EXPECT_EQ(c.grad().item<float>(), 1);
+  (a * b * c).sum().backward();
+  EXPECT_EQ(a.grad().item<float>(), 7);
+  EXPECT_EQ(c.grad().item<float>(), 3);
+}
+
 TEST(Gradient, ErrorsOfFactoriesNameTheCallersLine) {
   TensorOptions wrong{.dtype = DType::i64, .requires_grad = true};
   EXPECT_ERROR(ones({2}, wrong), "GradientTest.cpp");
