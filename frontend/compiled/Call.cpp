@@ -249,17 +249,11 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   Replay recorded;
   if (variant.differentiable)
     recorded = replay(variant, bound, sizes);
-  std::vector<std::pair<std::shared_ptr<Slot>, Ref>> retaining;
-  for (size_t i = 0; variant.differentiable && i < bound.size(); ++i)
-    if (bound[i]->retainsGrad && recorded.written[i])
-      retaining.emplace_back(bound[i], bound[i]->value());
   takeArguments(variant, bound, loc);
   ++variant.calls;
   execute(variant, sizes, waits, loc);
   Flat results = wrapResults(variant, recorded, sizes);
   writeBindings(variant, bound, arguments, recorded, sizes);
-  for (const auto &[slot, before] : retaining)
-    retainAfterWrite(slot, before);
   for (const ModeChange &mode : variant.modes)
     if (mode.after)
       *mode.flag = *mode.after;

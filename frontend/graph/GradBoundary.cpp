@@ -89,20 +89,25 @@ Ref resultOf(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t in
   return sameValue(fresh, loc);
 }
 
-void retainAfterWrite(const std::shared_ptr<Slot> &slot, Ref before) {
-  const Ref after = slot->value();
-  const GradAccumulator *hooked = before.node->accumulator(before.result);
-  if (hooked && hooked->inner)
-    before = *hooked->inner;
-  if (!after.requiresGrad() || after == before || !before.node->watch(before.result))
+void retainGradOf(const Ref &value, const std::shared_ptr<Slot> &slot) {
+  auto made = std::make_shared<GradAccumulator>();
+  made->slot = slot;
+  watchOf(value).retained.push_back(made);
+  if (const auto before = std::exchange(slot->retained, std::move(made)))
+    before->slot.reset();
+}
+
+void retainAfterWrite(Slot &slot) {
+  if (!slot.retained || slot.trace != TraceMark(TraceScope::innermost()))
     return;
-  auto &retained = watchOf(before).retained;
-  const auto own =
-      std::ranges::find_if(retained, [&](const auto &each) { return each->slot.lock() == slot; });
-  if (own == retained.end())
-    return;
-  watchOf(after).retained.push_back(std::move(*own));
-  retained.erase(own);
+  Ref value = slot.value();
+  const GradAccumulator *hooked = value.node->accumulator(value.result);
+  if (hooked && hooked->inner) // the gradient that is kept is what the hooks made of it
+    value = *hooked->inner;
+  const GradWatch *watch = value.node->watch(value.result);
+  const bool isKept = watch && std::ranges::find(watch->retained, slot.retained) != watch->retained.end();
+  if (value.requiresGrad() && !isKept)
+    retainGradOf(value, slot.shared_from_this());
 }
 
 void BoundaryCopies::copy(const Node &node, Node &made) {

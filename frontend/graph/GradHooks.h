@@ -53,9 +53,12 @@ inline GradWatch &watchOf(const Ref &value) {
   return *watch;
 }
 
-/// Called after a tensor that had the value `before` was written. If it retains its gradient, it retains that
-/// of its present value from then on. Hooks stay with the value before.
-void retainAfterWrite(const std::shared_ptr<Slot> &slot, Ref before);
+/// Makes a tensor keep the gradient of this value, and no longer that of an earlier one.
+void retainGradOf(const Ref &value, const std::shared_ptr<Slot> &slot);
+/// Called after a tensor was written, and when a view is read whose base was written. If it keeps its
+/// gradient, it keeps that of its present value from then on. Hooks stay with the value before. In a trace, a
+/// tensor from outside keeps what it keeps outside.
+void retainAfterWrite(Slot &slot);
 
 } // namespace weft::frontend
 

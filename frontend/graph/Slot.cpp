@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Slot.h"
 
+#include "frontend/graph/GradHooks.h"
 #include "frontend/graph/History.h"
 #include "frontend/graph/Record.h"
 #include "frontend/graph/Recording.h"
@@ -229,6 +230,7 @@ const Ref &Slot::value() {
       value = sameValue(value, loc);
     }
     setValue(std::move(value));
+    retainAfterWrite(*this);
   }
   return value_;
 }

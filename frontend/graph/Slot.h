@@ -126,12 +126,13 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// The counter of a generator: it lies where the generator drew last, and no guard compares its device.
   bool followsDraws = false;
   bool requiresGrad = false;           ///< the program wants its gradient: it is a leaf
-  bool retainsGrad = false;            ///< it is no leaf and keeps its gradient
   bool isParametrized = false;         ///< each call of its module computes it: it has no value of its own
   bool optimized = false;              ///< an optimiser has or had it
   std::weak_ptr<const void> optimizer; ///< the last optimiser that was given it
   uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last read its gradient
   std::shared_ptr<Slot> grad;
+  std::shared_ptr<GradAccumulator>
+      retained; ///< of `retain_grad`: collects the gradient of one value; null if none is kept
   std::weak_ptr<GradAccumulator>
       gradOf; ///< set if `backward` made this slot as the gradient of a slot that had none
   std::string name;

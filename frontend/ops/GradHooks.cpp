@@ -39,7 +39,8 @@ static Ref watched(const Tensor &tensor, const char *function, Loc loc) {
 /// The accumulator that has the hooks of a tensor: a leaf's own; of a computed tensor, and of a view of all
 /// of a leaf, that of a new value.
 static GradAccumulator &hookedAccumulator(const std::shared_ptr<Slot> &slot, const Ref &value, Loc loc) {
-  if (GradAccumulator *own = value.node->accumulator(value.result); own && own->slot.lock() == slot)
+  if (GradAccumulator *own = value.node->accumulator(value.result);
+      own && !own->boundary && own->slot.lock() == slot)
     return *own;
   // A leaf of which this is a view, and the result of a function with a rule of its own, collect gradients
   // themselves. What this tensor retains is its own part, so it is that of a value between.
@@ -86,7 +87,7 @@ void RemovableHandle::remove() {
 Tensor &Tensor::retain_grad(Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(*this, loc);
-  if (slot_->requiresGrad || slot_->retainsGrad)
+  if (slot_->requiresGrad || slot_->retained)
     return *this;
   value = watched(*this, "retain_grad()", loc);
   const GradAccumulator *collector = value.node->accumulator(value.result);
@@ -97,17 +98,14 @@ Tensor &Tensor::retain_grad(Loc loc) {
     value = sameValue(value, loc);
     slot_->setValue(value);
   }
-  auto made = std::make_shared<GradAccumulator>();
-  made->slot = slot_;
-  watchOf(value).retained.push_back(std::move(made));
-  slot_->retainsGrad = true;
+  retainGradOf(value, slot_);
   return *this;
 }
 
 bool Tensor::retains_grad(Loc loc) const {
   GraphLock lock(graphMutex());
   use(*this, loc);
-  return slot_->retainsGrad && !slot_->requiresGrad;
+  return slot_->retained && !slot_->requiresGrad;
 }
 
 } // namespace weft

@@ -187,9 +187,11 @@ static void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
   assign(view.base, std::move(updated));
   // The view may keep `value` as its cache, unless the view has other gradients than `value`. For example, a
   // part of a tensor that requires a gradient requires one too, whatever was written to it.
-  bool leaf = slot->requiresGrad || value.node->isGradLeaf(value.result) ||
-              (!view.stopsGrad() && view.source->requiresGrad);
-  if (!leaf && !keepsHistory && (!needsGrad || gradEnabled()))
+  bool isRead = slot->requiresGrad || value.node->isGradLeaf(value.result) ||
+                (!view.stopsGrad() && view.source->requiresGrad);
+  // The gradient that one of both keeps is that of the base's new value, and of what the view reads there.
+  isRead |= slot->retained || view.base->retained;
+  if (!isRead && !keepsHistory && (!needsGrad || gradEnabled()))
     slot->setValue(std::move(value));
 }
 
@@ -197,12 +199,8 @@ static void assignValue(const std::shared_ptr<Slot> &slot, Ref value);
 
 void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   GraphLock lock(graphMutex());
-  // What a trace writes to a tensor from outside is its value when a call has written it.
-  const bool retains = slot->retainsGrad && slot->trace == TraceMark(Trace::current());
-  const Ref before = retains ? slot->value() : Ref();
   assignValue(slot, std::move(value));
-  if (before)
-    retainAfterWrite(slot, before);
+  retainAfterWrite(*slot);
 }
 
 static void assignValue(const std::shared_ptr<Slot> &slot, Ref value) {

@@ -1,0 +1,211 @@
+//===- HooksOfViewsTest.cpp - Gradients of views that change, and of bases ------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The numbers are PyTorch's: hooks stay with the value on which they were registered, and a gradient that is
+// kept is that of the present value, from its next use on.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+
+namespace {
+
+/// x = (1, 2), h = 2 x, and v, the second element of h.
+struct Parts {
+  Tensor x = tensor({1, 2}, {2}).requires_grad_();
+  Tensor h = x * 2;
+  Tensor v = h[1];
+  std::vector<Floats> seen;
+
+  /// Registers a hook that notes what it sees, and multiplies it by ten.
+  void hook(Tensor &of) {
+    of.register_hook([this](const Tensor &g) {
+      seen.push_back(floats(g));
+      return g * 10;
+    });
+  }
+};
+
+} // namespace
+
+TEST(HooksOfViews, StayWithAValueWhoseBaseIsWritten) {
+  Parts p;
+  p.hook(p.v);
+  const Tensor before = p.v + 1;
+  p.h.mul_(3);
+  (before + p.v * 5 + p.h.sum()).backward();
+  EXPECT_EQ(floats(p.x.grad()), (Floats{6, 56}));
+  EXPECT_EQ(p.seen, (std::vector<Floats>{{1}}));
+  // With gradients off, and through another view.
+  Parts off;
+  off.hook(off.v);
+  const Tensor used = off.v + 1;
+  no_grad([&] { off.h.mul_(3); });
+  (used + off.h.sum() + off.v * 7).backward();
+  EXPECT_EQ(floats(off.x.grad()), (Floats{2, 36}));
+  EXPECT_EQ(off.seen, (std::vector<Floats>{{1}}));
+  Parts other;
+  other.hook(other.v);
+  other.h.slice(0, 0, 2).mul_(3);
+  (other.h.sum() + other.v * 7).backward();
+  EXPECT_EQ(floats(other.x.grad()), (Floats{6, 48}));
+  EXPECT_TRUE(other.seen.empty());
+}
+
+// PyTorch computes the gradient of a written view from the base alone, and calls no hook here.
+TEST(HooksOfViews, OfAViewThatIsWrittenItselfSeeTheGradientOfTheValueBefore) {
+  Parts p;
+  p.hook(p.v);
+  p.v.mul_(3);
+  (p.h.sum() + p.v * 7).backward();
+  EXPECT_EQ(floats(p.x.grad()), (Floats{2, 480}));
+  EXPECT_EQ(p.seen, (std::vector<Floats>{{24}}));
+}
+
+TEST(HooksOfViews, OfABaseSeeWhatAWrittenViewPassesOn) {
+  Parts p;
+  p.hook(p.h);
+  p.v = p.h[1];
+  p.v.mul_(3);
+  (p.h.sum() + p.v).backward();
+  EXPECT_EQ(floats(p.x.grad()), (Floats{20, 120}));
+  EXPECT_EQ(p.seen, (std::vector<Floats>{{1, 6}}));
+  Parts copied;
+  copied.hook(copied.h);
+  copied.v = copied.h[1];
+  copied.v.copy_(copied.x[0] * 5);
+  (copied.h.sum() + copied.v).backward();
+  EXPECT_EQ(floats(copied.x.grad()), (Floats{30, 0}));
+  EXPECT_EQ(copied.seen, (std::vector<Floats>{{1, 0}}));
+}
+
+TEST(HooksOfViews, AViewKeepsTheGradientOfItsPresentValue) {
+  const auto kept = [](const std::function<Tensor(Parts &)> &body) {
+    Parts p;
+    p.v.retain_grad();
+    body(p).backward();
+    EXPECT_TRUE(p.v.retains_grad());
+    return std::pair(floats(p.x.grad()), p.v.grad().item<float>());
+  };
+  EXPECT_EQ(kept([](Parts &p) {
+              p.h.mul_(3);
+              return p.v * 5;
+            }),
+            (std::pair(Floats{0, 30}, 5.0F)));
+  EXPECT_EQ(kept([](Parts &p) {
+              const Tensor before = p.v + 1;
+              p.h.mul_(3);
+              return before + p.v * 5 + p.h.sum();
+            }),
+            (std::pair(Floats{6, 38}, 5.0F)));
+  // Not used since, it is that of the value before.
+  EXPECT_EQ(kept([](Parts &p) {
+              const Tensor before = p.v + 1;
+              p.h.mul_(3);
+              return before + p.h.sum();
+            }),
+            (std::pair(Floats{6, 8}, 1.0F)));
+  EXPECT_EQ(kept([](Parts &p) {
+              p.h.slice(0, 0, 2).mul_(3);
+              return p.h.sum() + p.v * 7;
+            }),
+            (std::pair(Floats{6, 48}, 7.0F)));
+  EXPECT_EQ(kept([](Parts &p) {
+              const Tensor before = p.v + 1;
+              no_grad([&] { p.h.mul_(3); });
+              return before + p.h.sum() + p.v * 7;
+            }),
+            (std::pair(Floats{2, 18}, 7.0F)));
+  EXPECT_EQ(kept([](Parts &p) {
+              p.h.copy_(p.x * p.x);
+              return p.h.sum() + p.v * 7;
+            }),
+            (std::pair(Floats{2, 32}, 7.0F)));
+  EXPECT_EQ(kept([](Parts &p) {
+              p.v.mul_(3);
+              return p.h.sum() + p.v * 7;
+            }),
+            (std::pair(Floats{2, 48}, 7.0F)));
+  EXPECT_EQ(kept([](Parts &p) { // the hook stays
+              p.v.register_hook([](const Tensor &g) { return g * 10; });
+              p.h.mul_(3);
+              return p.v * 5;
+            }),
+            (std::pair(Floats{0, 30}, 5.0F)));
+  // Written by a compiled function.
+  EXPECT_EQ(kept([](Parts &p) {
+              compile([&] { p.h.mul_(3); })();
+              return p.v * 5;
+            }),
+            (std::pair(Floats{0, 30}, 5.0F)));
+  // Read and computed in between.
+  EXPECT_EQ(kept([](Parts &p) {
+              const Tensor loss = p.v * 5;
+              EXPECT_EQ(floats(p.h), (Floats{2, 4}));
+              EXPECT_EQ(p.v.item<float>(), 4);
+              return loss;
+            }),
+            (std::pair(Floats{0, 10}, 5.0F)));
+}
+
+TEST(HooksOfViews, ABaseKeepsTheGradientOfItsPresentValue) {
+  const auto kept = [](const std::function<Tensor(Parts &)> &body) {
+    Parts p;
+    p.h.retain_grad();
+    body(p).backward();
+    return std::pair(floats(p.x.grad()), floats(p.h.grad()));
+  };
+  EXPECT_EQ(kept([](Parts &p) {
+              p.v.mul_(3);
+              return (p.h * 5).sum();
+            }),
+            (std::pair(Floats{10, 30}, Floats{5, 5})));
+  EXPECT_EQ(kept([](Parts &p) {
+              const Tensor before = p.h + 1;
+              p.v.mul_(3);
+              return (p.h * 5).sum() + before.sum() + p.v * 7;
+            }),
+            (std::pair(Floats{12, 74}, Floats{5, 12})));
+  EXPECT_EQ(kept([](Parts &p) {
+              no_grad([&] { p.v.mul_(3); });
+              return p.h.sum() + p.v * 7;
+            }),
+            (std::pair(Floats{2, 16}, Floats{1, 8})));
+  EXPECT_EQ(kept([](Parts &p) {
+              p.v.zero_();
+              return p.h.sum() + p.v * 7;
+            }),
+            (std::pair(Floats{2, 0}, Floats{1, 8})));
+  // A base and a view of all of it, both written.
+  Parts p;
+  Tensor column = p.h.view({2, 1});
+  column.retain_grad();
+  p.h.retain_grad();
+  p.h.mul_(3);
+  column.mul_(2);
+  (p.h.sum() + (column * 7).sum()).backward();
+  EXPECT_EQ(floats(p.x.grad()), (Floats{96, 96}));
+  EXPECT_EQ(floats(column.grad()), (Floats{7, 7}));
+  EXPECT_EQ(floats(p.h.grad()), (Floats{8, 8}));
+}
+
+TEST(HooksOfViews, InACompiledFunctionAreThoseOfItsValues) {
+  Tensor x = tensor({1, 2}, {2}).requires_grad_();
+  const auto run = [&](Tensor scale) {
+    Tensor h = x * 2, v = h[1];
+    v.retain_grad();
+    h.mul_(scale);
+    (v * 5).backward();
+    const Tensor made = x.grad().clone();
+    x.set_grad({});
+    return std::pair(v.grad(), made);
+  };
+  const auto [ofView, ofLeaf] = compile(run)(full({}, 3.0));
+  EXPECT_EQ(ofView.item<float>(), 5);
+  EXPECT_EQ(floats(ofLeaf), (Floats{0, 30}));
+}
