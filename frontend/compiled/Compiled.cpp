@@ -247,6 +247,7 @@ std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &s
     return nullptr;
   if (reason) {
     made->code = reason->code;
+    std::erase_if(variants_, [](const auto &variant) { return isDead(*variant); });
     if (variants_.size() == maxVariants) {
       advice = "64 variants";
       text += "; the least recently used of " + std::to_string(maxVariants) + " variants, " +

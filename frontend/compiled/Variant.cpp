@@ -173,6 +173,10 @@ bool hasType(const Binding &binding, const Slot &slot) {
   return fits(binding.spec, moved);
 }
 
+bool isDead(const Variant &variant) {
+  return std::ranges::any_of(variant.guards, [](const Trace::Guard &guard) { return !*guard.unchanged; });
+}
+
 std::optional<Mismatch> findMismatch(const Variant &variant,
                                      const std::vector<std::shared_ptr<Slot>> &arguments,
                                      const Structure &structure) {

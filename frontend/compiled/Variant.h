@@ -141,6 +141,8 @@ std::optional<std::string> aliasConflict(const Variant &variant,
 std::optional<Mismatch> findMismatch(const Variant &variant,
                                      const std::vector<std::shared_ptr<Slot>> &arguments,
                                      const Structure &structure);
+/// Whether the variant fits no call any more, because what one of its guards watches has changed for good.
+bool isDead(const Variant &variant);
 
 /// "(tensor<2xf32, cpu>, 3) train".
 std::string describe(const std::vector<std::shared_ptr<Slot>> &arguments, const Structure &structure,
