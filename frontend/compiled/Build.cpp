@@ -189,9 +189,10 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
       others.push_back(gradient.value);
   Binder(variant, region, changes).bind(results, others);
   for (size_t i = 0; i < variant.resultGradients.size(); ++i)
-    if (auto &[result, value] = variant.resultGradients[i]; value) {
-      result = static_cast<int>(region.results.size());
-      region.results.push_back({value, "result" + std::to_string(i) + ".grad", -1, /*shipped=*/false});
+    if (Variant::ResultGradient &gradient = variant.resultGradients[i]; gradient.value) {
+      gradient.result = static_cast<int>(region.results.size());
+      region.results.push_back({gradient.value, "result" + std::to_string(i) + ".grad", -1,
+                                /*shipped=*/false});
     }
   keepHistories(variant, results, trace);
   return region;
@@ -265,7 +266,7 @@ void CompiledImpl::noteGradients(Variant &variant, const Flat &outputs, const Tr
     const bool isMade = !trace.touched(slot);
     variant.resultIsLeaf.push_back(isMade && slot.requiresGrad);
     const bool hasGrad = isMade && slot.grad && slot.grad->trace == TraceMark(&trace);
-    variant.resultGradients.push_back({-1, hasGrad ? slot.grad->value() : Ref()});
+    variant.resultGradients.push_back({-1, hasGrad ? slot.grad->value() : Ref(), false});
   }
 }
 

@@ -153,12 +153,26 @@ static Ref withStorage(Ref value, const std::shared_ptr<runtime::Buffer> &buffer
   return value;
 }
 
+/// The number of the result that a call writes to a binding.
+static size_t writtenResult(const Binding &binding) {
+  return static_cast<size_t>(binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult);
+}
+
+/// A value without the history that the function has used up, for a slot. A gradient through it is an error.
+static Ref spentLeaf(const Slot &slot, Spec spec, const std::shared_ptr<runtime::Buffer> &buffer) {
+  Ref value = leaf(std::move(spec), buffer, slot.loc);
+  markSpent(value);
+  return value;
+}
+
 /// Gives a slot a gradient that the call computed. `recorded` is its value if it has a history.
-static void setGradient(const std::shared_ptr<Slot> &slot, const Ref &recorded,
+static void setGradient(const std::shared_ptr<Slot> &slot, const Ref &recorded, bool isSpent,
                         const std::shared_ptr<runtime::Buffer> &buffer) {
   const Loc loc = slot->loc;
-  const Tensor made =
-      wrap(recorded ? withStorage(recorded, buffer, loc) : leaf(slot->spec(), buffer, loc), loc);
+  const Tensor made = wrap(recorded  ? withStorage(recorded, buffer, loc)
+                           : isSpent ? spentLeaf(*slot, slot->spec(), buffer)
+                                     : leaf(slot->spec(), buffer, loc),
+                           loc);
   slot->grad = Access::slot(made);
   slot->grad->name = slot->name + ".grad";
 }
@@ -210,9 +224,27 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Si
       makeLeaf(result);
     if (const int gradient = variant.resultGradients[i].result; gradient >= 0)
       setGradient(Access::slot(result), variant.differentiable ? recorded.resultGradients[i] : Ref(),
-                  variant.resultBuffers[static_cast<size_t>(gradient)]);
+                  variant.resultGradients[i].isSpent, variant.resultBuffers[static_cast<size_t>(gradient)]);
   }
   return results;
+}
+
+/// Writes a value whose history the function has used up to a slot.
+static void writeSpent(const std::shared_ptr<Slot> &slot, Spec spec,
+                       const std::shared_ptr<runtime::Buffer> &buffer) {
+  const View *view = slot->view();
+  if (view && (!gradEnabled() || !view->reachesBase())) // no gradient flows through what is written here
+    return assign(slot, leaf(std::move(spec), buffer, slot->loc));
+  const Ref value = spentLeaf(*slot, std::move(spec), buffer);
+  value.node->accumulator(value.result)->slot = slot; // which has it from now on
+  assign(slot, value);
+}
+
+/// Gives leaves that a call wrote their storage.
+static void storeLeaves(const Variant &variant, const Replay &recorded) {
+  for (size_t i = 0; variant.differentiable && i < variant.bindings.size(); ++i)
+    if (const Binding &binding = variant.bindings[i]; binding.requiresGrad && recorded.written[i])
+      recorded.written[i].buffer() = variant.resultBuffers[writtenResult(binding)];
 }
 
 /// Stores the values and gradients that a call computed in their slots.
@@ -223,9 +255,12 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
     const Binding &binding = variant.bindings[i];
     const auto &slot = bound[i];
     if (binding.writes()) {
-      const auto &buffer = out[binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult];
+      const auto &buffer = out[writtenResult(binding)];
       if (variant.differentiable && recorded.written[i])
-        assign(slot, withStorage(recorded.written[i], buffer, slot->loc));
+        assign(slot, binding.requiresGrad ? recorded.written[i]
+                                          : withStorage(recorded.written[i], buffer, slot->loc));
+      else if (binding.writtenIsSpent)
+        writeSpent(slot, concrete(binding.freshSpec, sizes), buffer);
       // The call wrote what it took: a copy, if the slot was a view, which it may no longer be.
       else if (binding.freshResult >= 0 || slot->view() || slot->value().buffer() != buffer)
         assign(slot, leaf(concrete(binding.freshSpec, sizes), buffer, slot->loc));
@@ -237,7 +272,8 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
     if (binding.gradArgument >= 0)
       slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
     if (binding.gradResult >= 0)
-      setGradient(slot, variant.differentiable ? recorded.gradients[i] : Ref(), out[binding.gradResult]);
+      setGradient(slot, variant.differentiable ? recorded.gradients[i] : Ref(), binding.leftIsSpent,
+                  out[binding.gradResult]);
   }
 }
 
@@ -252,6 +288,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   takeArguments(variant, bound, loc);
   ++variant.calls;
   execute(variant, sizes, waits, loc);
+  storeLeaves(variant, recorded);
   Flat results = wrapResults(variant, recorded, sizes);
   writeBindings(variant, bound, arguments, recorded, sizes);
   for (const ModeChange &mode : variant.modes)

@@ -18,6 +18,38 @@
 namespace weft::frontend {
 
 //===----------------------------------------------------------------------===//
+// Leaves that a function writes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The leaves from outside that the function wrote. Each value that it gave one collects the leaf's gradient.
+/// The last one is what a call leaves there, so that it is not computed again for a gradient.
+class WrittenLeaves {
+public:
+  explicit WrittenLeaves(const Variant &variant) : bindings_(variant.bindings) {
+    for (size_t i = 0; i < bindings_.size(); ++i)
+      if (const Ref &last = bindings_[i].written; last && bindings_[i].requiresGrad)
+        if (const GradAccumulator *own = last.node->accumulator(last.result))
+          byAccumulator_.emplace(own, i);
+  }
+  /// The binding of the leaf that had this value after a write; none for every other value.
+  std::optional<size_t> bindingOf(const Ref &value) const {
+    const auto found = byAccumulator_.find(value.node->accumulator(value.result));
+    if (value.node->kind == NodeKind::input || found == byAccumulator_.end())
+      return std::nullopt;
+    return found->second;
+  }
+  bool isLast(const Ref &value, size_t binding) const { return bindings_[binding].written == value; }
+
+private:
+  const std::vector<Binding> &bindings_;
+  std::unordered_map<const GradAccumulator *, size_t> byAccumulator_;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
 // Histories that are used up
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +58,7 @@ namespace {
 /// Finds histories that a gradient in a trace has used up.
 class SpentHistories {
 public:
-  explicit SpentHistories(const Trace &trace) : trace_(trace) {}
+  SpentHistories(const Trace &trace, const WrittenLeaves &leaves) : trace_(trace), leaves_(leaves) {}
 
   /// Whether a gradient of the value would meet an operation whose history is used up.
   bool reaches(const Ref &value) {
@@ -35,9 +67,10 @@ public:
     while (!stack.empty()) {
       const Ref ref = std::move(stack.back());
       stack.pop_back();
-      if (!ref.requiresGrad() || clean_.contains(ref.node.get()) || !seen.insert(ref.node.get()).second)
+      if (!ref.requiresGrad() || leaves_.bindingOf(ref) || clean_.contains(ref.node.get()) ||
+          !seen.insert(ref.node.get()).second)
         continue;
-      if (trace_.isSpent(*ref.node) || isWrittenLeaf(ref))
+      if (trace_.isSpent(*ref.node) || isWrittenView(ref))
         return true;
       // The results of a node with several share its operands. A rule or hooks are those of one result.
       for (uint32_t i = 0; i < ref.node->results.size(); ++i)
@@ -51,9 +84,9 @@ public:
   }
 
 private:
-  /// Whether the function wrote a leaf from outside, whose value this is. Recorded again it would be a
-  /// number, and the leaf would miss the gradient.
-  bool isWrittenLeaf(const Ref &value) const {
+  /// Whether the function wrote a leaf from outside that is a view, whose value this is. Of a view a call
+  /// leaves no value of its own, so that the leaf would miss the gradient.
+  bool isWrittenView(const Ref &value) const {
     const GradAccumulator *own = value.node->accumulator(value.result);
     if (!own || !own->isLeaf() || value.node->kind == NodeKind::input)
       return false;
@@ -62,27 +95,28 @@ private:
   }
 
   const Trace &trace_;
+  const WrittenLeaves &leaves_;
   std::unordered_set<const Node *> clean_; ///< nodes from which none is reached
 };
 
-/// Ends reverse mode at a result whose history is used up.
-class SpentResult final : public GradBoundary {
+/// Ends reverse mode at a value whose history is used up.
+class SpentValue final : public GradBoundary {
 public:
-  explicit SpentResult(Loc loc) : GradBoundary(1), loc_(loc) {}
+  explicit SpentValue(Loc loc) : GradBoundary(1), loc_(loc) {}
   /// Which inputs lie below is not known any more.
   std::vector<Ref> below() const override { refuse(loc_); }
   std::vector<Ref> read() const override { return {}; }
   GradStart goOn(const std::vector<Ref> &, const std::vector<Ref> &, bool, Loc loc) override { refuse(loc); }
   std::shared_ptr<GradBoundary> copied(const RefMap &, const SpecMap &) const override {
-    return std::make_shared<SpentResult>(loc_);
+    return std::make_shared<SpentValue>(loc_);
   }
 
 private:
   [[noreturn]] void refuse(Loc loc) const {
-    fail("the gradient would flow through a compiled function that has used the history of this result up: "
-         "backward() or grad() in it went through what the result was computed from, or it wrote a leaf that "
-         "the result reads (WEFT-G009): give them create_graph, return the result detached, or compute the "
-         "result or its gradients outside\n  result made at " +
+    fail("the gradient would flow through a compiled function that has used the history of this value up: "
+         "backward() or grad() in it went through what the value was computed from, or it wrote a view that "
+         "is a leaf, and the value reads that (WEFT-G009): give them retain_graph, detach the value, or "
+         "compute the value or its gradients outside\n  value made at " +
              str(loc_),
          loc, {}, "WEFT-G009");
   }
@@ -92,29 +126,46 @@ private:
 
 } // namespace
 
-void markSpent(const Ref &result) { setBoundary(result, std::make_shared<SpentResult>(result.node->loc), 0); }
+void markSpent(const Ref &value) { setBoundary(value, std::make_shared<SpentValue>(value.node->loc), 0); }
 
 //===----------------------------------------------------------------------===//
 // Histories that are kept
 //===----------------------------------------------------------------------===//
 
-/// The operations that values depend on, and those that rules of their gradients read.
-static std::vector<Node *> withGradients(std::vector<Ref> roots) {
-  RefSet known(roots.begin(), roots.end());
-  for (;;) {
-    std::vector<Node *> nodes;
-    std::vector<Ref> leaves;
-    collect(roots, /*numbersAreConstants=*/true, nodes, leaves);
-    const size_t before = roots.size();
-    for (const Node *node : nodes)
-      for (const auto &accumulator : node->accumulators)
-        if (accumulator)
-          for (const Ref &read : readBy(*accumulator))
-            if (known.insert(read).second)
-              roots.push_back(read);
-    if (roots.size() == before)
-      return nodes;
+/// The operations that the roots depend on, and those that rules of their gradients read, operands first.
+/// Notes which values of leaves they read that the function wrote.
+static std::vector<Node *> operationsOf(Variant &variant, const WrittenLeaves &leaves) {
+  std::vector<bool> isRead(variant.bindings.size());
+  std::unordered_set<const Node *> seen;
+  RefSet passing;
+  std::vector<Node *> nodes;
+  std::vector<Ref> stack = variant.roots;
+  while (!stack.empty()) {
+    const Ref ref = std::move(stack.back());
+    stack.pop_back();
+    if (const auto binding = leaves.bindingOf(ref)) {
+      if (leaves.isLast(ref, *binding)) {
+        isRead[*binding] = true;
+        continue;
+      }
+      if (passing.insert(ref).second)
+        variant.passingValues.push_back({ref.node.get(), ref.result, *binding});
+    }
+    Node *node = ref.node.get();
+    if (node->kind == NodeKind::leaf || node->kind == NodeKind::input || !seen.insert(node).second)
+      continue;
+    nodes.push_back(node);
+    stack.insert(stack.end(), node->operands.begin(), node->operands.end());
+    for (const auto &accumulator : node->accumulators)
+      if (accumulator)
+        for (Ref &read : readBy(*accumulator))
+          stack.push_back(std::move(read));
   }
+  std::ranges::sort(nodes, {}, &Node::serial);
+  for (size_t i = 0; i < isRead.size(); ++i)
+    if (variant.bindings[i].requiresGrad && !isRead[i])
+      variant.bindings[i].written = {};
+  return nodes;
 }
 
 /// Whether a leaf had another value before, of which something is computed.
@@ -142,33 +193,64 @@ static void noteLeaves(Variant &variant, const std::vector<Ref> &results, const 
     }
 }
 
-void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
-  SpentHistories spent(trace);
-  std::vector<Ref> roots;
-  const auto keeps = [&](const Ref &value) {
+namespace {
+
+/// Decides which values keep their history.
+class Histories {
+public:
+  Histories(const Trace &trace, const WrittenLeaves &leaves)
+      : trace_(trace), leaves_(leaves), spent_(trace, leaves) {}
+
+  /// Whether a gradient flows through a value, which may be null.
+  bool keeps(const Ref &value) {
     // A leaf that the function made is none outside.
-    const bool isInner = value && value.node->kind != NodeKind::input && value.node->isGradLeaf(value.result);
-    const bool isKept = value && !isInner && value.requiresGrad() && !spent.reaches(value);
+    const bool isInner = value && value.node->kind != NodeKind::input &&
+                         value.node->isGradLeaf(value.result) && !leaves_.bindingOf(value);
+    const bool isKept = value && !isInner && value.requiresGrad() && !spent_.reaches(value);
     if (isKept)
       roots.push_back(value);
     return isKept;
-  };
+  }
+  /// Whether a gradient through a value that keeps none is an error. What `backward()` itself went through
+  /// requires no gradient outside.
+  bool isSpent(const Ref &value) const {
+    return value && value.requiresGrad() && !value.node->isGradLeaf(value.result) &&
+           !trace_.isSpentByBackward(*value.node);
+  }
+  /// Makes the value of a tensor that the call leaves null if it keeps no history.
+  void keep(Ref &value, bool &isSpentValue) {
+    if (keeps(value))
+      return;
+    isSpentValue = isSpent(value);
+    value = {};
+  }
+
+  std::vector<Ref> roots; ///< the values that keep theirs
+
+private:
+  const Trace &trace_;
+  const WrittenLeaves &leaves_;
+  SpentHistories spent_;
+};
+
+} // namespace
+
+void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
+  const WrittenLeaves leaves(variant);
+  Histories histories(trace, leaves);
   for (const Ref &result : results) {
-    const bool isKept = keeps(result);
+    const bool isKept = histories.keeps(result);
     variant.resultRefs.push_back(isKept ? result : Ref());
-    variant.resultIsSpent.push_back(!isKept && result.requiresGrad() &&
-                                    !result.node->isGradLeaf(result.result) &&
-                                    !trace.isSpentByBackward(*result.node));
+    variant.resultIsSpent.push_back(!isKept && histories.isSpent(result));
   }
   for (Binding &binding : variant.bindings) {
-    if (binding.requiresGrad || !keeps(binding.written))
-      binding.written = {};
-    if (!keeps(binding.leftGradient))
-      binding.leftGradient = {};
+    if (!binding.requiresGrad)
+      histories.keep(binding.written, binding.writtenIsSpent);
+    histories.keep(binding.leftGradient, binding.leftIsSpent);
   }
   for (Variant::ResultGradient &gradient : variant.resultGradients)
-    if (!keeps(gradient.value))
-      gradient.value = {};
+    histories.keep(gradient.value, gradient.isSpent);
+  std::vector<Ref> &roots = histories.roots;
   variant.differentiable = !roots.empty();
   if (variant.differentiable)
     for (size_t i = 0; i < results.size(); ++i)
@@ -181,23 +263,61 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
              rule->remedy,
          rule->loc, {}, "WEFT-G005");
   // Without what is computed for effects alone, which nothing would keep alive.
-  variant.roots = roots;
-  variant.nodes = withGradients(std::move(roots));
+  variant.roots = std::move(roots);
+  variant.nodes = operationsOf(variant, leaves);
   noteLeaves(variant, results, trace);
   if (!variant.differentiable)
     for (Binding &binding : variant.bindings)
       binding.input = {};
 }
 
+/// The accumulator of a slot that is a leaf; null if only the function made it one.
+static std::shared_ptr<GradAccumulator> collectorOf(Slot &slot) {
+  const Ref &value = slot.value();
+  return slot.requiresGrad ? value.node->accumulators[value.result] : nullptr;
+}
+
+/// A value that a call is going to write to a leaf.
+static Ref leafToWrite(const Binding &binding, Slot &slot, const SizeValues &sizes) {
+  Ref value = leaf(concrete(binding.freshSpec, sizes), nullptr, slot.loc);
+  value.node->accumulators = {collectorOf(slot)};
+  return value;
+}
+
+/// Gives each tensor that a call leaves a value of its own: the hooks of one are not those of another.
+static void separate(Replay &made, const Variant &variant) {
+  std::unordered_map<Ref, int, RefHash> uses;
+  std::vector<Ref *> values;
+  for (size_t i = 0; i < made.results.size(); ++i)
+    if (!variant.resultIsLeaf[i])
+      values.push_back(&made.results[i]);
+  for (size_t i = 0; i < made.written.size(); ++i)
+    if (!variant.bindings[i].requiresGrad)
+      values.push_back(&made.written[i]);
+  for (std::vector<Ref> *list : {&made.resultGradients, &made.gradients})
+    for (Ref &value : *list)
+      values.push_back(&value);
+  std::erase_if(values, [](const Ref *value) { return !*value; });
+  for (const Ref *value : values)
+    ++uses[*value];
+  for (Ref *value : values)
+    if (uses[*value] > 1)
+      *value = sameValue(*value, value->node->loc);
+}
+
 Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
               const SizeValues &sizes) {
   std::unordered_map<const Node *, std::shared_ptr<Node>> copies;
-  std::unordered_map<const Node *, Ref> inputs;
-  for (size_t i = 0; i < bound.size(); ++i)
-    if (variant.bindings[i].input)
-      inputs.emplace(variant.bindings[i].input.node.get(), bound[i]->value());
+  std::unordered_map<Ref, Ref, RefHash> given;
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    if (binding.input)
+      given.emplace(binding.input, bound[i]->value());
+    if (binding.requiresGrad && binding.written)
+      given.emplace(binding.written, leafToWrite(binding, *bound[i], sizes));
+  }
   const auto mapped = [&](const Ref &ref) -> Ref {
-    if (auto it = inputs.find(ref.node.get()); it != inputs.end())
+    if (auto it = given.find(ref); it != given.end())
       return it->second;
     const auto copy = copies.find(ref.node.get()); // ends for no node, too
     return copy == copies.end() ? Ref() : Ref{copy->second, ref.result};
@@ -221,6 +341,11 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     }
     copies.emplace(node, std::move(copy));
   }
+  for (const Variant::LeafValue &value : variant.passingValues) {
+    Node &copy = *copies.at(value.node);
+    copy.accumulators.resize(copy.results.size());
+    copy.accumulators[value.result] = collectorOf(*bound[value.binding]);
+  }
   Replay result;
   for (const Ref &ref : variant.resultRefs)
     result.results.push_back(mapped(ref));
@@ -230,6 +355,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     result.written.push_back(mapped(binding.written));
     result.gradients.push_back(mapped(binding.leftGradient));
   }
+  separate(result, variant);
   return result;
 }
 

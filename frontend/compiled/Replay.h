@@ -15,15 +15,15 @@ namespace weft::frontend {
 /// history a gradient inside of the function has used up has none, as PyTorch frees that: what `backward()`
 /// went through requires no gradient, and a gradient through another result is an error (WEFT-G009).
 /// `results` are those of the function. The written values and gradients of the bindings become null where
-/// they have no history.
+/// they have no history. A leaf that the function wrote keeps its value if what has a history reads that.
 void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace);
 
-/// Makes every gradient through a result of a call an error.
-void markSpent(const Ref &result);
+/// Makes every gradient through a value that a call leaves an error.
+void markSpent(const Ref &value);
 
 /// The variant's operations, recorded again on the present values of its bindings: the values of the results,
 /// the gradients with which these are returned, and, of each binding, the value that the call writes and the
-/// gradient that it leaves. Null for those that have no history.
+/// gradient that it leaves. Null for those that have no history. A value for a leaf has no storage yet.
 struct Replay {
   std::vector<Ref> results, resultGradients, written, gradients;
 };

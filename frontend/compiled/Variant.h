@@ -36,8 +36,12 @@ struct Binding {
   int tiedResult = -1;  ///< the result that is written to its storage
   int freshResult = -1; ///< a result of another type, `freshSpec`, that replaces its value
   Spec freshSpec;
-  Ref written;                    ///< if the variant is differentiable: the value that the call writes
-  Ref leftGradient;               ///< if the variant is differentiable: the value of `gradResult`
+  /// If gradients flow through what the call writes, or through a leaf that it writes to what reads the leaf
+  /// then: that value.
+  Ref written;
+  bool writtenIsSpent = false;    ///< a gradient through it is an error: the function used its history up
+  Ref leftGradient;               ///< if gradients flow through it: the value of `gradResult`
+  bool leftIsSpent = false;       ///< as `writtenIsSpent`
   int gradResult = -1;            ///< the result that becomes its gradient,
   std::shared_ptr<Slot> gradSlot; ///< or the slot from outside that becomes its gradient,
   int gradArgument = -1;          ///< or the argument of the call that becomes it
@@ -105,14 +109,22 @@ struct Variant {
   std::vector<Ref> roots;    ///< which is this
   /// Those of leaves that the function made. A gradient ends there.
   std::unordered_set<const Node *> innerLeaves;
-  std::vector<Ref> resultRefs;     ///< null for a result through which no gradient flows
+  /// A value that a leaf from outside had in the function, which wrote it. A gradient ends there, too.
+  struct LeafValue {
+    const Node *node;
+    uint32_t result;
+    size_t binding;
+  };
+  std::vector<LeafValue> passingValues; ///< those that the function overwrote again
+  std::vector<Ref> resultRefs;          ///< null for a result through which no gradient flows
   std::vector<bool> resultIsSpent; ///< a gradient through it is an error: the function used its history up
   std::vector<bool> resultRetains; ///< the function asked for its gradient with `retain_grad`
   std::vector<bool> resultIsLeaf;  ///< the function made a leaf
   /// The gradient with which a result is returned, if the function computed that of a tensor that it made.
   struct ResultGradient {
-    int result = -1; ///< of the executable; -1 for none
-    Ref value;       ///< null if no gradient flows through it
+    int result = -1;      ///< of the executable; -1 for none
+    Ref value;            ///< null if no gradient flows through it
+    bool isSpent = false; ///< as `Binding::writtenIsSpent`
   };
   std::vector<ResultGradient> resultGradients; ///< one for each result
   bool differentiable = false;

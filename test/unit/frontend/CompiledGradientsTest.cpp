@@ -277,17 +277,14 @@ TEST(CompiledGradients, WithoutAGraphHaveNoHistory) {
   EXPECT_FALSE(off(x, w).requires_grad());
 }
 
-TEST(CompiledGradients, ThroughALeafThatTheFunctionWroteAreAnError) {
+TEST(CompiledGradients, BesideALeafThatTheFunctionWrote) {
   Tensor w = leafOf({3, 4});
   const auto clipped = compile([&](Tensor x) {
     no_grad([&] { w.clamp_(-1, 1); });
-    return std::pair((w * x).sum(), (w * x).sum().detach());
+    return (w * x).sum().detach();
   });
-  const Tensor x = tensor({1, 2}, {.dtype = f32});
-  auto [loss, number] = clipped(x);
-  EXPECT_EQ(loss.item<float>(), 3);
-  EXPECT_ERROR((loss + w.sum()).backward(), "WEFT-G009");
-  w.set_grad({});
+  const Tensor number = clipped(tensor({1, 2}, {.dtype = f32}));
+  EXPECT_EQ(number.item<float>(), 3);
   (number + w.sum()).backward();
   EXPECT_EQ(floats(w.grad()), (Floats{1, 1}));
   // What reads the leaf before it is written has its gradient.
@@ -297,7 +294,7 @@ TEST(CompiledGradients, ThroughALeafThatTheFunctionWroteAreAnError) {
     no_grad([&] { w.sub_(1); });
     return y;
   });
-  before(x).backward();
+  before(tensor({1, 2}, {.dtype = f32})).backward();
   EXPECT_EQ(floats(w), (Floats{0, 0}));
   EXPECT_EQ(floats(w.grad()), (Floats{2, 4}));
 }

@@ -1,0 +1,268 @@
+//===- CompiledHistoriesTest.cpp - Histories that calls leave in tensors -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+
+namespace {
+
+Tensor leafOf(Floats values) {
+  const auto size = static_cast<int64_t>(values.size());
+  return tensor(std::move(values), {size}).requires_grad_();
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// State that is written from a history that the function used up
+//===----------------------------------------------------------------------===//
+
+TEST(CompiledHistories, OfStateThatWereUsedUpAreErrors) {
+  Tensor x = leafOf({1, 2}), h = zeros({2});
+  const auto step = compile([&](Tensor x) {
+    const Tensor y = x * x;
+    y.sum().backward();
+    h.copy_(y * y);
+  });
+  for (int call = 0; call < 3; ++call) {
+    step(x);
+    EXPECT_EQ(floats(h), (Floats{1, 16}));
+    EXPECT_TRUE(h.requires_grad());
+    EXPECT_ERROR((h.sum() + x.sum()).backward(), "WEFT-G009");
+    EXPECT_ERROR(grad(h[0], {x}), "WEFT-G009");
+  }
+  EXPECT_EQ(step.variants().size(), 2U); // h required no gradient before the first call
+  EXPECT_EQ(floats(x.grad()), (Floats{6, 12}));
+  EXPECT_FALSE(h.detach().requires_grad());
+  h.zero_(); // overwritten, it has none
+  (h.sum() + x.sum()).backward();
+  EXPECT_EQ(floats(x.grad()), (Floats{7, 13}));
+  // An argument, a part of a tensor, and a tensor of another type.
+  Tensor whole = zeros({3}), number = zeros({2});
+  const auto parts = compile([&](Tensor x, Tensor argument) {
+    const Tensor y = x * x;
+    y.sum().backward();
+    whole[2] = (y * 3).sum();
+    argument.add_(y * y);
+  });
+  parts(x, number);
+  EXPECT_EQ(floats(whole), (Floats{0, 0, 15}));
+  EXPECT_ERROR((whole[2] + x.sum()).backward(), "WEFT-G009");
+  EXPECT_EQ(floats(number), (Floats{1, 16}));
+  EXPECT_ERROR(number.sum().backward(), "WEFT-G009");
+}
+
+TEST(CompiledHistories, OfStateOfWhichNobodyTakesAGradientDisturbNothing) {
+  Tensor w = leafOf({1, 2}), mean = zeros({2}), last = zeros({2}), total = zeros({});
+  optim::SGD optimizer({w}, {.lr = 0.5, .momentum = 0.5});
+  const auto step = compile([&](Tensor x) {
+    optimizer.zero_grad();
+    const Tensor y = w * x, loss = (y * y).sum();
+    loss.backward();
+    mean.mul_(0.5).add_(y * 0.5);
+    last.copy_(y);
+    total += loss;
+    optimizer.step();
+  });
+  const Tensor x = tensor({1, 0.5}, {2});
+  step(x);
+  step(x);
+  const uint64_t compiled = compile_count();
+  for (int call = 0; call < 6; ++call)
+    step(x);
+  EXPECT_EQ(compile_count(), compiled);
+  EXPECT_LE(step.variants().size(), 2U);
+  // The same program, with y and loss as numbers.
+  Tensor v = leafOf({1, 2}), mean2 = zeros({2});
+  optim::SGD other({v}, {.lr = 0.5, .momentum = 0.5});
+  for (int call = 0; call < 8; ++call) {
+    other.zero_grad();
+    const Tensor y = v * x;
+    (y * y).sum().backward();
+    mean2.mul_(0.5).add_(y.detach() * 0.5);
+    other.step();
+  }
+  EXPECT_EQ(floats(w), floats(v));
+  EXPECT_EQ(floats(mean), floats(mean2));
+}
+
+TEST(CompiledHistories, OfGradientsThatWereUsedUpAreErrors) {
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+  const auto step = compile([&](Tensor x) {
+    const Tensor y = x * x * w;
+    y.sum().backward({}, std::nullopt, /*create_graph=*/true);
+    grad((y * y).sum(), {x}); // uses up what y was computed from
+  });
+  step(x);
+  EXPECT_EQ(floats(x.grad()), (Floats{6, 16}));
+  EXPECT_TRUE(x.grad().requires_grad());
+  EXPECT_ERROR(grad((x.grad() * 2).sum() + w.sum(), {w}), "WEFT-G009");
+}
+
+//===----------------------------------------------------------------------===//
+// Leaves that the function wrote
+//===----------------------------------------------------------------------===//
+
+TEST(CompiledHistories, OfALeafThatTheFunctionWroteReachIt) {
+  // The operations of a training step that clips its weights, and then computes its result.
+  const auto clipped = [](Tensor w, Tensor x) {
+    no_grad([&] { w.clamp_(-1, 1); });
+    return (w * w * x).sum();
+  };
+  for (const bool isArgument : {true, false}) {
+    Tensor w = leafOf({3, 4});
+    const Tensor x = tensor({1, 2}, {2});
+    std::function<Tensor(Tensor, Tensor)> f = compile(clipped);
+    if (!isArgument) {
+      const auto captured = compile([&](Tensor x) { return clipped(w, x); });
+      f = [captured](Tensor, Tensor x) { return captured(x); };
+    }
+    for (int call = 0; call < 3; ++call) {
+      w.set_grad({});
+      const Tensor loss = f(w, x);
+      EXPECT_EQ(loss.item<float>(), 3);
+      EXPECT_TRUE(w.is_leaf());
+      (loss + w.sum()).backward();
+      EXPECT_EQ(floats(w.grad()), (Floats{3, 5})); // 2 w x + 1
+      EXPECT_EQ(floats(grad(f(w, x), {w})[0]), (Floats{2, 4}));
+      no_grad([&] { w.fill_(5); });
+    }
+  }
+}
+
+TEST(CompiledHistories, OfEachValueThatALeafHadReachIt) {
+  Tensor w = leafOf({3, 4}), x = leafOf({1, 2});
+  const auto run = compile([&](Tensor x) {
+    const Tensor first = (w * w * x).sum();
+    no_grad([&] { w.sub_(1); });
+    const Tensor second = (w * w * w * x).sum();
+    no_grad([&] { w.mul_(2); });
+    return std::tuple(first, second, (w * w * x).sum());
+  });
+  for (int call = 0; call < 2; ++call) {
+    no_grad([&] { w.copy_(tensor({3, 4}, {2})); });
+    auto [first, second, third] = run(x);
+    EXPECT_EQ(floats(w), (Floats{4, 6}));
+    EXPECT_EQ(floats(grad(first, {w})[0]), (Floats{6, 16}));   // 2 w x at 3, 4
+    EXPECT_EQ(floats(grad(second, {w})[0]), (Floats{12, 54})); // 3 w w x at 2, 3
+    EXPECT_EQ(floats(grad(third, {w})[0]), (Floats{8, 24}));   // 2 w x at 4, 6
+    EXPECT_EQ(floats(grad(second, {x})[0]), (Floats{8, 27}));
+    w.set_grad({});
+    (first + second + third).backward();
+    EXPECT_EQ(floats(w.grad()), (Floats{26, 94}));
+  }
+}
+
+TEST(CompiledHistories, OfAWrittenLeafThatIsReturnedReachIt) {
+  Tensor w = leafOf({3, 4});
+  const auto half = compile([&] {
+    no_grad([&] { w.mul_(0.5); });
+    return w;
+  });
+  const Tensor result = half();
+  (result * result).sum().backward();
+  EXPECT_EQ(floats(w.grad()), (Floats{3, 4}));
+}
+
+TEST(CompiledHistories, OfALeafBehindAnOptimisersStep) {
+  // The loss after a step, as sharpness-aware training computes it, and the norm of the weights.
+  Tensor w = leafOf({1, 2});
+  optim::Adam optimizer({w}, {.lr = 0.25});
+  const auto step = compile([&](Tensor x) {
+    optimizer.zero_grad();
+    (w * x).square().sum().backward();
+    optimizer.step();
+    return (w * w * x).sum();
+  });
+  for (int call = 0; call < 3; ++call) {
+    const Tensor behind = step(ones({2}));
+    const Floats now = floats(w);
+    EXPECT_EQ(floats(grad(behind, {w})[0]), (Floats{2 * now[0], 2 * now[1]}));
+  }
+}
+
+TEST(CompiledHistories, OfALeafOfADynamicSize) {
+  const auto clipped = compile(
+      [](Tensor w) {
+        no_grad([&] { w.clamp_(-1, 1); });
+        return (w * w).sum();
+      },
+      {spec({Dim("n", 1, 8)})}, {});
+  for (int64_t n : {2, 5}) {
+    Tensor w = full({n}, 3.0).requires_grad_();
+    (clipped(w) + w.sum()).backward();
+    EXPECT_EQ(floats(w.grad()), Floats(static_cast<size_t>(n), 3));
+  }
+}
+
+TEST(CompiledHistories, OfAViewThatIsAWrittenLeafAreAnError) {
+  Tensor base = tensor({3, 4, 5}, {3}), w = base.slice(0, 0, 2).detach().requires_grad_();
+  const auto clipped = compile([&](Tensor x) {
+    no_grad([&] { w.clamp_(-1, 1); });
+    return (w * x).sum();
+  });
+  EXPECT_ERROR((clipped(ones({2})) + w.sum()).backward(), "WEFT-G009");
+  EXPECT_EQ(floats(base), (Floats{1, 1, 5}));
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors that are left twice
+//===----------------------------------------------------------------------===//
+
+TEST(CompiledHistories, OfATensorThatIsReturnedTwiceAddUp) {
+  Tensor x = leafOf({1, 2}), state = zeros({2});
+  const auto twice = compile([&](Tensor x) {
+    const Tensor y = x * x;
+    state.copy_(y);
+    return std::tuple(y, y, state);
+  });
+  for (int call = 0; call < 2; ++call) {
+    auto [a, b, c] = twice(x);
+    Floats seen;
+    a.register_hook([&](const Tensor &g) { seen = floats(g); });
+    b.retain_grad();
+    x.set_grad({});
+    (a + b * 2 + c * 3 + state * 4).sum().backward();
+    EXPECT_EQ(floats(x.grad()), (Floats{20, 40}));
+    EXPECT_EQ(seen, (Floats{1, 1}));
+    EXPECT_EQ(floats(b.grad()), (Floats{2, 2}));
+  }
+}
+
+TEST(CompiledHistories, OfAnArgumentAndAViewOfItAddUp) {
+  const auto both = compile([](Tensor x) { return std::pair(x, x.view({2, 1})); });
+  for (const bool isLeaf : {true, false}) {
+    Tensor w = leafOf({1, 2}), x = isLeaf ? w : w * 1;
+    auto [same, column] = both(x);
+    column.register_hook([](const Tensor &g) { return g * 10; });
+    (same * 3).sum().backward();
+    (same + column.squeeze(1) + x).sum().backward();
+    EXPECT_EQ(floats(w.grad()), (Floats{15, 15}));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs that are kept
+//===----------------------------------------------------------------------===//
+
+TEST(CompiledHistories, AreKeptByAGradThatRetainsItsGraph) {
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+  const auto run = [](std::optional<bool> retain, bool create) {
+    return compile([=](Tensor x, Tensor w) {
+      const Tensor y = x * x * w;
+      const Tensor g = grad(y.sum(), {x}, {.retain_graph = retain, .create_graph = create})[0];
+      return std::pair(y * 2, g);
+    });
+  };
+  const auto [kept, number] = run(true, false)(x, w);
+  EXPECT_EQ(floats(number), (Floats{6, 16}));
+  EXPECT_FALSE(number.requires_grad());
+  EXPECT_EQ(floats(grad(kept.sum(), {w})[0]), (Floats{2, 8}));
+  EXPECT_ERROR(run(std::nullopt, false)(x, w).first.sum().backward(), "WEFT-G009");
+  EXPECT_ERROR(run(false, true)(x, w).first.sum().backward(), "WEFT-G009");
+  EXPECT_EQ(floats(grad(run(std::nullopt, true)(x, w).second.sum(), {w})[0]), (Floats{2, 4}));
+}
