@@ -193,6 +193,36 @@ static void noteLeaves(Variant &variant, const std::vector<Ref> &results, const 
     }
 }
 
+/// The place of a value in a replay; none for one that it does not have.
+static std::optional<size_t> placeOf(const ReplayPlaces &places, const Ref &value) {
+  if (const auto given = places.given.find(value); given != places.given.end())
+    return given->second;
+  const auto operation = places.operations.find(value.node.get()); // there is none for no node, too
+  return operation == places.operations.end() ? std::nullopt : std::optional(operation->second);
+}
+
+/// Decides where a replay finds its values, and which of its operations depend on no call.
+static void notePlaces(Variant &variant) {
+  ReplayPlaces &places = variant.places;
+  for (size_t i = 0; i < variant.bindings.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    if (binding.input)
+      places.given.emplace(binding.input, 2 * i);
+    if (binding.requiresGrad && binding.written)
+      places.given.emplace(binding.written, 2 * i + 1);
+  }
+  for (const Node *node : variant.nodes) {
+    for (const Ref &operand : node->operands)
+      places.operands.push_back(placeOf(places, operand).value());
+    places.operations.emplace(node, 2 * variant.bindings.size() + places.operations.size());
+    const bool isConstant = node->kind == NodeKind::constant || node->kind == NodeKind::number;
+    places.shared.push_back(isConstant && variant.symbols.empty() && node->accumulators.empty() &&
+                                    node->watches.empty()
+                                ? copyOf(*node, {})
+                                : nullptr);
+  }
+}
+
 namespace {
 
 /// Decides which values keep their history.
@@ -266,6 +296,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
   variant.roots = std::move(roots);
   variant.nodes = operationsOf(variant, leaves);
   noteLeaves(variant, results, trace);
+  notePlaces(variant);
   if (!variant.differentiable)
     for (Binding &binding : variant.bindings)
       binding.input = {};
@@ -305,44 +336,59 @@ static void separate(Replay &made, const Variant &variant) {
       *value = sameValue(*value, value->node->loc);
 }
 
+/// Gives an operation the sizes of a call.
+static void makeConcrete(Node &node, const SizeValues &sizes) {
+  for (Attr &attr : node.attrs)
+    attr = concrete(attr, sizes);
+  for (NodeResult &result : node.results)
+    result.spec = concrete(result.spec, sizes);
+}
+
 Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
               const SizeValues &sizes) {
-  std::unordered_map<const Node *, std::shared_ptr<Node>> copies;
-  std::unordered_map<Ref, Ref, RefHash> given;
+  const ReplayPlaces &places = variant.places;
+  std::vector<Ref> values(2 * bound.size()); // the first result of an operation stands for all
+  values.reserve(values.size() + variant.nodes.size());
   for (size_t i = 0; i < bound.size(); ++i) {
     const Binding &binding = variant.bindings[i];
     if (binding.input)
-      given.emplace(binding.input, bound[i]->value());
+      values[2 * i] = bound[i]->value();
     if (binding.requiresGrad && binding.written)
-      given.emplace(binding.written, leafToWrite(binding, *bound[i], sizes));
+      values[2 * i + 1] = leafToWrite(binding, *bound[i], sizes);
   }
+  const auto at = [&](size_t place, uint32_t result) {
+    return place < 2 * bound.size() ? values[place] : Ref{values[place].node, result};
+  };
   const auto mapped = [&](const Ref &ref) -> Ref {
-    if (auto it = given.find(ref); it != given.end())
-      return it->second;
-    const auto copy = copies.find(ref.node.get()); // ends for no node, too
-    return copy == copies.end() ? Ref() : Ref{copy->second, ref.result};
+    const auto place = placeOf(places, ref);
+    return place && *place < values.size() ? at(*place, ref.result) : Ref();
   };
   BoundaryCopies boundaries(mapped, [&](const Spec &spec) { return concrete(spec, sizes); });
-  for (const Node *node : variant.nodes) {
+  auto place = places.operands.begin();
+  for (size_t n = 0; n < variant.nodes.size(); ++n) {
+    const Node *node = variant.nodes[n];
+    if (places.shared[n]) {
+      values.push_back({places.shared[n], 0});
+      continue;
+    }
     std::vector<Ref> operands;
+    operands.reserve(node->operands.size());
     for (const Ref &operand : node->operands)
-      operands.push_back(mapped(operand));
+      operands.push_back(at(*place++, operand.result));
     std::shared_ptr<Node> copy = copyOf(*node, std::move(operands));
-    for (Attr &attr : copy->attrs)
-      attr = concrete(attr, sizes);
-    for (NodeResult &result : copy->results)
-      result.spec = concrete(result.spec, sizes);
+    if (!sizes.empty())
+      makeConcrete(*copy, sizes);
     boundaries.copy(*node, *copy);
-    if (variant.innerLeaves.contains(node)) {
+    if (!variant.innerLeaves.empty() && variant.innerLeaves.contains(node)) {
       copy->accumulators.resize(node->results.size());
       for (size_t i = 0; i < node->accumulators.size(); ++i)
         if (node->accumulators[i] && node->accumulators[i]->isLeaf())
           copy->accumulators[i] = std::make_shared<GradAccumulator>();
     }
-    copies.emplace(node, std::move(copy));
+    values.push_back({std::move(copy), 0});
   }
   for (const Variant::LeafValue &value : variant.passingValues) {
-    Node &copy = *copies.at(value.node);
+    Node &copy = *values[places.operations.at(value.node)].node;
     copy.accumulators.resize(copy.results.size());
     copy.accumulators[value.result] = collectorOf(*bound[value.binding]);
   }

@@ -9,6 +9,7 @@
 
 #include "frontend/compiled/Declared.h"
 #include "frontend/compiler/Session.h"
+#include "frontend/graph/Region.h"
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/Trace.h"
 #include "weft/tree.hpp"
@@ -73,6 +74,16 @@ struct RecordedOperation {
   Loc loc;
 };
 
+/// The values of a replay, as its operations find them: first those that a call gives it, two for each
+/// binding, then its operations, in the order of `Variant::nodes`.
+struct ReplayPlaces {
+  std::unordered_map<Ref, size_t, RefHash> given;
+  std::unordered_map<const Node *, size_t> operations;
+  std::vector<size_t> operands; ///< of all operations, one after the other
+  /// Of each operation: a copy that all calls share, as that of a constant. Null if each makes its own.
+  std::vector<std::shared_ptr<Node>> shared;
+};
+
 struct Variant {
   std::vector<RecordedOperation> recorded; ///< kept with WEFT_CHECK_CAPTURES
   std::vector<Dim> symbols;                ///< of declared arguments
@@ -107,6 +118,9 @@ struct Variant {
   /// `backward` finds them.
   std::vector<Node *> nodes; ///< kept alive by what they compute,
   std::vector<Ref> roots;    ///< which is this
+  /// Where what these operations read stands in a replay: all but one of its own values is found without a
+  /// search.
+  ReplayPlaces places;
   /// Those of leaves that the function made. A gradient ends there.
   std::unordered_set<const Node *> innerLeaves;
   /// A value that a leaf from outside had in the function, which wrote it. A gradient ends there, too.

@@ -90,6 +90,28 @@ TEST(CompiledHistories, OfStateOfWhichNobodyTakesAGradientDisturbNothing) {
   EXPECT_EQ(floats(mean), floats(mean2));
 }
 
+// PyTorch: "Trying to backward through the graph a second time". Detached, the state is a number.
+TEST(CompiledHistories, OfStateThatTheNextStepGoesThroughAreErrors) {
+  const auto recurrent = [](bool detaches) {
+    Tensor w = leafOf({0.5, 0.5}), h = zeros({2});
+    optim::SGD optimizer({w}, {.lr = 0.1});
+    const auto step = compile([&](Tensor x) {
+      optimizer.zero_grad();
+      const Tensor next = tanh(w * h + x);
+      (next * next).sum().backward();
+      optimizer.step();
+      h.copy_(detaches ? next.detach() : next * 1);
+    });
+    for (int call = 0; call < 3; ++call)
+      step(tensor({1, 2}, {2}));
+    return floats(h);
+  };
+  const Floats h = recurrent(true);
+  EXPECT_NEAR(h[0], 0.88837, 1e-5);
+  EXPECT_NEAR(h[1], 0.98629, 1e-5);
+  EXPECT_ERROR(recurrent(false), "WEFT-G003");
+}
+
 TEST(CompiledHistories, OfGradientsThatWereUsedUpAreErrors) {
   Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
   const auto step = compile([&](Tensor x) {

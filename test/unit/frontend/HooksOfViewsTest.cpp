@@ -194,6 +194,22 @@ TEST(HooksOfViews, ABaseKeepsTheGradientOfItsPresentValue) {
   EXPECT_EQ(floats(p.h.grad()), (Floats{8, 8}));
 }
 
+TEST(HooksOfViews, InACompiledFunctionAreCalledForTheGradientsOutside) {
+  Tensor w = tensor({1, 2}, {2}).requires_grad_();
+  const auto run = compile([&](Tensor x) {
+    Tensor h = w * x, v = h[1];
+    v.register_hook([](const Tensor &g) { return g * 10; });
+    const Tensor before = v + 1;
+    h.mul_(3);
+    return h.sum() + v * 5 + before;
+  });
+  for (int call = 0; call < 2; ++call) {
+    w.set_grad({});
+    run(tensor({3, 4}, {2})).backward();
+    EXPECT_EQ(floats(w.grad()), (Floats{9, 112}));
+  }
+}
+
 TEST(HooksOfViews, InACompiledFunctionAreThoseOfItsValues) {
   Tensor x = tensor({1, 2}, {2}).requires_grad_();
   const auto run = [&](Tensor scale) {
