@@ -9,6 +9,7 @@
 #include "frontend/graph/GradBoundary.h"
 #include "frontend/graph/GradHooks.h"
 #include "frontend/graph/Message.h"
+#include "frontend/graph/OpDefinitions.h"
 #include "frontend/graph/Record.h"
 #include "frontend/graph/Recording.h"
 #include "frontend/graph/Region.h"
@@ -351,10 +352,20 @@ static void separate(Replay &made, const Variant &variant) {
       *value = sameValue(*value, value->node->loc);
 }
 
+/// An attribute with the sizes of a call. The functions that a node runs are text, which has sizes too.
+static Attr atSizes(const Node &node, Attr attr, const SizeValues &sizes) {
+  if (!isBodyAttr(node.name, attr.name))
+    return concrete(std::move(attr), sizes);
+  Expected<std::string> text = textWithSizes(std::get<std::string>(attr.value), sizes);
+  if (!text)
+    fail(text.status(), node.loc);
+  return {attr.name, *std::move(text)};
+}
+
 /// Gives an operation the sizes of a call.
 static void makeConcrete(Node &node, const SizeValues &sizes) {
   for (Attr &attr : node.attrs)
-    attr = concrete(attr, sizes);
+    attr = atSizes(node, std::move(attr), sizes);
   for (NodeResult &result : node.results)
     result.spec = concrete(result.spec, sizes);
 }

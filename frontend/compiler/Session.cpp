@@ -19,9 +19,11 @@
 #include "ir/FunctionAttributes.h"
 #include "ir/Loops.h"
 #include "ir/RecordedLocation.h"
+#include "ir/Specialize.h"
 #include "ir/Target.h"
 #include "runtime/device/Registry.h"
 #include "runtime/queue/Profiler.h"
+#include "runtime/support/LeastRecentlyUsed.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -205,8 +207,8 @@ static Attribute toAttr(const KernelParameter &parameter) {
   return IntegerAttr::get(type, bits);
 }
 
-/// Whether an attribute of a node is the text of a function, whose name it is in a module.
-static bool isBodyAttr(StringRef op, StringRef name) {
+/// In a module such an attribute is the name of the function.
+bool isBodyAttr(std::string_view op, std::string_view name) {
   return (op == "scan" && name == "body") || (op == "cond" && (name == "then_body" || name == "else_body")) ||
          (op == "while" && (name == "condition" || name == "body"));
 }
@@ -367,11 +369,14 @@ static Spec onHost(Spec spec) {
 static RankedTensorType inputType(const RegionArgument &argument) {
   return toType(isPassedOnHost(argument) ? onHost(argument.value.spec()) : argument.value.spec());
 }
+/// The name of a function in a module, by what it is made of. Equal bodies are one function.
+static std::string nameOfBody(StringRef content) {
+  return "body_" + llvm::utohexstr(llvm::xxh3_64bits(content), /*LowerCase=*/true, /*Width=*/16);
+}
+
 /// Makes the body of a loop, which its node has as text, a function of the module, and returns its name.
-/// Equal bodies are one function.
 static std::string addBody(ModuleOp module, const std::string &text, const Region &region) {
-  const std::string name =
-      "body_" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
+  const std::string name = nameOfBody(text);
   if (module.lookupSymbol(name))
     return name;
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, ParserConfig(&context()));
@@ -481,10 +486,10 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
 }
 
 /// Of a module that has been verified, which the printer would otherwise do once more.
-static std::string print(ModuleOp module) {
+static std::string print(ModuleOp module, bool withLines = false) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module.print(os, OpPrintingFlags().assumeVerified());
+  module.print(os, OpPrintingFlags().assumeVerified().enableDebugInfo(withLines));
   return text;
 }
 
@@ -494,11 +499,44 @@ Expected<std::string> textOfBody(const Region &region) {
   OwningOpRef<ModuleOp> module = emit(region);
   if (failed(verify(*module)))
     return said.status("the body of a loop does not verify; this is an error of Weft");
-  // With the lines of its operations, which messages name.
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module->print(os, OpPrintingFlags().assumeVerified().enableDebugInfo());
-  return text;
+  return print(*module, /*withLines=*/true); // those of its operations, which messages name
+}
+
+/// The text of a body with numbers in place of symbols.
+static Expected<std::string> replaceSizes(const std::string &text,
+                                          const std::map<std::string, int64_t> &sizes) {
+  const ContextUse use(weightOfInference);
+  ir::DiagnosticCollector said(&context());
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context()));
+  assert(module && "a printed body can be parsed");
+  std::string values;
+  for (const auto &[symbol, value] : sizes)
+    values += " " + symbol + "=" + std::to_string(value);
+  // A module may run the bodies in it for several sizes.
+  SymbolTable functions(*module);
+  for (auto function : module->getOps<ir::FuncOp>())
+    if (function.getName() != "body" &&
+        failed(functions.rename(function, nameOfBody(function.getName().str() + values))))
+      return Status::error("two bodies of a loop have one name; this is an error of Weft");
+  if (failed(ir::specialize(*module, sizes)) || failed(verify(*module)))
+    return said.status(
+        "the body of a loop does not verify for the sizes of a call; this is an error of Weft");
+  return print(*module, /*withLines=*/true);
+}
+
+Expected<std::string> textWithSizes(const std::string &text, const std::map<std::string, int64_t> &sizes) {
+  if (sizes.empty())
+    return text;
+  constexpr size_t most = 256; // a call asks again for each of its bodies
+  static auto *known =
+      new runtime::LeastRecentlyUsed<std::pair<std::string, std::map<std::string, int64_t>>, std::string>(
+          most);
+  if (const std::string *found = known->find({text, sizes}))
+    return *found;
+  Expected<std::string> made = replaceSizes(text, sizes);
+  if (made)
+    known->insert({text, sizes}, *made);
+  return made;
 }
 
 struct TraceModule {

@@ -16,8 +16,10 @@
 
 #include "frontend/graph/Node.h"
 
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::frontend {
@@ -35,6 +37,13 @@ struct Region;
 
 /// The body of a loop as text, which is the attribute `body` of its node.
 Expected<std::string> textOfBody(const Region &region);
+
+/// Whether an attribute of `weft.<op>` is the text of a function.
+bool isBodyAttr(std::string_view op, std::string_view name);
+
+/// The text of a body, and of the bodies in it, with numbers in place of these symbols. Called with the
+/// graph's lock held.
+Expected<std::string> textWithSizes(const std::string &text, const std::map<std::string, int64_t> &sizes);
 
 } // namespace weft::frontend
 

@@ -7,7 +7,8 @@
 //
 // weft-parity-scan INPUTS OUTPUTS MODE: an LSTM, a running sum and a reader of tokens by scan, steps that
 // choose a branch by cond, and a loop by while_loop, on the tensors of an .npz file; the values and the
-// gradients of their losses go to a safetensors file. MODE is lazy or compiled.
+// gradients of their losses go to a safetensors file. MODE is lazy, compiled, or called: then a loss is the
+// result of a function that was compiled for any batch, through which the gradients flow.
 //
 //===----------------------------------------------------------------------===//
 #include <weft/weft.hpp>
@@ -88,9 +89,44 @@ static Tensor read(Named &in) {
   return std::get<1>(last) + (states * states).sum();
 }
 
+/// The dimension of each tensor that is the batch, of the programs whose batch may be any size.
+static const std::map<std::string, std::map<std::string, int64_t>> batches = {
+    {"lstm", {{"x", 1}, {"h", 0}, {"c", 0}, {"weigh", 1}}},
+    {"chosen", {{"x", 0}, {"weigh", 0}}},
+    {"read", {{"h", 0}, {"tokens", 1}, {"targets", 1}}}};
+
+/// The loss by a call of a function that is compiled for any batch.
+static Tensor called(const std::string &what, Tensor (*run)(Named &), Named &in) {
+  const auto known = batches.find(what);
+  if (known == batches.end())
+    return run(in);
+  const Dim batch("batch", 1, 64);
+  std::vector<Tensor> tensors;
+  std::vector<std::string> names;
+  std::vector<ArgumentSpec> specs;
+  for (const auto &[name, tensor] : in) {
+    ArgumentSpec own{.shape = tensor.sizes(), .dtype = tensor.dtype(), .device = {}, .dims = {}};
+    if (const auto at = known->second.find(name); at != known->second.end()) {
+      own.shape[static_cast<size_t>(at->second)] = spec({batch}).shape[0];
+      own.dims = {batch};
+    }
+    specs.push_back(std::move(own));
+    names.push_back(name);
+    tensors.push_back(tensor);
+  }
+  const auto function = [&](const std::vector<Tensor> &given) {
+    Named own;
+    for (size_t i = 0; i < names.size(); ++i)
+      own[names[i]] = given[i];
+    return run(own);
+  };
+  return compile(function, {.specs = specs})(tensors);
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
     return 2;
+  const std::string mode = argv[3];
   Named given, made;
   for (auto &[name, tensor] : load_npz(argv[1]))
     given[name] = tensor;
@@ -110,11 +146,11 @@ int main(int argc, char **argv) {
     const auto step = [&] {
       for (auto &[name, tensor] : in)
         tensor.set_grad({});
-      Tensor loss = run(in);
+      Tensor loss = mode == "called" ? called(what, run, in) : run(in);
       loss.backward();
       return loss.detach();
     };
-    made[prefix + "loss"] = std::string(argv[3]) == "compiled" ? compile(step)() : step();
+    made[prefix + "loss"] = mode == "compiled" ? compile(step)() : step();
     for (auto &[name, tensor] : in)
       if (tensor.requires_grad() && tensor.grad().defined())
         made[prefix + name] = tensor.grad();

@@ -111,7 +111,7 @@ def main():
             source, target = os.path.join(folder, "in.npz"), os.path.join(folder, "out.safetensors")
             np.savez(source, **{f"{what}.{name}": tensor.detach().numpy() for what, own in given.items()
                                 for name, tensor in own.items()})
-            for mode in ("lazy", "compiled"):
+            for mode in ("lazy", "compiled", "called"):
                 subprocess.run([program, source, target, mode], check=True)
                 found = read_safetensors(target)
                 for name, expected in exact.items():

@@ -17,6 +17,7 @@ using namespace weft;
 namespace {
 using weft::testing::expectClose;
 using weft::testing::someNumbers;
+using Tensors = std::vector<Tensor>;
 
 struct Recurrence {
   int64_t length = 12; // unrolled below 4
@@ -369,6 +370,48 @@ TEST(Scan, HasRowsOfAnySize) {
     expectClose(r.w.grad(), ofFixed);
   }
   EXPECT_TRUE(mentions(dynamic.explain({.full = true}), "loop of 12 trips")) << dynamic.explain();
+}
+
+/// A loop over rows with a loop and a condition in each trip, of sizes that a call chooses.
+Tensor nested(const Tensor &x, const Tensor &w) {
+  const auto inner = [&](const Tensor &h) { return std::pair(tanh(matmul(h, w) + x), h.sum(0)); };
+  const auto first = [](const Tensor &h) { return h * 2 + h.mean(0); };
+  const auto second = [](const Tensor &h) { return sin(h); };
+  const auto [last, ys] = scan(
+      [&](const Tensor &h, const Tensor &factor) {
+        const auto [next, sums] = scan(inner, h * factor, 5);
+        Tensor chosen = cond(next.sum() > 0, first, second, next);
+        return std::pair(chosen, sums);
+      },
+      x, linspace(0.5, 1.5, 6));
+  return (last * last).sum() + ys.square().sum();
+}
+
+TEST(Scan, GivesGradientsThroughCallsOfAnySize) {
+  const Tensor w = someNumbers({4, 4}, 8).requires_grad_();
+  Dim rows("rows", 1, 64);
+  const auto dynamic = compile(nested, {spec({rows, 4}), spec({4, 4})});
+  // Two sizes in one program, whose bodies differ in their sizes alone.
+  const auto check = [&](const std::vector<int64_t> &sizes) {
+    const auto gradients = [&](const auto &f) {
+      Tensors inputs = {w};
+      Tensor sum = zeros({});
+      for (const int64_t size : sizes) {
+        inputs.push_back(someNumbers({size, 4}, static_cast<uint32_t>(size)).requires_grad_());
+        sum = sum + f(inputs.back(), w);
+      }
+      Tensors made = grad(sum, inputs);
+      made.push_back(sum.detach());
+      return made;
+    };
+    const Tensors found = gradients(dynamic), expected = gradients(nested);
+    for (size_t i = 0; i < expected.size(); ++i)
+      expectClose(found[i], expected[i]);
+  };
+  check({3});
+  check({7});
+  check({1, 5, 3});
+  EXPECT_EQ(dynamic.variants().size(), 1u);
 }
 
 TEST(Scan, MayReadByIndexInItsTrips) {
