@@ -8,8 +8,11 @@
 // A launch that runs a function of the package cannot report what fails in it. So a branch, or the body of a
 // loop, returns the first index that a check would refuse, as a number, and goes on with an index that is in
 // range. The check itself stands behind the launch. A number that is in range is returned as 0, as by the
-// branch that is not taken. In a dimension without elements no index is in range: there the number is 1 if
-// there is an index, and an assertion stands behind the launch.
+// branch that is not taken. If a body checks several indices, it also returns the position of the one that is
+// refused, and the check behind the launch is of as many indices, so that its message names that position. In
+// a loop of a known number of trips these are the indices of all trips, row by row. In a dimension without
+// elements no index is in range: there the number is 1 if there is an index, and an assertion stands behind
+// the launch.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/CrossEntropy.h"
@@ -27,7 +30,9 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <array>
 #include <limits>
+#include <tuple>
 
 using namespace mlir;
 
@@ -45,7 +50,37 @@ struct Check {
   std::string name;
   int64_t dim;
   std::string message;
+  ir::Size count = 1; ///< of the indices that are checked
 };
+
+/// What the checks of a body found.
+struct Found {
+  SmallVector<Value> numbers;   ///< the first index that is refused, or 0
+  SmallVector<Value> positions; ///< where that is; null for a check of one index
+
+  void add(Value number, Value position = {}) {
+    numbers.push_back(number);
+    positions.push_back(position);
+  }
+  /// The positions that are there.
+  SmallVector<Value> severals() const {
+    return llvm::to_vector(llvm::make_filter_range(positions, [](Value position) { return bool(position); }));
+  }
+  /// The numbers, and then the positions.
+  SmallVector<Value> all() const {
+    SmallVector<Value> values(numbers);
+    llvm::append_range(values, severals());
+    return values;
+  }
+};
+
+/// An index that is refused, or 0, and its position; null if there is one index.
+struct RefusedIndex {
+  Value number, position;
+};
+
+/// A position below has its bits in each key of a failure.
+constexpr int64_t mostPositions = int64_t(1) << 40;
 
 ir::VjpBuilder symbolicFor(OpBuilder &builder, Operation *op) {
   return {builder, op, SmallVector<Value>(op->getNumResults()),
@@ -117,25 +152,24 @@ private:
     return success();
   }
 
-  /// A copy of a body in which nothing fails. `checks` and `numbers` get what its ops checked.
-  FailureOr<ir::FuncOp> withoutChecks(StringRef name, SmallVectorImpl<Check> &checks,
-                                      SmallVectorImpl<Value> &numbers) {
+  /// A copy of a body in which nothing fails. `checks` and `found` get what its ops checked.
+  FailureOr<ir::FuncOp> withoutChecks(StringRef name, SmallVectorImpl<Check> &checks, Found &found) {
     ir::FuncOp made = copyBody(name);
     if (failed(carryIn(made, /*isBody=*/true)))
       return failure();
     for (Operation &op : llvm::make_early_inc_range(made.getBody().front())) {
       if (!ir::mayFail(&op)) {
         // What is computed from an index that is refused may never end a loop behind it.
-        if (!numbers.empty() && ir::runsWhile(&op))
-          guard(&op, allZero(&op, numbers));
+        if (!found.numbers.empty() && ir::runsWhile(&op))
+          guard(&op, allZero(&op, found.numbers));
         continue;
       }
       if (auto loss = dyn_cast<ir::CrossEntropyOp>(op))
-        removeCheck(loss, checks, numbers);
+        removeCheck(loss, checks, found);
       else if (auto assertion = dyn_cast<ir::AssertOp>(op))
-        removeCheck(assertion, checks, numbers);
+        removeCheck(assertion, checks, found);
       else
-        removeIndexCheck(&op, checks, numbers);
+        removeIndexCheck(&op, checks, found);
     }
     return made;
   }
@@ -157,8 +191,7 @@ private:
     return all;
   }
 
-  static void removeIndexCheck(Operation *op, SmallVectorImpl<Check> &checks,
-                               SmallVectorImpl<Value> &numbers) {
+  void removeIndexCheck(Operation *op, SmallVectorImpl<Check> &checks, Found &found) {
     OpOperand &operand = ir::indexOperandOf(op);
     const ir::Size count = ir::elementsOf(ir::typeOf(operand.get())), size = ir::indexedSize(op);
     const std::string name = ir::indexNameOf(op).str();
@@ -167,7 +200,7 @@ private:
       checks.push_back({op->getLoc(), size, name, dim, emptyMessage(name, dim)});
       OpBuilder b(op);
       ir::VjpBuilder symbolic = symbolicFor(b, op);
-      numbers.push_back(isThere(symbolic, count));
+      found.add(isThere(symbolic, count));
       // The result of an update is its base, which has no elements.
       const auto type = ir::typeOf(op->getResult(0));
       Value made = ir::isUpdateOp(op) ? op->getOperand(0) : Value();
@@ -181,15 +214,21 @@ private:
     op->setAttr("mode", ir::IndexModeAttr::get(op->getContext(), ir::IndexMode::clip));
     if (count == ir::Size(0))
       return;
-    checks.push_back({op->getLoc(), size, name, ir::reportedDim(op), {}});
     OpBuilder b(op);
     ir::VjpBuilder symbolic = symbolicFor(b, op);
-    numbers.push_back(refusedIndex(symbolic, symbolic.operand(operand.getOperandNumber()), size));
+    RefusedIndex refused = refusedIndex(symbolic, symbolic.operand(operand.getOperandNumber()), size);
+    Check check{op->getLoc(), size, name, ir::reportedDim(op), {}, count};
+    // Behind a loop or a branch in the body.
+    if (const auto carried = carriedPositions.find(op); carried != carriedPositions.end()) {
+      std::tie(refused.position, check.count) = carried->second;
+      carriedPositions.erase(carried);
+    }
+    checks.push_back(std::move(check));
+    found.add(refused.number, refused.position);
   }
 
   /// The classes of the rows that are not ignored.
-  static void removeCheck(ir::CrossEntropyOp loss, SmallVectorImpl<Check> &checks,
-                          SmallVectorImpl<Value> &numbers) {
+  static void removeCheck(ir::CrossEntropyOp loss, SmallVectorImpl<Check> &checks, Found &found) {
     OpBuilder b(loss);
     ir::VjpBuilder symbolic = symbolicFor(b, loss);
     loss->setAttr(ir::attr::targetsInRange, b.getUnitAttr());
@@ -205,7 +244,7 @@ private:
       checks.push_back({loss.getLoc(), shape[1], "Target", 1, emptyMessage("Target", 1)});
       const ir::Sym some = symbolic.select(kept, symbolic.like(target, 1), zero);
       const ir::Sym any = symbolic.make<ir::RmaxOp>(some.value, ArrayRef<int64_t>{0});
-      numbers.push_back(symbolic.convert(any, b.getI64Type()).value);
+      found.add(symbolic.convert(any, b.getI64Type()).value);
       const bool isMean = loss.getReduction() == ir::ReductionKind::mean; // of no rows
       const double none = isMean ? std::numeric_limits<double>::quiet_NaN() : 0.0;
       loss->replaceAllUsesWith(ValueRange{
@@ -214,9 +253,10 @@ private:
       loss.erase();
       return;
     }
-    checks.push_back({loss.getLoc(), shape[1], "Target", 1, {}});
-    const ir::Sym refused{refusedIndex(symbolic, symbolic.select(kept, target, zero), shape[1]), &symbolic};
-    numbers.push_back(refused.value);
+    checks.push_back({loss.getLoc(), shape[1], "Target", 1, {}, shape[0]});
+    const RefusedIndex index = refusedIndex(symbolic, symbolic.select(kept, target, zero), shape[1]);
+    found.add(index.number, index.position);
+    const ir::Sym refused{index.number, &symbolic};
     // If one is refused, all rows are of class 0: nobody sees their loss.
     const ir::Sym good = symbolic.compare<ir::EqOp>(refused, symbolic.like(refused, 0));
     const ir::Sym all =
@@ -225,12 +265,11 @@ private:
   }
 
   /// Of an op that a body has instead of another one.
-  static void removeCheck(ir::AssertOp assertion, SmallVectorImpl<Check> &checks,
-                          SmallVectorImpl<Value> &numbers) {
+  static void removeCheck(ir::AssertOp assertion, SmallVectorImpl<Check> &checks, Found &found) {
     OpBuilder b(assertion);
     ir::VjpBuilder symbolic = symbolicFor(b, assertion);
     const ir::Sym good = symbolic.convert(symbolic.operand(0), b.getI64Type());
-    numbers.push_back((symbolic.like(good, 1) - good).value);
+    found.add((symbolic.like(good, 1) - good).value);
     checks.push_back({assertion.getLoc(), 0, {}, 0, assertion.getMessage().str()});
     assertion.erase();
   }
@@ -267,14 +306,15 @@ private:
     return symbolic.reshape(last, {});
   }
 
-  /// The first index that is out of range, as a number, or 0.
-  static Value refusedIndex(ir::VjpBuilder &symbolic, ir::Sym index, ir::Size size) {
+  /// The first index that is out of range.
+  static RefusedIndex refusedIndex(ir::VjpBuilder &symbolic, ir::Sym index, ir::Size size) {
     index = symbolic.convert(index, symbolic.builder.getI64Type());
     ir::Size count = ir::elementsOf(index.type());
     if (index.type().getRank() == 0) {
       const ir::Sym none = symbolic.like(index, 0);
-      return symbolic.select(isRefused(symbolic, index, size), index, none).value;
+      return {symbolic.select(isRefused(symbolic, index, size), index, none).value, {}};
     }
+    const bool isOne = count == ir::Size(1);
     index = symbolic.reshape(index, {count});
     if (!ir::rangesOf(symbolic.op).isAtLeast(count, 1)) { // an element more, which is in range
       index = symbolic.make<ir::PadOp>(index.value, ArrayRef<ir::Size>{0}, ArrayRef<ir::Size>{1},
@@ -291,7 +331,7 @@ private:
     const ir::Sym at = symbolic.select(some, first, none);
     const ir::Sym number =
         symbolic.make<ir::GatherOp>(index.value, at.value, 0, ir::GatherKind::points, ir::IndexMode::assume);
-    return symbolic.select(some, number, none).value;
+    return {symbolic.select(some, number, none).value, isOne ? Value() : at.value};
   }
 
   /// Whether each index is outside of [0, size).
@@ -307,27 +347,57 @@ private:
                                      symbolic.compare<ir::GeOp>(index, limit));
   }
 
-  /// Makes the checks of numbers behind the op that returns them.
-  static void check(Operation *op, ArrayRef<Check> checks, ValueRange numbers, bool isBody) {
+  /// Makes the checks of numbers behind the op that returns them: `values` has the numbers, and then their
+  /// positions.
+  void check(Operation *op, ArrayRef<Check> checks, ValueRange values, bool isBody) {
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
-    for (const auto &[check, number] : llvm::zip_equal(checks, numbers)) {
+    ValueRange positions = values.drop_front(checks.size());
+    for (const auto &[check, number] : llvm::zip(checks, values)) {
       ir::VjpBuilder symbolic = symbolicFor(b, op);
       const Location loc = CallSiteLoc::get(check.loc, op->getLoc());
-      const ir::Sym given{number, &symbolic};
+      ir::Sym given{number, &symbolic};
+      Value position;
+      if (check.count != ir::Size(1)) {
+        position = positions.front();
+        positions = positions.drop_front();
+      }
       if (!check.message.empty()) {
         const ir::Sym good = symbolic.compare<ir::EqOp>(given, symbolic.like(given, 0));
         b.create<ir::AssertOp>(loc, good.value, check.message);
         continue;
       }
+      if (position && !isBody)
+        given = numberAt(symbolic, given, {position, &symbolic}, check.count);
       const ir::Sym checked = symbolic.checkedIndex(given, check.size, check.name, check.dim);
-      checked.value.getDefiningOp()->setLoc(loc);
-      if (isBody) // whose own checks are moved next
+      Operation *gather = checked.value.getDefiningOp();
+      gather->setLoc(loc);
+      if (isBody) { // whose own checks are moved next
+        if (position)
+          carriedPositions[gather] = {position, check.count};
         continue;
-      const ir::Sym inside = symbolic.compare<ir::GeOp>(checked, symbolic.like(checked, 0));
+      }
+      // One number is written, however many are checked.
+      const ir::Sym least =
+          position ? symbolic.make<ir::RminOp>(checked.value, ArrayRef<int64_t>{0}) : checked;
+      const ir::Sym inside = symbolic.compare<ir::GeOp>(least, symbolic.like(least, 0));
       auto assertion = b.create<ir::AssertOp>(loc, inside.value, "an index is out of bounds");
       assertion->setAttr(ir::attr::recordedCheck, b.getUnitAttr());
     }
+  }
+
+  /// `count` numbers that are 0, but for this one at its position. If they may be none, there is one more.
+  static ir::Sym numberAt(ir::VjpBuilder &symbolic, ir::Sym number, ir::Sym position, ir::Size count) {
+    if (!ir::rangesOf(symbolic.op).isAtLeast(count, 1))
+      count = count + 1;
+    const auto type =
+        ir::makeTensorType({count}, number.type().getElementType(), ir::deviceOf(number.type()));
+    const auto all = [&](ir::Sym value) {
+      return symbolic.make<ir::BroadcastInDimOp>(value.value, ArrayRef<int64_t>(), ArrayRef<ir::Size>{count});
+    };
+    const ir::Sym places = symbolic.make<ir::IotaOp>(type, 0);
+    return symbolic.select(symbolic.compare<ir::EqOp>(places, all(position)), all(number),
+                           all(symbolic.like(number, 0)));
   }
 
   static RankedTensorType numberType(Operation *op) {
@@ -341,27 +411,35 @@ private:
   LogicalResult carry(ir::CondOp cond, bool isBody) {
     SmallVector<Check> checks;
     SmallVector<ir::FuncOp> branches;
-    SmallVector<SmallVector<Value>> indices(2);
+    std::array<Found, 2> found;
     const RankedTensorType type = numberType(cond);
     for (auto [i, name] : llvm::enumerate(ir::bodiesOf(cond))) {
-      auto made = withoutChecks(name.getValue(), checks, indices[i]);
+      auto made = withoutChecks(name.getValue(), checks, found[i]);
       if (failed(made))
         return failure();
       branches.push_back(*made);
     }
     // The second branch returns zeros for the checks of the first, and the other way round.
+    size_t count = 0;
     for (auto [i, branch] : llvm::enumerate(branches)) {
       Operation *end = branch.getBody().front().getTerminator();
       OpBuilder b(end);
       SmallVector<Value> returned(end->getOperands());
-      for (unsigned of = 0; of < 2; ++of)
-        for (Value index : indices[of])
-          returned.push_back(of == i ? index : zero(b, cond.getLoc(), type));
+      const size_t before = returned.size();
+      const auto add = [&, i = i](size_t of, ArrayRef<Value> values) {
+        for (Value value : values)
+          returned.push_back(of == i ? value : zero(b, cond.getLoc(), type));
+      };
+      for (size_t of = 0; of < 2; ++of)
+        add(of, found[of].numbers);
+      for (size_t of = 0; of < 2; ++of)
+        add(of, found[of].severals());
+      count = returned.size() - before;
       end->setOperands(returned);
       updateType(branch);
     }
     SmallVector<Type> types(cond->getResultTypes());
-    types.append(checks.size(), type);
+    types.append(count, type);
     OpBuilder b(cond);
     auto made = b.create<ir::CondOp>(cond.getLoc(), types, cond.getPred(), branches[0].getName(),
                                      branches[1].getName(), cond.getInputs(), /*may_fail=*/false);
@@ -371,27 +449,30 @@ private:
 
   LogicalResult carry(ir::WhileOp loop, bool isBody) {
     SmallVector<Check> checks;
-    SmallVector<Value> numbers;
-    auto body = withoutChecks(loop.getBody(), checks, numbers);
+    Found found;
+    auto body = withoutChecks(loop.getBody(), checks, found);
     if (failed(body))
       return failure();
     ir::FuncOp condition = copyBody(loop.getCondition());
     const auto carries = static_cast<unsigned>(loop.getCarries().size());
     const RankedTensorType type = numberType(loop);
     const Location loc = loop.getLoc();
-    addNumbers(*body, carries, numbers, type);
+    const size_t count = found.all().size();
+    addNumbers(*body, carries, found, type);
     // The loop ends with the first trip in which an index is refused.
     Operation *goesOn = condition.getBody().front().getTerminator();
     OpBuilder inCondition(goesOn);
-    for (unsigned i = 0; i < numbers.size(); ++i) {
+    for (unsigned i = 0; i < count; ++i) {
       Value before = condition.getBody().front().insertArgument(carries + i, type, loc);
+      if (i >= found.numbers.size()) // a position
+        continue;
       Value fine = inCondition.create<ir::EqOp>(loc, before, zero(inCondition, loc, type));
       goesOn->setOperand(0, inCondition.create<ir::AndOp>(loc, goesOn->getOperand(0), fine));
     }
     updateType(condition);
     OpBuilder b(loop);
     SmallVector<Value> begins(loop.getCarries());
-    begins.append(numbers.size(), zero(b, loc, type));
+    begins.append(count, zero(b, loc, type));
     auto made = b.create<ir::WhileOp>(loc, ValueRange(begins).getTypes(), condition.getName(),
                                       body->getName(), begins, loop.getConstants(), /*may_fail=*/false);
     replace(loop, made, carries, checks, isBody);
@@ -400,17 +481,23 @@ private:
 
   LogicalResult carry(ir::ScanOp loop, bool isBody) {
     SmallVector<Check> checks;
-    SmallVector<Value> numbers;
-    auto body = withoutChecks(loop.getBody(), checks, numbers);
+    Found found;
+    auto body = withoutChecks(loop.getBody(), checks, found);
     if (failed(body))
       return failure();
     const auto carries = static_cast<unsigned>(loop.getCarries().size());
     const RankedTensorType type = numberType(loop);
-    addNumbers(*body, carries, numbers, type);
-    guardFurtherTrips(*body, carries, static_cast<unsigned>(numbers.size()));
     OpBuilder b(loop);
-    SmallVector<Value> begins(loop.getCarries());
-    begins.append(numbers.size(), zero(b, loop.getLoc(), type));
+    SmallVector<Value> begins(found.numbers.size(), zero(b, loop.getLoc(), type));
+    SmallVector<ir::Sym> steps;
+    OpBuilder inBody(body->getBody().front().getTerminator());
+    ir::VjpBuilder outside = symbolicFor(b, loop);
+    ir::VjpBuilder inside = symbolicFor(inBody, body->getBody().front().getTerminator());
+    for (auto [check, position] : llvm::zip_equal(checks, found.positions))
+      countTrips(loop, check, position, begins, steps, outside, inside);
+    addNumbers(*body, carries, found, type, steps);
+    guardFurtherTrips(*body, carries, static_cast<unsigned>(found.numbers.size()));
+    begins.insert(begins.begin(), loop.getCarries().begin(), loop.getCarries().end());
     SmallVector<Type> types(ValueRange(begins).getTypes());
     llvm::append_range(types, loop.getYs().getTypes());
     auto made = b.create<ir::ScanOp>(loop.getLoc(), types, body->getName(), begins, loop.getXs(),
@@ -420,23 +507,66 @@ private:
     return success();
   }
 
-  /// Makes the numbers of a body carries behind those that it has. Those of the first trip in which one is
-  /// not 0 stay.
-  static void addNumbers(ir::FuncOp body, unsigned carries, ArrayRef<Value> numbers, RankedTensorType type) {
+  /// Makes the position that a check has in a trip of a loop one among the indices of all trips. `begins`
+  /// gets that of the first index in the first trip, and `steps` by how much the next trip's is larger.
+  static void countTrips(ir::ScanOp loop, Check &check, Value &position, SmallVectorImpl<Value> &begins,
+                         SmallVectorImpl<ir::Sym> &steps, ir::VjpBuilder &outside, ir::VjpBuilder &inside) {
+    if (!check.message.empty())
+      return;
+    const auto length = static_cast<int64_t>(loop.getLength());
+    const RankedTensorType type = numberType(loop);
+    const ir::Sym none{zero(outside.builder, loop.getLoc(), type), &outside},
+        noneInside{zero(inside.builder, loop.getLoc(), type), &inside};
+    const ir::Size all = check.count * length;
+    const bool isFew = length > 1 && all.isExpressible() && ir::rangesOf(loop).largest(all) <= mostPositions;
+    if (!isFew) {
+      if (position) {
+        begins.push_back(none.value);
+        steps.push_back({});
+      }
+      return;
+    }
+    if (!position)
+      position = noneInside.value;
+    const ir::Sym step = sizeAsNumber(inside, check.count, noneInside);
+    steps.push_back(loop.getReverse() ? noneInside - step : step);
+    begins.push_back(loop.getReverse() ? sizeAsNumber(outside, all - check.count, none).value : none.value);
+    check.count = all;
+  }
+
+  /// Makes what the checks of a body found carries behind those that it has. What the first trip found in
+  /// which a number is not 0 stays. In a loop that counts its trips, the position in a trip is added to that
+  /// before, or the step of the next trip is.
+  static void addNumbers(ir::FuncOp body, unsigned carries, const Found &found, RankedTensorType type,
+                         ArrayRef<ir::Sym> steps = {}) {
     Block &block = body.getBody().front();
     const Location loc = body.getLoc();
     Operation *next = block.getTerminator();
     OpBuilder b(next);
-    SmallVector<Value> before;
+    SmallVector<Value> before, after(found.all());
+    const size_t numbers = found.numbers.size();
     Value isRefused;
-    for (unsigned i = 0; i < numbers.size(); ++i) {
+    const auto orNotZero = [&](Value any, Value number) -> Value {
+      Value isOne = b.create<ir::NeOp>(loc, number, zero(b, loc, type));
+      return any ? b.create<ir::OrOp>(loc, any, isOne).getResult() : isOne;
+    };
+    for (unsigned i = 0; i < after.size(); ++i) {
       before.push_back(block.insertArgument(carries + i, type, loc));
-      Value isHere = b.create<ir::NeOp>(loc, before.back(), zero(b, loc, type));
-      isRefused = isRefused ? b.create<ir::OrOp>(loc, isRefused, isHere).getResult() : isHere;
+      if (i < numbers)
+        isRefused = orNotZero(isRefused, before[i]);
     }
-    for (auto [i, number] : llvm::enumerate(numbers))
+    for (size_t i = numbers, of = 0; i < after.size() && !steps.empty(); ++i, ++of) {
+      while (!found.positions[of])
+        ++of;
+      if (!steps[i - numbers].value)
+        continue;
+      Value isHere = orNotZero({}, found.numbers[of]);
+      Value added = b.create<ir::SelectOp>(loc, isHere, after[i], steps[i - numbers].value);
+      after[i] = b.create<ir::AddOp>(loc, before[i], added);
+    }
+    for (auto [i, value] : llvm::enumerate(after))
       next->insertOperands(carries + static_cast<unsigned>(i),
-                           b.create<ir::SelectOp>(loc, isRefused, before[i], number).getResult());
+                           b.create<ir::SelectOp>(loc, isRefused, before[i], value).getResult());
     updateType(body);
   }
 
@@ -452,8 +582,8 @@ private:
   }
 
   /// Replaces an op by one whose results from `at` on are also the numbers of the checks.
-  static void replace(Operation *op, Operation *made, unsigned at, ArrayRef<Check> checks, bool isBody) {
-    const auto numbers = static_cast<unsigned>(checks.size());
+  void replace(Operation *op, Operation *made, unsigned at, ArrayRef<Check> checks, bool isBody) {
+    const unsigned numbers = made->getNumResults() - op->getNumResults();
     for (unsigned i = 0; i < op->getNumResults(); ++i)
       op->getResult(i).replaceAllUsesWith(made->getResult(i < at ? i : i + numbers));
     if (Attribute stops = op->getAttr(ir::attr::noGrad))
@@ -464,6 +594,8 @@ private:
 
   SymbolTable *symbols = nullptr;
   llvm::SetVector<ir::FuncOp> copied;
+  /// Of checks in bodies of what loops and branches found: the position of the index, and among how many.
+  llvm::DenseMap<Operation *, std::pair<Value, ir::Size>> carriedPositions;
 };
 
 } // namespace

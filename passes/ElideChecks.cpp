@@ -41,12 +41,22 @@ CheckKey keyOf(Operation *op) { return {elementsBehind(indexOperandOf(op).get())
 
 bool isRecorded(Operation *op) { return isa<AssertOp>(op) && op->hasAttr(attr::recordedCheck); }
 
-/// Whether `value` is read only by recorded assertions and their comparisons.
+/// Whether `value` is read only by recorded assertions, their comparisons, and the least elements that they
+/// compare.
 bool onlyRecordedReaders(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
     return isRecorded(user) ||
-           (isa<GeOp>(user) && !user->use_empty() && llvm::all_of(user->getUsers(), isRecorded));
+           (isa<GeOp, RminOp>(user) && !user->use_empty() && onlyRecordedReaders(user->getResult(0)));
   });
+}
+
+/// The op that checks the index of a recorded assertion; null if its condition was folded.
+Operation *checkOf(AssertOp assertion) {
+  Operation *op = assertion.getCondition().getDefiningOp();
+  for (bool isComparison : {true, false})
+    if (op && (isComparison ? op->getNumOperands() > 0 : isa<RminOp>(op)))
+      op = op->getOperand(0).getDefiningOp();
+  return op && checksIndex(op) ? op : nullptr;
 }
 
 /// Whether an op that checks an index will check all of its elements. A gather whose result is read is
@@ -79,12 +89,9 @@ struct ElideChecks : impl::ElideChecksBase<ElideChecks> {
     if (recorded.empty())
       return markAllAnalysesPreserved();
     for (AssertOp assertion : recorded) {
-      Operation *compare = assertion.getCondition().getDefiningOp();
-      Operation *check =
-          compare && compare->getNumOperands() > 0 ? compare->getOperand(0).getDefiningOp() : nullptr;
       // A condition of another form was folded, because the index is known to be in range.
-      const bool isKnown = !check || !checksIndex(check);
-      if (!isKnown && made.insert(keyOf(check)).second) {
+      Operation *check = checkOf(assertion);
+      if (check && made.insert(keyOf(check)).second) {
         assertion->removeAttr(attr::recordedCheck);
         continue;
       }

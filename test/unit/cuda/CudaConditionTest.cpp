@@ -64,15 +64,15 @@ TEST(CudaCondition, SaysThatBothBranchesAreComputed) {
 TEST(CudaCondition, FailsForTheBranchThatIsTakenOnly) {
   const Tensor table = arange(10).to(f32).reshape({5, 2}).to("cuda:0");
   const auto run = [&](bool pred, int64_t at) {
-    const Tensor index = full({1}, at, {.dtype = i64}).to("cuda:0");
+    const Tensor index = tensor({0, 1, at}, {3}).to(i64).to("cuda:0");
     return floats(cond(
         full({}, pred, {.dtype = DType::i1}), [&](const Tensor &i) { return table.index_select(0, i); },
-        [&](const Tensor &) { return table.slice(0, 0, 1); }, index));
+        [&](const Tensor &) { return table.slice(0, 0, 3); }, index));
   };
-  EXPECT_EQ(run(true, 3), Floats({6, 7}));
-  EXPECT_EQ(run(false, 9), Floats({0, 1}));
-  EXPECT_ERROR((void)run(true, 9), "index 9 is out of bounds for dimension 0 with size 5");
-  EXPECT_EQ(run(true, 4), Floats({8, 9}));
+  EXPECT_EQ(run(true, 3), Floats({0, 1, 2, 3, 6, 7}));
+  EXPECT_EQ(run(false, 9), Floats({0, 1, 2, 3, 4, 5}));
+  EXPECT_ERROR((void)run(true, 9), "index 9 is out of bounds for dimension 0 with size 5 (at position 2)");
+  EXPECT_EQ(run(true, 4), Floats({0, 1, 2, 3, 8, 9}));
 }
 
 TEST(CudaCondition, AnEmptyDimensionFailsForTheBranchThatIsTakenOnly) {

@@ -213,7 +213,8 @@ TEST(CudaLoops, MayReadByIndexInTheirTrips) {
   EXPECT_EQ(occurrences(step.mlir("plan"), "weft.scan"), 2U);
   Tensor wrong = there.tokens.clone();
   wrong[7][1].fill_(9);
-  EXPECT_ERROR((step(wrong), synchronize("cuda:0")), "index 9 is out of bounds for dimension 0 with size 7");
+  EXPECT_ERROR((step(wrong), synchronize("cuda:0")),
+               "index 9 is out of bounds for dimension 0 with size 7 (at position 22)");
   expectNear(step(there.tokens)[0], expected[0], 1e-4);
 }
 

@@ -298,7 +298,8 @@ TEST(Cond, FailsForTheBranchThatIsTakenOnly) {
       EXPECT_ERROR((void)run(truth(true), wrong).sum().template item<float>(), "out of bounds");
     }
     const std::string text = errorOf([&] { (void)run(truth(true), high).sum().template item<float>(); });
-    EXPECT_TRUE(mentions(text, "index 5 is out of bounds for dimension 0 with size 5")) << text;
+    EXPECT_TRUE(mentions(text, "index 5 is out of bounds for dimension 0 with size 5 (at position 1)"))
+        << text;
     EXPECT_TRUE(mentions(text, "ConditionTest.cpp")) << text;
     expectClose(run(truth(true), good), table.index_select(0, good));
   };
@@ -389,9 +390,10 @@ TEST(Cond, FailsForTheFirstOfAnyNumberOfIndices) {
                      .item<float>(),
                  text);
   };
-  fails({1, -2, 9, 0}, "index -2 is out of bounds for dimension 0 with size 5");
-  fails({1, 6, -2, 9}, "index 6 is out of bounds for dimension 0 with size 5");
-  fails({5}, "index 5 is out of bounds for dimension 0 with size 5");
+  fails({1, -2, 9, 0}, "index -2 is out of bounds for dimension 0 with size 5 (at position 1)");
+  fails({1, 6, -2, 9}, "index 6 is out of bounds for dimension 0 with size 5 (at position 1)");
+  fails({0, 1, 5}, "index 5 is out of bounds for dimension 0 with size 5 (at position 2)");
+  fails({5}, "index 5 is out of bounds for dimension 0 with size 5 (at position 0)");
 }
 
 TEST(Cond, HasGradientsOfWhatMayFail) {

@@ -469,6 +469,81 @@ TEST(Scan, FailsForTheFirstIndexThatIsRefused) {
   EXPECT_TRUE(std::isfinite(run(r.tokens, with(r.next, 3, -100)).item<float>()));
 }
 
+TEST(Scan, NamesThePositionOfAnIndexAmongThoseOfAllTrips) {
+  const Tensor table = someNumbers({7, 4}, 1);
+  const auto looked = [&](const Tensor &at, bool reverse) {
+    const auto add = [&](const Tensor &sum, const Tensor &row) {
+      return std::pair(sum + table.index_select(0, row).sum(), std::tuple<>());
+    };
+    return scan(add, zeros({}), at, {.reverse = reverse}).first;
+  };
+  const Tensor good = (arange(36) % 7).reshape({12, 3});
+  const auto with = [&](std::vector<std::pair<int64_t, int64_t>> wrong) {
+    Tensor at = good.clone();
+    for (const auto &[position, index] : wrong)
+      at.view({36})[position].fill_(index);
+    return at;
+  };
+  Dim width("width", 1, 8), none("none", 0, 8);
+  const auto check = [&](const auto &run) {
+    EXPECT_TRUE(std::isfinite(run(good, false).template item<float>()));
+    const auto fails = [&](const Tensor &at, bool reverse, const std::string &text) {
+      EXPECT_ERROR((void)run(at, reverse).template item<float>(), text);
+    };
+    const std::string of9 = "index 9 is out of bounds for dimension 0 with size 7 (at position ",
+                      of8 = "index 8 is out of bounds for dimension 0 with size 7 (at position ";
+    for (const bool reverse : {false, true}) {
+      fails(with({{0, 9}}), reverse, of9 + "0)");
+      fails(with({{16, 9}, {17, 8}}), reverse, of9 + "16)");
+      fails(with({{35, -1}}), reverse,
+            "index -1 is out of bounds for dimension 0 with size 7 (at position 35)");
+    }
+    // The first trip counts.
+    fails(with({{5, 9}, {20, 8}}), false, of9 + "5)");
+    fails(with({{5, 9}, {20, 8}}), true, of8 + "20)");
+  };
+  check(looked);
+  const auto forward = [&](const Tensor &at) { return looked(at, false); };
+  const auto backward = [&](const Tensor &at) { return looked(at, true); };
+  auto compiled = compile(forward), compiledBack = compile(backward);
+  check([&](const Tensor &at, bool reverse) { return reverse ? compiledBack(at) : compiled(at); });
+  for (const Dim &dim : {width, none}) {
+    auto any = compile(forward, {spec({12, dim}, i64)}), anyBack = compile(backward, {spec({12, dim}, i64)});
+    check([&](const Tensor &at, bool reverse) { return reverse ? anyBack(at) : any(at); });
+    const Tensor one = (arange(12) % 7).reshape({12, 1});
+    EXPECT_TRUE(std::isfinite(any(one).item<float>()));
+    EXPECT_ERROR((void)any(one + 1).template item<float>(),
+                 "index 7 is out of bounds for dimension 0 with size 7 (at position 6)");
+  }
+  EXPECT_EQ(compile(forward, {spec({12, none}, i64)})(zeros({12, 0}, {.dtype = i64})).item<float>(), 0);
+}
+
+TEST(Scan, NamesThePositionOfAnIndexInLoopsAndBranchesOfItsTrips) {
+  const Tensor table = someNumbers({7, 4}, 1);
+  const auto run = compile([&](const Tensor &at, const Tensor &chosen) {
+    const auto read = [&](const Tensor &row) { return table.index_select(0, row).sum(); };
+    const auto first = [&](const Tensor &row) { return read(row); };
+    const auto second = [](const Tensor &) { return zeros({}); };
+    const auto inner = [&](const Tensor &sum, const Tensor &row) {
+      return std::pair(sum + read(row), std::tuple<>());
+    };
+    return scan(
+               [&](const Tensor &sum, const std::pair<Tensor, Tensor> &row) {
+                 Tensor more = cond(row.second, first, second, row.first.view({10}));
+                 return std::pair(scan(inner, sum, row.first).first + more, std::tuple<>());
+               },
+               zeros({}), std::pair(at, chosen))
+        .first;
+  });
+  const Tensor good = (arange(60) % 7).reshape({6, 5, 2}), all = ones({6}, {.dtype = DType::i1}), none = ~all;
+  Tensor wrong = good.clone();
+  wrong[4][2][1].fill_(9);
+  EXPECT_TRUE(std::isfinite(run(good, all).item<float>()));
+  for (const Tensor &chosen : {all, none})
+    EXPECT_ERROR((void)run(wrong, chosen).item<float>(),
+                 "index 9 is out of bounds for dimension 0 with size 7 (at position 45)");
+}
+
 TEST(Scan, ReadsRowsOfAnyNumber) {
   Dim rows("rows", 1, 64);
   const auto loop = [](const Tensor &table, const Tensor &at, const Tensor &logits) {
