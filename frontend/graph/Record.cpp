@@ -13,6 +13,7 @@
 #include "frontend/graph/Recording.h"
 #include "frontend/graph/Shapes.h"
 #include "frontend/graph/Symbols.h"
+#include "frontend/graph/Trace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -281,6 +282,12 @@ Ref transferTo(Ref value, Device device, Loc loc, MoveOptions options) {
   Ref moved = record1("transfer", {value}, {{"to", device}}, loc);
   moved.node->resultIsPinned = options.non_blocking && device.is_cpu();
   return moved;
+}
+
+Ref movedInBody(Ref value, Device device, Loc loc) {
+  const Trace *trace = Trace::current();
+  const bool moves = trace && trace->isBody() && value.spec().device.is_cpu();
+  return moves ? transferTo(std::move(value), device, loc) : value;
 }
 
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc) {

@@ -47,6 +47,9 @@ bool mayFail(const Node &node);
 /// @{
 Ref convertTo(Ref value, DType dtype, Loc loc);
 Ref transferTo(Ref value, Device device, Loc loc, MoveOptions options = {});
+/// An operand that an operation may read on the host. In the body of a loop or a branch, which is on one
+/// device, it is moved to that of the operation.
+Ref movedInBody(Ref value, Device device, Loc loc);
 /// These two throw Error if the value cannot have the shape.
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);

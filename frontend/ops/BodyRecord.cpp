@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <unordered_map>
 
 namespace weft::frontend {
@@ -111,22 +112,55 @@ void BodyRecord::checkEffects(const std::vector<Trace::Change> &changes) const {
 }
 
 Ref CapturedValue::outside(Loc loc) const {
-  const Ref value = useSlot(slot, loc);
-  if (!copy)
-    return value;
-  const GradMode mode(gradEnabled() && copy.requiresGrad()); // of the copy in the body
-  return transferTo(value, copy.spec().device, loc);
+  if (slot)
+    return useSlot(slot, loc);
+  std::vector<Node *> nodes;
+  std::vector<Ref> leaves;
+  collect({made}, /*numbersAreConstants=*/true, nodes, leaves);
+  std::unordered_map<const Node *, std::shared_ptr<Node>> copies;
+  const auto valueOf = [&](const Ref &ref) -> Ref {
+    if (const auto copy = copies.find(ref.node.get()); copy != copies.end())
+      return {copy->second, ref.result};
+    const auto capture = std::ranges::find(reads, ref, &Trace::Capture::input);
+    return capture == reads.end() ? ref : useSlot(capture->slot, loc);
+  };
+  for (const Node *node : nodes) {
+    std::vector<Ref> operands;
+    for (const Ref &operand : node->operands)
+      operands.push_back(valueOf(operand));
+    std::shared_ptr<Node> copy = copyOf(*node, std::move(operands));
+    copy->requiresGrad &= gradEnabled();
+    copies.emplace(node, std::move(copy));
+  }
+  return valueOf(made);
 }
 
 /// What stands for the value in the body; null if the body does not read it.
 Ref BodyRecord::inputOf(const CapturedValue &value) const {
   if (std::find(captured_.begin(), captured_.end(), value) == captured_.end())
     return {};
-  const auto &captures = trace_->captures();
-  return value.copy ? value.copy
-                    : std::find_if(captures.begin(), captures.end(), [&](const Trace::Capture &capture) {
-                        return capture.slot == value.slot;
-                      })->input;
+  return value.made ? value.made
+                    : std::ranges::find(trace_->captures(), value.slot, &Trace::Capture::slot)->input;
+}
+
+/// The transfers of what is computed of values from outside alone. What may fail, or may never end, is
+/// computed in the body only.
+std::unordered_set<const Node *> BodyRecord::movedFromOutside() const {
+  std::unordered_set<const Node *> fromOutside, moved;
+  for (const Trace::Capture &capture : trace_->captures())
+    fromOutside.insert(capture.input.node.get());
+  for (const Node *node : nodes_) {
+    const bool runsBodies =
+        std::ranges::any_of(node->attrs, [&](const Attr &attr) { return isBodyAttr(node->name, attr.name); });
+    if (runsBodies || frontend::mayFail(*node) || !std::ranges::all_of(node->operands, [&](const Ref &ref) {
+          return fromOutside.contains(ref.node.get());
+        }))
+      continue;
+    fromOutside.insert(node);
+    if (std::string_view(node->name) == "transfer")
+      moved.insert(node);
+  }
+  return moved;
 }
 
 /// Collects the operations, and which values from outside they read.
@@ -135,26 +169,28 @@ void BodyRecord::collectNodes() {
   captured_.clear();
   std::vector<Ref> leaves;
   collect(results_, /*numbersAreConstants=*/true, nodes_, leaves);
-  std::unordered_map<Ref, std::shared_ptr<Slot>, RefHash> slots;
-  for (const Trace::Capture &capture : trace_->captures())
-    slots.emplace(capture.input, capture.slot);
-  // Copies of captured values are made outside.
-  const auto isCopy = [&](const Node *node) {
-    return std::string_view(node->name) == "transfer" && slots.contains(node->operands[0]);
-  };
-  std::erase_if(nodes_, isCopy);
+  // Without what is computed outside.
+  const std::unordered_set<const Node *> moved = movedFromOutside();
   RefSet read(results_.begin(), results_.end());
-  for (const Node *node : nodes_)
-    read.insert(node->operands.begin(), node->operands.end());
+  std::unordered_set<const Node *> isRead;
+  for (const Ref &result : results_)
+    isRead.insert(result.node.get());
+  for (const Node *node : nodes_ | std::views::reverse)
+    if (isRead.contains(node) && !moved.contains(node))
+      for (const Ref &operand : node->operands) {
+        read.insert(operand);
+        isRead.insert(operand.node.get());
+      }
+  std::erase_if(nodes_, [&](const Node *node) { return !isRead.contains(node) || moved.contains(node); });
   for (const Trace::Capture &capture : trace_->captures())
     if (read.contains(capture.input))
-      captured_.push_back({capture.slot, {}});
-  std::vector<Ref> copies;
-  std::ranges::copy_if(read, std::back_inserter(copies),
-                       [&](const Ref &ref) { return isCopy(ref.node.get()); });
-  std::ranges::sort(copies, {}, [](const Ref &copy) { return copy.node->serial; });
-  for (const Ref &copy : copies)
-    captured_.push_back({slots.at(copy.node->operands[0]), copy});
+      captured_.push_back({capture.slot, {}, {}});
+  std::vector<Ref> made;
+  std::ranges::copy_if(read, std::back_inserter(made),
+                       [&](const Ref &ref) { return moved.contains(ref.node.get()); });
+  std::ranges::sort(made, {}, [](const Ref &ref) { return ref.node->serial; });
+  for (const Ref &ref : made)
+    captured_.push_back({{}, ref, trace_->captures()});
 }
 
 const Node *BodyRecord::fallible() const {
@@ -175,7 +211,7 @@ std::string BodyRecord::text(const std::vector<CapturedValue> &outer) const {
   for (const CapturedValue &value : outer) {
     const Ref own = inputOf(value);
     // What it does not read needs a type only.
-    region.arguments.push_back({own ? own : value.outside(loc_), ""});
+    region.arguments.push_back({own ? own : value.made ? value.made : value.outside(loc_), ""});
   }
   for (const Ref &result : results_)
     region.results.push_back({result, ""});

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_set>
 
 namespace weft::frontend {
 
@@ -23,12 +24,15 @@ struct BodyWords {
   const char *advice; ///< why it has none, and what to do
 };
 
-/// A value from outside that a body reads: of a slot, or a copy of that on another device, which is made
-/// outside, because the operands of a loop or a condition are on one device.
+/// A value from outside that a body reads. The operands of a loop or a condition are on one device, so what a
+/// body computes of values from outside alone and moves to another device is computed outside.
 struct CapturedValue {
-  std::shared_ptr<Slot> slot;
-  Ref copy; ///< the transfer that the body recorded; null for the value of the slot
-  friend bool operator==(const CapturedValue &, const CapturedValue &) = default;
+  std::shared_ptr<Slot> slot;        ///< whose value it is; null for one that is computed
+  Ref made;                          ///< the transfer that the body recorded; null for the value of a slot
+  std::vector<Trace::Capture> reads; ///< what that may be computed of
+  friend bool operator==(const CapturedValue &a, const CapturedValue &b) {
+    return a.slot == b.slot && a.made == b.made;
+  }
   /// The value for the function around the body. Called with the graph's lock held.
   Ref outside(Loc loc) const;
 };
@@ -76,6 +80,7 @@ private:
   void checkInputs(const std::vector<Tensor> &tensors) const;
   void checkEffects(const std::vector<Trace::Change> &changes) const;
   void collectNodes();
+  std::unordered_set<const Node *> movedFromOutside() const;
   Ref inputOf(const CapturedValue &value) const;
   [[noreturn]] void refuseEffect(const std::string &what, Loc where) const;
 

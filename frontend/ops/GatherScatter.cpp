@@ -66,6 +66,7 @@ Ref gatherBy(const char *kind, Ref value, int64_t dim, Ref index, Loc loc) {
     fail("an index reads along dimension " + std::to_string(dim) + ", whose size " + sizeText(size) +
              " may be 0: give its Dim a min of 1",
          loc, {value, index});
+  index = movedInBody(std::move(index), value.spec().device, loc);
   return record1("gather", {value, index}, {{"dim", dim}, {"kind", std::string(kind)}}, loc);
 }
 
@@ -80,6 +81,7 @@ Ref updateBy(Ref value, int64_t dim, Ref index, Ref slices, bool accumulate, Loc
     value = counted(value, loc);
     slices = counted(slices, loc);
   }
+  index = movedInBody(std::move(index), value.spec().device, loc);
   Ref made = record1("index_update", {value, slices, index}, {{"dim", dim}, {"accumulate", accumulate}}, loc);
   return convertTo(made, dtype, loc);
 }
@@ -365,6 +367,7 @@ static Tensor scatterBy(const char *function, const std::string &kind, const Ten
     value = counted(value, loc);
     source = counted(source, loc);
   }
+  which = movedInBody(std::move(which), value.spec().device, loc);
   Ref made = record1("scatter", {atLeast1(value, loc), atLeast1(which, loc), atLeast1(source, loc)},
                      {{"dim", dim}, {"kind", kind}}, loc);
   return wrap(convertTo(reshapeTo(made, shape, loc), dtype, loc), loc);

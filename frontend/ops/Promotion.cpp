@@ -106,7 +106,9 @@ static bool isHostScalar(const Operand &o) {
 
 Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc) {
   Ref value = o.number ? number(dtype, device, *o.number, loc) : convertTo(o.value, dtype, loc);
-  return isHostScalar(o) && !device.is_cpu() ? value : broadcastTo(value, shape, loc);
+  if (isHostScalar(o))
+    value = movedInBody(std::move(value), device, loc);
+  return isHostScalar(o) && value.spec().device != device ? value : broadcastTo(value, shape, loc);
 }
 
 Device deviceOf(const std::vector<Operand> &operands) {

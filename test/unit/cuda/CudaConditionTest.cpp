@@ -64,7 +64,7 @@ TEST(CudaCondition, SaysThatBothBranchesAreComputed) {
 TEST(CudaCondition, FailsForTheBranchThatIsTakenOnly) {
   const Tensor table = arange(10).to(f32).reshape({5, 2}).to("cuda:0");
   const auto run = [&](bool pred, int64_t at) {
-    const Tensor index = tensor({0, 1, at}, {3}).to(i64).to("cuda:0");
+    const Tensor index = Tensor::from(std::vector<int64_t>{0, 1, at}, {3}).to("cuda:0");
     return floats(cond(
         full({}, pred, {.dtype = DType::i1}), [&](const Tensor &i) { return table.index_select(0, i); },
         [&](const Tensor &) { return table.slice(0, 0, 3); }, index));

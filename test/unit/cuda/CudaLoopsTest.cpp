@@ -218,6 +218,61 @@ TEST(CudaLoops, MayReadByIndexInTheirTrips) {
   expectNear(step(there.tokens)[0], expected[0], 1e-4);
 }
 
+// Beside the same on the host, where nothing is moved.
+TEST(CudaLoops, TakeWhatTheirBodiesMakeOfTheHost) {
+  struct Program {
+    const char *device;
+    Tensor w = someNumbers({4, 3}, 1, "cpu"), factor = tensor(0.5), limit = tensor(30.0),
+           rows = tensor({2, 0}, {.dtype = i64});
+    Tensor xs = someNumbers({6, 3}, 2, device);
+
+    Tensor moved(const Tensor &h, const Tensor &x) const {
+      const Tensor base = w.detach().to(device)[1] + w.t()[1].slice(0, 0, 3).to(device);
+      return h * (factor * 2) + x * base + (w[0] * factor).to(device) + arange(3).to(device);
+    }
+    Tensor loss() const {
+      const auto trip = [this](const Tensor &h, const Tensor &x) {
+        Tensor next = cond(
+            h.sum() > limit, [this](const Tensor &at) { return at * factor; },
+            [&](const Tensor &at) { return moved(at, x); }, h);
+        return std::pair(next, next.index_select(0, rows));
+      };
+      const auto [last, picked] = scan(trip, xs[0], xs);
+      const Tensor grown = while_loop(
+          [this](const Tensor &at) { return at.sum() < limit; },
+          [this](const Tensor &at) { return at + w.detach()[0].abs().to(device) + factor.detach(); },
+          last.detach());
+      return (last * last).sum() + picked.square().sum() + grown.sum();
+    }
+    std::vector<Tensor> step() const {
+      const Tensor made = loss();
+      std::vector<Tensor> all = grad(made, {w, factor, xs});
+      all.push_back(made.detach());
+      return all;
+    }
+    void require() const {
+      for (Tensor tensor : {w, factor, xs})
+        tensor.requires_grad_();
+    }
+  };
+  const Program host{.device = "cpu"}, there{.device = "cuda:0"};
+  host.require();
+  there.require();
+  auto step = compile([&] { return there.step(); });
+  const std::vector<Tensor> expected = host.step();
+  for (const std::vector<Tensor> &found : {there.step(), step(), step()})
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(found[i].device(), i < 2 ? Device("cpu") : Device("cuda:0"));
+      weft::testing::expectClose(found[i].cpu(), expected[i], 1e-4);
+    }
+  // What is computed of the trip stays in it, and that is on one device.
+  EXPECT_ERROR(scan([](const Tensor &h) { return std::pair(h + h.cpu().sum().to("cuda:0"), std::tuple<>()); },
+                    there.xs, 5),
+               "WEFT-P001");
+  EXPECT_ERROR(scan([&](const Tensor &h) { return std::pair(h + host.w[0], std::tuple<>()); }, there.xs, 5),
+               "WEFT-P001");
+}
+
 TEST(CudaLoops, TooManyLaunchesAreRefused) {
   const Tensor h = zeros({4}).to("cuda:0");
   const auto loop = [&](int64_t length) {
