@@ -8,6 +8,8 @@
 
 #include "frontend/compiled/Compiled.h"
 #include "frontend/graph/Devices.h"
+#include "frontend/graph/Message.h"
+#include "frontend/graph/OpDefinitions.h"
 #include "frontend/ops/Handle.h"
 #include "frontend/ops/HostConvert.h"
 
@@ -60,6 +62,17 @@ static std::string text(const AttrValue &value) {
         }
       },
       value);
+}
+
+/// An attribute. The lines of a body are none of what it computes: those of what it is given, too, may be of
+/// another call.
+static std::string textOf(const Node &node, const Attr &attr) {
+  if (!isBodyAttr(node.name, attr.name))
+    return text(attr.value);
+  Expected<std::string> body = textWithoutLines(std::get<std::string>(attr.value));
+  if (!body)
+    fail(body.status(), node.loc);
+  return *std::move(body);
 }
 
 static std::string numberOf(const Node &node) {
@@ -126,7 +139,7 @@ std::vector<RecordedOperation> describeOperations(const Region &region, const Va
       operation.numbers = numberOf(*node);
     for (const Attr &attr : node->attrs)
       operation.numbers +=
-          (operation.numbers.empty() ? "" : ", ") + std::string(attr.name) + " = " + text(attr.value);
+          (operation.numbers.empty() ? "" : ", ") + std::string(attr.name) + " = " + textOf(*node, attr);
     for (const NodeResult &result : node->results)
       operation.numbers += (operation.numbers.empty() ? "" : " ") + result.spec.str();
     for (const Ref &ref : node->operands)

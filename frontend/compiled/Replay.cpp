@@ -300,12 +300,14 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
     for (size_t i = 0; i < results.size(); ++i)
       if (variant.resultIsLeaf[i]) // other results may depend on it
         roots.push_back(variant.resultRefs[i] = results[i]);
-  if (const auto &rule = trace.unknownRule(); rule && variant.differentiable)
-    fail(rule->what +
+  if (!trace.unknownRules().empty() && variant.differentiable) {
+    const Trace::UnknownRule &rule = trace.unknownRules().front();
+    fail(rule.what +
              " in a compiled function for one of its arguments, whose gradient is computed outside "
              "(WEFT-G005): " +
-             rule->remedy,
-         rule->loc, {}, "WEFT-G005");
+             rule.remedy,
+         rule.loc, {}, "WEFT-G005");
+  }
   // Without what is computed for effects alone, which nothing would keep alive.
   const auto plan = std::make_shared<ReplayPlan>();
   plan->roots = std::move(roots);

@@ -539,6 +539,20 @@ Expected<std::string> textWithSizes(const std::string &text, const std::map<std:
   return made;
 }
 
+Expected<std::string> textWithoutLines(const std::string &text) {
+  const ContextUse use(weightOfInference);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context()));
+  assert(module && "a printed body can be parsed");
+  // The names of the bodies in it are made of texts with lines.
+  SymbolTable functions(*module);
+  int64_t count = 0;
+  for (auto function : module->getOps<ir::FuncOp>())
+    if (function.getName() != "body" &&
+        failed(functions.rename(function, "inner_" + std::to_string(count++))))
+      return Status::error("two bodies of a loop have one name; this is an error of Weft");
+  return print(*module);
+}
+
 struct TraceModule {
   std::shared_ptr<CompilerContext> context; ///< of the module, and destroyed after it
   OwningOpRef<ModuleOp> module;

@@ -38,6 +38,10 @@ struct Region;
 /// The body of a loop as text, which is the attribute `body` of its node.
 Expected<std::string> textOfBody(const Region &region);
 
+/// The text of a body without the source lines of its operations, by which bodies of two recordings are
+/// compared.
+Expected<std::string> textWithoutLines(const std::string &text);
+
 /// Whether an attribute of `weft.<op>` is the text of a function.
 bool isBodyAttr(std::string_view op, std::string_view name);
 

@@ -99,10 +99,11 @@ public:
     std::string what; ///< "register_hook() is called"
     const char *remedy;
     Loc loc;
+    /// The values from which gradients get to the rule, and those to which they go on by it.
+    std::vector<Ref> above, below;
   };
-  void noteUnknownRule(UnknownRule rule) { unknownRule_ = unknownRule_ ? unknownRule_ : std::move(rule); }
-  /// The first one.
-  const std::optional<UnknownRule> &unknownRule() const { return unknownRule_; }
+  void noteUnknownRule(UnknownRule rule) { unknownRules_.push_back(std::move(rule)); }
+  const std::vector<UnknownRule> &unknownRules() const { return unknownRules_; }
   /// Whether another thread changed what was captured. For a trace that is finished.
   bool isCaptureOutdated() const;
   /// @}
@@ -217,7 +218,7 @@ private:
   ModeChange &mode(const std::shared_ptr<bool> &flag);
   const Kind kind_;
   std::vector<Capture> captures_;
-  std::optional<UnknownRule> unknownRule_;
+  std::vector<UnknownRule> unknownRules_;
   bool active_ = true;
   std::unordered_map<uint64_t, bool> spent_;     ///< by the serial number of the operation: by `backward()`
   std::vector<Guard> guards_;                    ///< each once

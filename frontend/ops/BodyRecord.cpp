@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/ops/BodyRecord.h"
 
+#include "frontend/graph/GradBoundary.h"
 #include "frontend/graph/Message.h"
 #include "frontend/graph/OpDefinitions.h"
 #include "frontend/graph/Record.h"
@@ -81,12 +82,99 @@ void BodyRecord::checkInputs(const std::vector<Tensor> &tensors) const {
   }
 }
 
-void BodyRecord::checkDerivative(const Node &node) const {
-  const auto &rule = trace_->unknownRule();
-  if (node.requiresGrad && rule)
-    fail(rule->what + " in " + words_.name +
-             ", whose derivative is made without it (WEFT-G005): " + rule->remedy,
-         rule->loc, {}, "WEFT-G005");
+/// The values to which a gradient of the results flows, whoever asks for it.
+static RefSet reachedBy(const std::vector<Ref> &results) {
+  RefSet reached;
+  std::vector<Ref> stack;
+  const auto add = [&](const Ref &value) {
+    if (reached.insert(value).second)
+      stack.push_back(value);
+  };
+  const auto addIfDifferentiable = [&](const Ref &value) {
+    if (value.requiresGrad())
+      add(value);
+  };
+  std::ranges::for_each(results, addIfDifferentiable);
+  while (!stack.empty()) {
+    const Ref value = std::move(stack.back());
+    stack.pop_back();
+    const GradAccumulator *accumulator = value.node->accumulator(value.result);
+    if (accumulator && !accumulator->isLeaf()) {
+      // The value of a rule is a copy, without a history, of what the rule is of.
+      std::ranges::for_each(value.node->operands, add);
+      std::ranges::for_each(below(*accumulator), addIfDifferentiable);
+    }
+    if (value.node->requiresGrad)
+      std::ranges::for_each(value.node->operands, addIfDifferentiable);
+  }
+  return reached;
+}
+
+bool BodyRecord::passes(const Trace::UnknownRule &rule, RefSet inputs, size_t carries) const {
+  const RefSet reached = reachedBy(results_);
+  if (std::ranges::none_of(rule.above, [&](const Ref &value) { return reached.contains(value); }))
+    return false;
+  std::vector<Ref> roots = results_;
+  roots.insert(roots.end(), rule.below.begin(), rule.below.end());
+  std::vector<Node *> nodes;
+  std::vector<Ref> leaves;
+  collect(roots, /*numbersAreConstants=*/true, nodes, leaves);
+  for (size_t before = 0; before != inputs.size();) { // until no further carry depends on the inputs
+    before = inputs.size();
+    std::unordered_set<const Node *> depends;
+    const auto isFrom = [&](const Ref &value) { return depends.contains(value.node.get()); };
+    for (const Ref &input : inputs)
+      depends.insert(input.node.get());
+    for (const Node *node : nodes) {
+      bool isOne = node->requiresGrad && std::ranges::any_of(node->operands, isFrom);
+      for (const auto &accumulator : node->accumulators)
+        isOne |= accumulator && std::ranges::any_of(below(*accumulator), isFrom);
+      if (isOne)
+        depends.insert(node);
+    }
+    if (std::ranges::any_of(rule.below, isFrom))
+      return true;
+    for (size_t i = 0; i < carries; ++i)
+      if (isFrom(results_[i]))
+        inputs.insert(inputs_[i]);
+  }
+  return false;
+}
+
+void BodyRecord::checkDerivative(const std::shared_ptr<Node> &node, const std::vector<CapturedValue> &outer,
+                                 size_t carries) const {
+  if (!node->requiresGrad)
+    return;
+  // What stands for the last operands of the node.
+  std::vector<Ref> inputs = inputs_;
+  for (const CapturedValue &value : outer)
+    inputs.push_back(inputOf(value));
+  const size_t first = node->operands.size() - inputs.size();
+  Trace *around = Trace::current();
+  for (const Trace::UnknownRule &rule : trace_->unknownRules()) {
+    RefSet wanted;
+    std::vector<Ref> passed; // operands to which a gradient goes by the rule
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Ref &operand = node->operands[first + i];
+      if (!inputs[i] || !operand.requiresGrad())
+        continue;
+      wanted.insert(inputs[i]);
+      if (around && around->isBody() && passes(rule, {inputs[i]}, carries))
+        passed.push_back(operand);
+    }
+    if (around && around->isBody()) {
+      // Whether the inputs of that body require gradients is known where it ends.
+      Trace::UnknownRule outerRule{rule.what, rule.remedy, rule.loc, {}, std::move(passed)};
+      for (uint32_t i = 0; i < node->results.size(); ++i)
+        outerRule.above.push_back({node, i});
+      if (!outerRule.below.empty())
+        around->noteUnknownRule(std::move(outerRule));
+    } else if (passes(rule, wanted, carries)) {
+      fail(rule.what + " in " + words_.name +
+               ", whose derivative is made without it (WEFT-G005): " + rule.remedy,
+           rule.loc, {}, "WEFT-G005");
+    }
+  }
 }
 
 void BodyRecord::checkEffects(const std::vector<Trace::Change> &changes) const {

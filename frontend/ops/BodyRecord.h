@@ -68,9 +68,11 @@ public:
   /// Whether another thread changed the type of a tensor that it reads. Called with the graph's lock held, as
   /// is the next.
   bool isOutdated() const { return trace_->isCaptureOutdated(); }
-  /// Throws Error (WEFT-G005) if a gradient may flow through `node`, which has the body, and the body has
-  /// hooks or derivatives of its own.
-  void checkDerivative(const Node &node) const;
+  /// Throws Error (WEFT-G005) if a gradient may flow through `node`, which has the body, to hooks or
+  /// derivatives of its own in the body. The last operands of the node are the inputs and these values from
+  /// outside; its first `carries` results are inputs of the next trip. In a body, that one is checked.
+  void checkDerivative(const std::shared_ptr<Node> &node, const std::vector<CapturedValue> &outer,
+                       size_t carries) const;
   /// The function as text. Its arguments are the inputs, and then these values from outside, of which some
   /// are those that it reads.
   std::string text(const std::vector<CapturedValue> &outer) const;
@@ -82,6 +84,8 @@ private:
   void collectNodes();
   std::unordered_set<const Node *> movedFromOutside() const;
   Ref inputOf(const CapturedValue &value) const;
+  /// Whether a gradient gets from a result to a rule, and by that to one of these inputs.
+  bool passes(const Trace::UnknownRule &rule, RefSet inputs, size_t carries) const;
   [[noreturn]] void refuseEffect(const std::string &what, Loc where) const;
 
   const BodyWords &words_;

@@ -237,9 +237,15 @@ void detail::FunctionCall::take(std::vector<Tensor> &results, Backward backward)
     values.push_back(result.defined() ? use(result, loc_) : Ref());
     specs.push_back(values.back() ? values.back().spec() : Spec());
   }
-  if (Trace *trace = Trace::current(); trace && trace->isBody())
-    trace->noteUnknownRule(
-        {"function " + name_ + " is called", "call it outside of that, or write its formula", loc_});
+  if (Trace *trace = Trace::current(); trace && trace->isBody()) {
+    std::vector<Ref> made, needed;
+    std::ranges::copy_if(values, std::back_inserter(made), [](const Ref &value) { return bool(value); });
+    for (size_t i = 0; i < state.needed.size(); ++i)
+      if (state.needed[i])
+        needed.push_back(state.arguments[i]);
+    trace->noteUnknownRule({"function " + name_ + " is called",
+                            "call it outside of that, or write its formula", loc_, made, needed});
+  }
   for (Kept &each : state.kept)
     for (size_t i = 0; i < values.size(); ++i)
       if (each.value && each.value == values[i] && !values[i].requiresGrad())

@@ -27,11 +27,17 @@ static Ref watched(const Tensor &tensor, const char *function, Loc loc) {
     if (Access::slot(tensor)->trace != TraceMark(trace))
       refuseInTrace(std::string(function) + " of a tensor from outside", loc);
     if (trace->isBody())
-      trace->noteUnknownRule(
-          {std::string(function) + " is called", "call it for what the loop or cond gets or returns", loc});
+      trace->noteUnknownRule({std::string(function) + " is called",
+                              "call it for what the loop or cond gets or returns",
+                              loc,
+                              {value},
+                              {value}});
     else if (value.node->kind == NodeKind::input)
-      trace->noteUnknownRule(
-          {std::string(function) + " is called", "call it between the calls, for the tensor itself", loc});
+      trace->noteUnknownRule({std::string(function) + " is called",
+                              "call it between the calls, for the tensor itself",
+                              loc,
+                              {value},
+                              {value}});
   }
   return value;
 }

@@ -135,7 +135,7 @@ FlatScan Scan::recordLoop(const BodyRecord &body) const {
        {"operandSegmentSizes", std::vector<int64_t>{count(carry_.tensors.size()), count(xs_.tensors.size()),
                                                     count(body.captured().size())}}},
       results, loc_);
-  body.checkDerivative(*node);
+  body.checkDerivative(node, body.captured(), carry_.tensors.size());
   FlatScan made;
   made.carry.structure = carry_.structure;
   made.ys.structure = body.structures()[1];
@@ -296,8 +296,8 @@ Flat condFlat(const Tensor &pred, const FlatBody &thenBody, const FlatBody &else
                                                      {"else_body", otherwise.text(captured)},
                                                      {"may_fail", then.fallible() || otherwise.fallible()}},
                                                     specsOf(then.results()), loc);
-    then.checkDerivative(*node);
-    otherwise.checkDerivative(*node);
+    then.checkDerivative(node, captured, 0);
+    otherwise.checkDerivative(node, captured, 0);
     return resultsOf(node, then.structures()[0], loc);
   }
 }

@@ -178,6 +178,59 @@ TEST(Function, InABodyIsAnErrorWhereAGradientMayFlow) {
   EXPECT_EQ(floats(slopes.second), (Floats{0.75, 12}));
 }
 
+TEST(Function, InABodyIsNoErrorWhereNoGradientGetsToIt) {
+  const Tensor x = tensor({0.5, 2}, {2});
+  const auto check = [&](const auto &f) { // whose result is x^3 w, or x^3 without the gradient
+    Tensor w = leafOf({3, 5});
+    const Tensor made = f(w);
+    EXPECT_EQ(floats(made), (Floats{0.375, 40}));
+    EXPECT_EQ(floats(grad(made.sum(), {w})[0]), (Floats{0.125, 8}));
+  };
+  const auto once = [&](const auto &step, const Tensor &w) {
+    return scan([&](const Tensor &h) { return std::pair(h, step(h, w)); }, x, 1).second[0];
+  };
+  // The argument needs no gradient outside,
+  check([&](const Tensor &w) {
+    return once([](const Tensor &h, const Tensor &w) { return Cube::apply(h) * w; }, w);
+  });
+  // or the result is detached, or not used, or has been differentiated in the body.
+  check([&](const Tensor &w) {
+    return once([](const Tensor &h, const Tensor &w) { return Cube::apply(h * w / w).detach() * w; }, w);
+  });
+  check([&](const Tensor &w) {
+    return once(
+        [](const Tensor &h, const Tensor &w) {
+          (void)Cube::apply(h * w);
+          return h * h * h * w;
+        },
+        w);
+  });
+  check([&](const Tensor &w) {
+    return once(
+        [](const Tensor &h, const Tensor &w) { return grad(Cube::apply(h).sum(), {h})[0] * h / 3 * w; }, w);
+  });
+  check([&](const Tensor &w) {
+    return cond(
+        x.sum() > 0, [&](const Tensor &at) { return Cube::apply(at) * w; },
+        [](const Tensor &at) { return at; }, x);
+  });
+  // In a loop of a loop, too.
+  const auto nested = [&](const Tensor &w, const auto &rule) {
+    return once(
+        [&](const Tensor &h, const Tensor &w) {
+          const auto cubed = [&](const Tensor &g) { return std::pair(rule(g), std::tuple<>()); };
+          return scan(cubed, h, 1).first * w;
+        },
+        w);
+  };
+  check([&](const Tensor &w) { return nested(w, [](const Tensor &g) { return Cube::apply(g); }); });
+  Tensor w = leafOf({3, 5});
+  EXPECT_ERROR(nested(w, [&](const Tensor &g) { return Cube::apply(g * w); }), "WEFT-G005");
+  // The second trip has the weight in its carry.
+  EXPECT_ERROR(scan([&](const Tensor &h) { return std::pair(Cube::apply(h) * w, std::tuple<>()); }, x, 2),
+               "WEFT-G005");
+}
+
 TEST(Function, ErrorsNameTheCall) {
   const std::string file = __FILE__;
   const auto at = [&](int line) { return file + ":" + std::to_string(line); };

@@ -589,6 +589,25 @@ TEST_F(CheckedCaptures, ATensorThatTheFunctionMakesIsComparedByItsNumbers) {
   EXPECT_EQ(floats(f(zeros({20}))), Floats(20, 7));
 }
 
+TEST_F(CheckedCaptures, BodiesAreComparedWithoutTheLinesOfTheirArguments) {
+  double factor = 2;
+  auto f = compile([&](Tensor x, Tensor xs) {
+    const auto inner = [&](const Tensor &h) { return std::pair(h * factor, std::tuple<>()); };
+    const auto trip = [&](const Tensor &h, const Tensor &row) {
+      Tensor next = cond(
+          h.sum() > 100, [](const Tensor &at) { return at; }, [&](const Tensor &at) { return at + row; }, h);
+      return std::pair(scan(inner, next, 1).first, std::tuple<>());
+    };
+    return scan(trip, x, xs).first;
+  });
+  EXPECT_EQ(floats(f(ones({1}), ones({2, 1}))), Floats({10}));
+  const Tensor elsewhere = ones({1});
+  const Tensor rows = ones({2, 1});
+  EXPECT_EQ(floats(f(elsewhere, rows)), Floats({10}));
+  factor = 3;
+  EXPECT_ERROR(f(elsewhere, rows), "a number of 'scan' was");
+}
+
 TEST_F(CheckedCaptures, AHandleThatIsOnlyWrittenIsNamed) {
   Tensor a = zeros({2}), b = zeros({2}), target = a;
   auto f = compile([&](Tensor x) { target.copy_(x); });
