@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 
 namespace weft::runtime {
 
@@ -86,6 +87,7 @@ namespace {
 struct ListedBuffer {
   std::pair<fb::Storage, uint32_t> place;
   const fb::Buffer *buffer;
+  uint32_t number; ///< among those of the launch
   bool written;
   bool is_dynamic() const {
     return is_expression(static_cast<int64_t>(buffer->offset())) ||
@@ -93,47 +95,70 @@ struct ListedBuffer {
   }
 };
 
-/// The same for buffers of one place, in the order of their offsets.
-bool writes_shared_place(std::span<const ListedBuffer> buffers) {
+SharedBytes pair_of(const ListedBuffer &a, const ListedBuffer &b) {
+  const bool first = a.written && (!b.written || a.number < b.number);
+  return first ? SharedBytes{a.number, b.number} : SharedBytes{b.number, a.number};
+}
+
+/// Two buffers of one place that share a byte, of which one is written. They are in the order of their
+/// offsets.
+std::optional<SharedBytes> shared_in_place(std::span<const ListedBuffer> buffers) {
   // A buffer whose bytes depend on symbols may share them with any other.
-  if (std::ranges::any_of(buffers, &ListedBuffer::is_dynamic))
-    return buffers.size() > 1 && std::ranges::any_of(buffers, &ListedBuffer::written);
-  uint64_t end = 0, written_end = 0;
+  if (std::ranges::any_of(buffers, &ListedBuffer::is_dynamic)) {
+    const auto written = std::ranges::find_if(buffers, &ListedBuffer::written);
+    if (buffers.size() < 2 || written == buffers.end())
+      return std::nullopt;
+    return pair_of(*written, written == buffers.begin() ? buffers[1] : buffers[0]);
+  }
+  // Of those before, and of those before that are written: the one that ends last.
+  const ListedBuffer *last = nullptr, *last_written = nullptr;
+  const auto end = [](const ListedBuffer *each) {
+    return each ? each->buffer->offset() + each->buffer->bytes() : 0;
+  };
   for (const ListedBuffer &each : buffers) {
-    const uint64_t offset = each.buffer->offset();
     if (each.buffer->bytes() == 0)
       continue;
-    if (offset < (each.written ? end : written_end))
-      return true;
-    end = std::max(end, offset + each.buffer->bytes());
-    if (each.written)
-      written_end = std::max(written_end, offset + each.buffer->bytes());
+    const ListedBuffer *before = each.written ? last : last_written;
+    if (each.buffer->offset() < end(before))
+      return pair_of(*before, each);
+    if (end(&each) > end(last))
+      last = &each;
+    if (each.written && end(&each) > end(last_written))
+      last_written = &each;
   }
-  return false;
+  return std::nullopt;
 }
 
 } // namespace
 
-bool writes_shared_memory(const flatbuffers::Vector<uint32_t> *buffers, uint32_t first_result,
-                          const fb::Plan &plan) {
+std::optional<SharedBytes> shared_bytes(std::span<const BufferAccess> accesses, const fb::Plan &plan) {
   std::vector<ListedBuffer> all;
-  all.reserve(length(buffers));
-  for (uint32_t i = 0; i < length(buffers); ++i) {
-    const fb::Buffer &buffer = *plan.buffers()->Get(buffers->Get(i));
-    all.push_back({place_of(plan, buffer), &buffer, i >= first_result});
+  all.reserve(accesses.size());
+  for (uint32_t i = 0; i < accesses.size(); ++i) {
+    const fb::Buffer &buffer = *plan.buffers()->Get(accesses[i].buffer);
+    all.push_back({place_of(plan, buffer), &buffer, i, accesses[i].written});
   }
   // A launch may list a whole model, so its buffers are not compared pair by pair.
   std::sort(all.begin(), all.end(), [](const ListedBuffer &a, const ListedBuffer &b) {
-    return std::pair(a.place, a.buffer->offset()) < std::pair(b.place, b.buffer->offset());
+    return std::tuple(a.place, a.buffer->offset(), a.number) <
+           std::tuple(b.place, b.buffer->offset(), b.number);
   });
   for (auto begin = all.begin(); begin != all.end();) {
     const auto end =
         std::find_if(begin, all.end(), [&](const ListedBuffer &each) { return each.place != begin->place; });
-    if (writes_shared_place({begin, end}))
-      return true;
+    if (const std::optional<SharedBytes> found = shared_in_place({begin, end}))
+      return found;
     begin = end;
   }
-  return false;
+  return std::nullopt;
+}
+
+bool writes_shared_memory(const flatbuffers::Vector<uint32_t> *buffers, uint32_t first_result,
+                          const fb::Plan &plan) {
+  std::vector<BufferAccess> accesses;
+  for (uint32_t i = 0; i < length(buffers); ++i)
+    accesses.push_back({buffers->Get(i), i >= first_result});
+  return shared_bytes(accesses, plan).has_value();
 }
 
 ContractionShape contraction_shape(const fb::ContractionLaunch &launch) {

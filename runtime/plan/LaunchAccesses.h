@@ -12,6 +12,8 @@
 #include "weft/export.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +42,12 @@ bool share_bytes(const fb::Plan &plan, const fb::Buffer &a, const fb::Buffer &b)
 /// What is wrong with the buffers of a launch that lists them, in words that follow its name. Empty if the
 /// plan has all of them.
 std::string missing_buffer(const flatbuffers::Vector<uint32_t> *buffers, const fb::Plan &plan);
+/// Two buffers of a launch that share a byte, by their numbers in its list: one that it writes, and another.
+struct SharedBytes {
+  uint32_t written, other;
+};
+/// The first that are found; none if there are none. A launch of n buffers takes a time of n log n.
+std::optional<SharedBytes> shared_bytes(std::span<const BufferAccess> accesses, const fb::Plan &plan);
 /// Whether a buffer from number `first_result` on, which the launch writes, shares a byte with another one.
 bool writes_shared_memory(const flatbuffers::Vector<uint32_t> *buffers, uint32_t first_result,
                           const fb::Plan &plan);

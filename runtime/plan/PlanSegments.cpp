@@ -7,17 +7,137 @@
 
 #include "runtime/plan/PlanSegments.h"
 
+#include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace weft::runtime {
 namespace {
+
+/// The largest of the numbers that ranges were given, where later numbers are larger.
+class LatestOfRanges {
+public:
+  explicit LatestOfRanges(size_t places)
+      : size_(std::bit_ceil(std::max<size_t>(places, 1))), of_(2 * size_), all_(2 * size_) {}
+
+  /// Gives the places of [begin, end) a number, which is larger than those before.
+  void set(size_t begin, size_t end, uint32_t number) {
+    for (size_t low = begin + size_, high = end + size_; low < high; low /= 2, high /= 2) {
+      if (low % 2)
+        of_[low] = all_[low] = number, ++low;
+      if (high % 2)
+        --high, of_[high] = all_[high] = number;
+    }
+    for (size_t node : {begin + size_, end - 1 + size_})
+      for (node /= 2; node; node /= 2)
+        of_[node] = number;
+  }
+  /// The largest number of a place in [begin, end); 0 if none has one.
+  uint32_t get(size_t begin, size_t end) const {
+    uint32_t found = 0;
+    for (size_t low = begin + size_, high = end + size_; low < high; low /= 2, high /= 2) {
+      if (low % 2)
+        found = std::max(found, of_[low++]);
+      if (high % 2)
+        found = std::max(found, of_[--high]);
+    }
+    for (size_t node : {begin + size_, end - 1 + size_}) // ranges that hold all of it
+      for (; node; node /= 2)
+        found = std::max(found, all_[node]);
+    return found;
+  }
+
+private:
+  const size_t size_;
+  std::vector<uint32_t> of_;  ///< of each node: the largest number of a place below it
+  std::vector<uint32_t> all_; ///< the largest number that all places below it were given at once
+};
+
+/// The last segments that read or wrote the bytes of a plan, of each device, and of copies between devices
+/// apart.
+class LastAccesses {
+public:
+  explicit LastAccesses(const fb::Plan &plan) : plan_(plan) {
+    for (uint32_t i = 0; i < length(plan.buffers()); ++i) {
+      const auto [key, begin, end] = range_of(i);
+      std::vector<uint64_t> &bounds = places_[key].bounds;
+      bounds.insert(bounds.end(), {begin, end});
+    }
+    for (auto &[key, place] : places_) {
+      std::ranges::sort(place.bounds);
+      place.bounds.erase(std::ranges::unique(place.bounds).begin(), place.bounds.end());
+    }
+  }
+
+  /// Notes that segment `number` accesses a buffer.
+  void note(const BufferAccess &access, uint32_t number, uint32_t device, bool is_copy) {
+    each_range(access.buffer, [&](Place &place, size_t begin, size_t end) {
+      for (const bool written : {false, true})
+        if (access.written || !written)
+          place.latest.try_emplace(Kind{device, is_copy, written}, place.bounds.size())
+              .first->second.set(begin, end, number + 1);
+    });
+  }
+
+  /// Calls `found(number, device)` with the last segment of each device that has to be done before an access.
+  template <typename Found> void before(const BufferAccess &access, bool is_copy, Found &&found) {
+    each_range(access.buffer, [&](Place &place, size_t begin, size_t end) {
+      for (const auto &[kind, latest] : place.latest)
+        if ((is_copy || kind.is_copy) && kind.written != access.written)
+          if (const uint32_t number = latest.get(begin, end))
+            found(number - 1, kind.device);
+    });
+  }
+
+private:
+  struct Kind {
+    uint32_t device;
+    bool is_copy;
+    bool written; ///< of what was written; else of all that was accessed
+    auto operator<=>(const Kind &) const = default;
+  };
+  struct Place {
+    std::vector<uint64_t> bounds; ///< where buffers of it begin and end, in order
+    std::map<Kind, LatestOfRanges> latest;
+  };
+  using Key = std::tuple<uint32_t, fb::Storage, uint32_t>;
+
+  std::tuple<Key, uint64_t, uint64_t> range_of(uint32_t number) const {
+    const fb::Buffer &buffer = *plan_.buffers()->Get(number);
+    const auto [storage, index] = place_of(plan_, buffer);
+    const Key key{buffer.device(), storage, index};
+    for (const uint64_t size : {buffer.offset(), buffer.bytes()})
+      if (is_expression(static_cast<int64_t>(size))) // which may be any byte
+        return {key, 0, UINT64_MAX};
+    return {key, buffer.offset(), buffer.offset() + buffer.bytes()};
+  }
+
+  /// Calls `visit` with the place of a buffer and the ranges between bounds that it is.
+  template <typename Visit> void each_range(uint32_t number, Visit &&visit) {
+    const auto [key, begin, end] = range_of(number);
+    if (begin >= end)
+      return;
+    Place &place = places_.at(key);
+    const auto at = [&](uint64_t bound) {
+      return static_cast<size_t>(std::ranges::lower_bound(place.bounds, bound) - place.bounds.begin());
+    };
+    visit(place, at(begin), at(end));
+  }
+
+  const fb::Plan &plan_;
+  std::map<Key, Place> places_;
+};
 
 /// Finds what has to be in order, and either notes what to wait for or says what is missing.
 class Order {
@@ -41,31 +161,44 @@ public:
   /// Looks at the next segment: what it has to wait for, beside what it says it waits for.
   std::vector<uint32_t> missing_waits(const PlanSegment &segment) {
     Seen seen;
-    seen.first = segments_.empty() ? 0 : segments_.back().last;
-    seen.last = seen.first + segment.launches;
-    seen.device = segment.device;
-    seen.is_copy = is_copy_between(*plan_.launches()->Get(seen.first));
-    for (uint32_t i = seen.first; i < seen.last; ++i)
-      for (const BufferAccess &access : accesses_of(*plan_.launches()->Get(i)))
-        seen.accesses.push_back(access);
+    if (!last_)
+      last_.emplace(plan_);
     const auto own = static_cast<uint32_t>(segments_.size());
+    const uint32_t first = own ? segments_.back().last : 0;
+    seen.last = first + segment.launches;
+    seen.device = segment.device;
+    const bool is_copy = is_copy_between(*plan_.launches()->Get(first));
     // What those before it on its device have waited for is done as well.
-    for (uint32_t i = own; i-- > 0;)
-      if (segments_[i].device == seen.device) {
-        seen.after = segments_[i].after;
-        break;
-      }
+    if (const auto before = last_of_device_.find(seen.device); before != last_of_device_.end())
+      seen.after = segments_[before->second].after;
     for (const uint32_t wait : segment.waits)
       follow(seen, wait);
+    // Of each device, the last one that has to be done before: those before that are done then, too.
+    std::array<uint32_t, maxPlanDevices> needed = {};
+    std::vector<BufferAccess> accesses;
+    for (uint32_t i = first; i < seen.last; ++i)
+      for (const BufferAccess &access : accesses_of(*plan_.launches()->Get(i)))
+        accesses.push_back(access);
+    for (const BufferAccess &access : accesses)
+      last_->before(access, is_copy, [&](uint32_t number, uint32_t device) {
+        if (device != seen.device)
+          needed[device] = std::max(needed[device], number + 1);
+      });
+    for (const BufferAccess &access : accesses)
+      last_->note(access, own, seen.device, is_copy);
+    std::vector<uint32_t> order; // from the last one on
+    for (const uint32_t number : needed)
+      if (number)
+        order.push_back(number - 1);
+    std::ranges::sort(order, std::greater());
     std::vector<uint32_t> missing;
-    for (uint32_t i = own; i-- > 0;) {
-      const Seen &other = segments_[i];
-      if (other.device == seen.device || seen.after[other.device] > i || !(other.is_copy || seen.is_copy) ||
-          !conflict(other, seen))
+    for (const uint32_t i : order) {
+      if (seen.after[segments_[i].device] > i)
         continue;
       missing.push_back(i);
       follow(seen, i);
     }
+    last_of_device_[seen.device] = own;
     segments_.push_back(std::move(seen));
     std::ranges::reverse(missing);
     return missing;
@@ -73,11 +206,9 @@ public:
 
 private:
   struct Seen {
-    uint32_t first = 0, last = 0, device = 0;
-    bool is_copy = false;
+    uint32_t last = 0, device = 0; ///< its launches end before number `last`
     /// Of each device, the number after the last segment that is done before this one begins.
     std::array<uint32_t, maxPlanDevices> after = {};
-    std::vector<BufferAccess> accesses; ///< of its launches
   };
 
   bool is_copy_between(const fb::Launch &launch) const {
@@ -94,18 +225,11 @@ private:
     seen.after[other.device] = std::max(seen.after[other.device], wait + 1);
   }
 
-  bool conflict(const Seen &a, const Seen &b) const {
-    for (const BufferAccess &one : a.accesses)
-      for (const BufferAccess &other : b.accesses)
-        if ((one.written || other.written) && buffer(one.buffer).device() == buffer(other.buffer).device() &&
-            share_bytes(plan_, buffer(one.buffer), buffer(other.buffer)))
-          return true;
-    return false;
-  }
-
   const fb::Plan &plan_;
   const std::vector<PlanDevice> devices_;
   std::vector<Seen> segments_;
+  std::map<uint32_t, uint32_t> last_of_device_;
+  std::optional<LastAccesses> last_; ///< of a plan that has segments
 };
 
 } // namespace

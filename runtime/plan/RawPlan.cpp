@@ -46,12 +46,6 @@ bool is_number(const fb::RawArgument &argument) {
   return argument.operand() == -1 && argument.result() == -1;
 }
 
-/// Whether an argument is the one whose buffer the kernel changes in place.
-bool changes(const fb::RawArgument &argument, uint32_t operand, uint32_t result) {
-  return argument.operand() == static_cast<int64_t>(operand) &&
-         argument.result() == static_cast<int64_t>(result);
-}
-
 /// What is wrong with the arguments by themselves: each buffer of the launch is given once.
 std::string arguments_problem(const fb::RawLaunch &launch, const fb::Plan &plan) {
   std::vector<uint32_t> given(length(launch.buffers()));
@@ -91,17 +85,25 @@ std::string arguments_problem(const fb::RawLaunch &launch, const fb::Plan &plan)
 /// No buffer that is written shares a byte with another one, but for one that is changed in place.
 std::string overlaps_problem(const fb::RawLaunch &launch, const fb::Plan &plan) {
   const auto buffer = [&](uint32_t i) { return launch.buffers()->Get(i); };
-  for (uint32_t result = launch.first_result(); result < length(launch.buffers()); ++result)
-    for (uint32_t other = 0; other < length(launch.buffers()); ++other) {
-      if (other == result ||
-          !share_bytes(plan, *plan.buffers()->Get(buffer(result)), *plan.buffers()->Get(buffer(other))))
-        continue;
-      bool in_place = false;
-      for (uint32_t i = 0; i < length(launch.arguments()); ++i)
-        in_place |= changes(*launch.arguments()->Get(i), other, result) && buffer(other) == buffer(result);
-      if (!in_place)
-        return "writes buffer " + number(result) + ", which shares bytes with its buffer " + number(other);
+  std::vector<bool> in_place(length(launch.buffers()));
+  for (uint32_t i = 0; i < length(launch.arguments()); ++i) {
+    const fb::RawArgument &argument = *launch.arguments()->Get(i);
+    if (argument.operand() >= 0 && argument.result() >= 0)
+      if (const auto operand = static_cast<uint32_t>(argument.operand());
+          buffer(operand) == buffer(static_cast<uint32_t>(argument.result())))
+        in_place[operand] = true;
+  }
+  // What is changed in place is the buffer of the result.
+  std::vector<BufferAccess> accesses;
+  std::vector<uint32_t> numbers;
+  for (uint32_t i = 0; i < length(launch.buffers()); ++i)
+    if (!in_place[i]) {
+      accesses.push_back({buffer(i), i >= launch.first_result()});
+      numbers.push_back(i);
     }
+  if (const std::optional<SharedBytes> found = shared_bytes(accesses, plan))
+    return "writes buffer " + number(numbers[found->written]) + ", which shares bytes with its buffer " +
+           number(numbers[found->other]);
   return "";
 }
 

@@ -15,6 +15,7 @@
 
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/plan_generated.h"
+#include "weft/export.hpp"
 
 #include <string>
 
@@ -25,7 +26,7 @@ std::string raw_kernel_problem(const fb::DeviceKernel &kernel);
 
 /// What is wrong with a launch, in words that follow its name; empty if nothing is. Writes of arguments are
 /// checked by the plan verifier.
-std::string raw_launch_problem(const fb::RawLaunch &launch, const fb::Plan &plan);
+WEFT_RUNTIME_API std::string raw_launch_problem(const fb::RawLaunch &launch, const fb::Plan &plan);
 
 /// What a launch without a problem gives to its kernel, which has `raw`. The message says what does not fit.
 Expected<RawForm> raw_form(const fb::RawLaunch &launch, const fb::DeviceKernel &kernel);

@@ -12,6 +12,7 @@
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanVerifier.h"
 
+#include <chrono>
 #include <functional>
 
 using namespace weft;
@@ -132,6 +133,49 @@ TEST(PlanDevices, SegmentsWaitForWhatTouchesTheSameBytes) {
   }
   const Status status = verify_with(b, 0, {{"work", nothing}});
   EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// Where each pair of segments is compared, this takes minutes.
+TEST(PlanDevices, MayHaveThousandsOfSegments) {
+  constexpr uint32_t count = 20'000;
+  PlanBuilder b = good();
+  b.plan.launches.clear();
+  b.plan.arena_bytes = 2 * count * 64;
+  b.plan.devices[0]->arena_bytes = b.plan.devices[1]->arena_begin = b.plan.devices[1]->arena_bytes =
+      count * 64;
+  b.plan.buffers[1]->offset = count * 64; // in the part of the device
+  std::vector<uint32_t> here, there;
+  for (uint32_t i = 0; i < count / 2; ++i) {
+    here.push_back(b.buffer(fb::Storage::arena, 0, uint64_t(i) * 64, 64));
+    there.push_back(b.buffer(fb::Storage::arena, 0, uint64_t(count + i) * 64, 64));
+    b.plan.buffers[there.back()]->device = 1;
+  }
+  // The host makes each part, and a device copies the one before.
+  for (uint32_t i = 0; i < count / 2; ++i) {
+    b.kernel("work", {0, here[i]}, 1, 4);
+    fb::CopyLaunchT copy;
+    copy.source = here[i ? i - 1 : 0];
+    copy.destination = there[i];
+    fb::LaunchT &launch = b.launch("copy");
+    launch.op.Set(copy);
+    launch.device = 1;
+  }
+  b.kernel("work", {there[7], 2}, 1, 4).device = 1;
+  const auto begin = std::chrono::steady_clock::now();
+  PlanBuilder made = divided(std::move(b));
+  ASSERT_EQ(made.plan.segments.size(), count + 1);
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool isFirst = i == 1, isCopy = i % 2 == 1;
+    const std::vector<uint32_t> expected = isFirst           ? std::vector<uint32_t>{0}
+                                           : isCopy && i > 3 ? std::vector<uint32_t>{i - 3}
+                                                             : std::vector<uint32_t>();
+    EXPECT_EQ(made.plan.segments[i]->waits, expected) << i;
+  }
+  const Status status = verify_with(made, 0, {{"work", nothing}});
+  EXPECT_TRUE(status.ok()) << status.message();
+  made.plan.segments[count - 1]->waits.clear();
+  EXPECT_FAILS(verify_with(made, 0, {{"work", nothing}}), "does not wait for segment 19996");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(PlanDevices, RefusesSegmentsThatAreNotInOrder) {

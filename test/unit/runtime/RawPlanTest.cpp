@@ -9,10 +9,13 @@
 
 #include "runtime/plan/DeviceImage.h"
 #include "runtime/plan/Image.h"
+#include "runtime/plan/RawPlan.h"
 #include "test/unit/runtime/DeviceImageBytes.h"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <random>
 
 using namespace weft;
@@ -243,4 +246,39 @@ TEST(RawPlan, DamagedBytesAreRefusedOrHarmless) {
       EXPECT_TRUE(image->device()->own_launches(*(*plan)->launches()->Get(launch)).status().ok());
   }
   EXPECT_GT(accepted, 0u);
+}
+
+// Buffers are sorted, and not compared pair by pair.
+TEST(RawPlan, MayHaveThousandsOfBuffers) {
+  constexpr uint32_t count = 20'000;
+  const auto problem = [](const std::function<void(PlanBuilder &)> &change) {
+    PlanBuilder b;
+    b.plan.arena_bytes = count * 64;
+    fb::RawLaunchT raw;
+    raw.first_result = count / 2;
+    raw.grid = {1, 1, 1};
+    raw.block = {1, 1, 1};
+    for (uint32_t i = 0; i < count; ++i) {
+      raw.buffers.push_back(b.buffer(fb::Storage::arena, 0, uint64_t(i * 7919 % count) * 64, 64));
+      raw.arguments.push_back(i < count / 2 ? given(static_cast<int>(i), -1)
+                                            : given(-1, static_cast<int>(i)));
+    }
+    b.launch("raw kernel k").op.Set(std::move(raw));
+    change(b);
+    const std::vector<std::byte> bytes = b.bytes();
+    const fb::Plan &plan = *fb::GetPlan(bytes.data());
+    return raw_launch_problem(*plan.launches()->Get(0)->op_as_RawLaunch(), plan);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(problem([](PlanBuilder &) {}), "");
+  EXPECT_EQ(problem([](PlanBuilder &b) {
+              b.plan.buffers[5]->offset = b.plan.buffers[19'999]->offset + 32;
+              b.plan.buffers[5]->bytes = 8;
+            }),
+            "writes buffer 19999, which shares bytes with its buffer 5");
+  // Buffers that are read may share bytes.
+  EXPECT_EQ(problem([](PlanBuilder &b) { b.plan.buffers[5]->offset = b.plan.buffers[9'999]->offset; }), "");
+  EXPECT_EQ(problem([](PlanBuilder &b) { b.plan.buffers[15'000]->offset = b.plan.buffers[19'999]->offset; }),
+            "writes buffer 15000, which shares bytes with its buffer 19999");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
