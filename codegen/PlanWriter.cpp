@@ -531,33 +531,50 @@ private:
     return {};
   }
 
-  /// How many launches a GPU has for an op.
-  static uint64_t launchesOf(Operation &op) {
+  /// How many launches a GPU has, and how many operands they have in all.
+  struct Amount {
+    uint64_t launches = 0, operands = 0;
+    void add(Amount other) {
+      launches = llvm::SaturatingAdd(launches, other.launches);
+      operands = llvm::SaturatingAdd(operands, other.operands);
+    }
+    Amount times(uint64_t count) const {
+      return {llvm::SaturatingMultiply(launches, count), llvm::SaturatingMultiply(operands, count)};
+    }
+  };
+
+  static Amount amountOf(Operation &op) {
+    const uint64_t results = op.getNumResults(), operands = op.getNumOperands() + results;
     if (!isa<ScanOp, WhileOp>(op))
-      return passes::isLaunch(&op) ? 1 : 0;
-    uint64_t ofTrip = 0;
+      return passes::isLaunch(&op) ? Amount{1, operands} : Amount();
+    Amount ofTrip;
     for (FlatSymbolRefAttr name : bodiesOf(&op))
       for (Operation &inner : SymbolTable::lookupNearestSymbolFrom<FuncOp>(&op, name).getBody().front())
-        ofTrip = llvm::SaturatingAdd(ofTrip, launchesOf(inner));
+        ofTrip.add(amountOf(inner));
     if (auto scan = dyn_cast<ScanOp>(op))
-      return llvm::SaturatingMultiply(ofTrip, scan.getLength());
+      return ofTrip.times(scan.getLength());
     // Those of each of the three places of its carries, its own, and copies.
-    return llvm::SaturatingMultiplyAdd<uint64_t>(ofTrip, 3, 1 + 2 * uint64_t(op.getNumResults()));
+    Amount all = ofTrip.times(3);
+    all.add({1 + 2 * results, 1 + 4 * results});
+    return all;
   }
 
   /// An error if the function has too many launches with those of a loop on a GPU.
   Status checkLaunches(Operation *op) {
     if (deviceOf(carrierOf(op)).isCpu())
       return {};
-    uint64_t launches = 0;
+    Amount amount;
     for (Operation &other : function.getBody().front())
-      launches = llvm::SaturatingAdd(launches, launchesOf(other));
-    if (launches <= runtime::mostLaunches)
-      return {};
-    return problem(op, "makes '" + function.getName().str() + "' " + std::to_string(launches) +
-                           " launches with the trips of its loops, and on " + deviceOf(carrierOf(op)).str() +
-                           " it may have " + std::to_string(runtime::mostLaunches) +
-                           " (WEFT-T005): have fewer trips, or call a compiled body for each");
+      amount.add(amountOf(other));
+    for (const auto &[count, most, what] :
+         {std::tuple(amount.launches, runtime::mostLaunches, "launches"),
+          std::tuple(amount.operands, runtime::mostOperands, "operands of launches")})
+      if (count > most)
+        return problem(op, "makes '" + function.getName().str() + "' " + std::to_string(count) + " " + what +
+                               " with the trips of its loops, and on " + deviceOf(carrierOf(op)).str() +
+                               " it may have " + std::to_string(most) +
+                               " (WEFT-T005): have fewer trips, or call a compiled body for each");
+    return {};
   }
 
   Status addLoop(ScanOp op) {

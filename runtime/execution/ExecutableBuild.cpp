@@ -369,8 +369,7 @@ private:
     if (!made)
       return made.status();
     function_.cost_ns += (*made)->cost_ns();
-    Status status = runtime::add_while(function_, **made, std::move(launch), places_of(source),
-                                       while_memory_[source.device()]);
+    Status status = runtime::add_while(function_, **made, std::move(launch), places_of(source));
     function_.device_loops.push_back(*std::move(made));
     return status;
   }
@@ -490,7 +489,6 @@ private:
   const fb::Plan &plan_;
   std::vector<const fb::Launch *> made_by_;
   std::vector<size_t> first_of_;
-  std::array<WhileMemory, maxPlanDevices> while_memory_; // by the number of the device
   uint32_t next_check_ = 0;
 };
 

@@ -165,6 +165,8 @@ struct FunctionDevice {
   std::string name; // logical, "cuda:0"
   Device *device = nullptr;
   uint64_t arena_begin = 0, arena_bytes = 0;
+  std::optional<uint64_t>
+      loop_memory;            // behind the plan's part of the arena, where the memory of loops begins
   size_t kernel_scratch = 0;  // per thread
   size_t workspace_bytes = 0; // of products of a GPU's library (ProductWorkspaces.h)
   bool any_fallible = false;

@@ -7,9 +7,11 @@
 #include "runtime/execution/InlinedBody.h"
 
 #include "runtime/memory/Layout.h"
+#include "runtime/plan/LoopPlan.h"
 #include "runtime/plan/PlanFields.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace weft::runtime {
 
@@ -24,10 +26,23 @@ Status wrong_loop(const Executable::Impl &function, const Executable::Impl &body
                        "WEFT-L008");
 }
 
-uint64_t take_memory(FunctionDevice &device, uint64_t bytes) {
-  const uint64_t at = align_to(placeAlignment, device.arena_bytes);
-  device.arena_bytes = at + bytes;
-  return device.arena_begin + at;
+uint64_t share_memory(FunctionDevice &device, uint64_t bytes) {
+  if (!device.loop_memory)
+    device.loop_memory = align_to(placeAlignment, device.arena_bytes);
+  device.arena_bytes = std::max(device.arena_bytes, *device.loop_memory + bytes);
+  return device.arena_begin + *device.loop_memory;
+}
+
+Status check_size(const Executable::Impl &function, const Executable::Impl &body, uint64_t launches,
+                  uint64_t operands) {
+  for (const auto &[more, known, most, what] :
+       {std::tuple(launches, function.launches.size(), mostLaunches, "launches"),
+        std::tuple(operands, function.operands.size(), mostOperands, "operands of launches")})
+    if (known > most || more > most - known)
+      return wrong_loop(function, body,
+                        "has " + number(more) + " " + what + " after " + number(known) +
+                            ", and a function has at most " + number(most) + " on a device");
+  return {};
 }
 
 Operand place_in_arena(const Executable::Impl &function, uint8_t device, uint64_t at) {

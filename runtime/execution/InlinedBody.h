@@ -26,9 +26,16 @@ Status wrong_loop(const Executable::Impl &function, const Executable::Impl &body
 /// Of temporaries and second places: that of an allocation, which is more than any access needs.
 inline constexpr size_t placeAlignment = 256;
 
-/// Memory of the call behind what a device of the function has so far: its place in the arena.
-uint64_t take_memory(FunctionDevice &device, uint64_t bytes);
-/// The memory that `take_memory` gave, as an operand of the function.
+/// An error (WEFT-L008) if a function does not hold so many launches, with so many operands, besides those
+/// that it has.
+Status check_size(const Executable::Impl &function, const Executable::Impl &body, uint64_t launches,
+                  uint64_t operands);
+
+/// Memory of the call behind the part of the arena that the plan gives a device: its place in the arena. All
+/// loops of the function get the same, because a device carries out one after the other. So it is as large as
+/// the largest of them needs.
+uint64_t share_memory(FunctionDevice &device, uint64_t bytes);
+/// Memory from `share_memory`, as an operand of the function.
 Operand place_in_arena(const Executable::Impl &function, uint8_t device, uint64_t at);
 
 class InlinedBody {

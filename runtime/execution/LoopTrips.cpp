@@ -7,6 +7,7 @@
 #include "runtime/execution/LoopTrips.h"
 
 #include "runtime/execution/InlinedBody.h"
+#include "runtime/memory/Layout.h"
 #include "runtime/plan/PlanFields.h"
 
 namespace weft::runtime {
@@ -22,19 +23,17 @@ public:
     const size_t count = loop_.body().launches.size();
     if (count == 0)
       return wrong_loop(function_, loop_.body(), "computes nothing");
-    if (function_.launches.size() > mostLaunches ||
-        static_cast<uint64_t>(loop_.trips()) > (mostLaunches - function_.launches.size()) / count)
-      return wrong_loop(function_, loop_.body(),
-                        "has " + number(loop_.trips()) + " trips of " + number(count) +
-                            " launches, which are more than the " + number(mostLaunches) +
-                            " that a function has on a device");
+    const auto of_all = [&](uint64_t of_trip) {
+      uint64_t all = 0;
+      return __builtin_mul_overflow(of_trip, static_cast<uint64_t>(loop_.trips()), &all) ? UINT64_MAX : all;
+    };
+    if (Status status =
+            check_size(function_, loop_.body(), of_all(count), of_all(loop_.body().operands.size()));
+        !status)
+      return status;
     if (Status status = check_alignments(); !status)
       return status;
-    FunctionDevice &device = function_.devices[around_.device];
-    body_.set_arena(take_memory(device, body_.arena_bytes()));
-    for (size_t i = 0; i < loop_.carry_count(); ++i)
-      second_.push_back(
-          place_in_arena(function_, around_.device, take_memory(device, loop_.parts()[i].bytes)));
+    take_memory();
     function_.launches.reserve(function_.launches.size() + count * static_cast<size_t>(loop_.trips()));
     std::vector<Operand> values(loop_.parts().size());
     for (int64_t trip = 0; trip < loop_.trips(); ++trip) {
@@ -46,6 +45,20 @@ public:
   }
 
 private:
+  /// For the temporaries of the body, and behind them second places of carries.
+  void take_memory() {
+    uint64_t bytes = body_.arena_bytes();
+    std::vector<uint64_t> seconds;
+    for (size_t i = 0; i < loop_.carry_count(); ++i) {
+      seconds.push_back(align_to(placeAlignment, bytes));
+      bytes = seconds.back() + loop_.parts()[i].bytes;
+    }
+    const uint64_t begin = share_memory(function_.devices[around_.device], bytes);
+    body_.set_arena(begin);
+    for (const uint64_t second : seconds)
+      second_.push_back(place_in_arena(function_, around_.device, begin + second));
+  }
+
   /// Proves that each trip passes memory at addresses that the kernels of the body are compiled for.
   Status check_alignments() const {
     for (size_t i = 0; i < loop_.parts().size(); ++i) {

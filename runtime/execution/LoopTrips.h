@@ -20,7 +20,7 @@
 namespace weft::runtime {
 
 /// Adds the launches of all trips to a function. `around` is what all have of the loop's launch: its device
-/// and region. `places` are the operands of that, in the function. The device gets memory for the temporaries
+/// and region. `places` are the operands of that, in the function. The device has memory for the temporaries
 /// of the body, which all trips use, and for second places of carries.
 /// An error (WEFT-L008) if these are more launches than a function may have, or if a trip passes memory at
 /// other addresses than the kernels of the body are compiled for.

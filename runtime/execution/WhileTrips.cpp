@@ -18,10 +18,9 @@ namespace {
 
 class Adder {
 public:
-  Adder(Executable::Impl &function, const WhileLoop &of, Launch loop, std::span<const Operand> places,
-        WhileMemory &memory)
+  Adder(Executable::Impl &function, const WhileLoop &of, Launch loop, std::span<const Operand> places)
       : function_(function), of_(of), loop_(std::move(loop)), places_(places.begin(), places.end()),
-        memory_(memory), condition_(function, of.condition(), loop_), body_(function, of.body(), loop_),
+        condition_(function, of.condition(), loop_), body_(function, of.body(), loop_),
         first_(function.launches.size()) {}
 
   Status add() {
@@ -39,11 +38,9 @@ private:
     // In 64 bits no sum of these overflows: each is a number of launches or of operands in memory.
     const uint64_t of_trip = of_.condition().launches.size() + of_.body().launches.size();
     const uint64_t all = 1 + WhileTrips::places * of_trip + 2 * of_.carries().size();
-    if (function_.launches.size() + all <= mostLaunches)
-      return {};
-    return wrong_loop(function_, of_.body(),
-                      "has " + number(all) + " launches after " + number(function_.launches.size()) +
-                          ", and a function has at most " + number(mostLaunches) + " on a device");
+    const uint64_t operands = of_.condition().operands.size() + of_.body().operands.size();
+    return check_size(function_, of_.body(), all,
+                      1 + WhileTrips::places * operands + 4 * of_.carries().size());
   }
 
   void take_memory() {
@@ -56,13 +53,12 @@ private:
     for (const uint64_t carry : of_.carries())
       seconds.push_back(next(carry));
     const uint64_t temporaries = next(std::max(condition_.arena_bytes(), body_.arena_bytes()));
-    if (bytes > memory_.bytes)
-      memory_ = {runtime::take_memory(function_.devices[loop_.device], bytes), bytes};
-    predicate_ = place_in_arena(function_, loop_.device, memory_.begin + predicate);
+    const uint64_t begin = share_memory(function_.devices[loop_.device], bytes);
+    predicate_ = place_in_arena(function_, loop_.device, begin + predicate);
     for (const uint64_t second : seconds)
-      second_.push_back(place_in_arena(function_, loop_.device, memory_.begin + second));
-    condition_.set_arena(memory_.begin + temporaries);
-    body_.set_arena(memory_.begin + temporaries);
+      second_.push_back(place_in_arena(function_, loop_.device, begin + second));
+    condition_.set_arena(begin + temporaries);
+    body_.set_arena(begin + temporaries);
   }
 
   /// Where a carry is in one of the loop's places.
@@ -156,7 +152,6 @@ private:
   const WhileLoop &of_;
   Launch loop_;
   const std::vector<Operand> places_;
-  WhileMemory &memory_;
   InlinedBody condition_, body_;
   const size_t first_; ///< the number of the loop's own launch
   Operand predicate_ = {};
@@ -166,8 +161,8 @@ private:
 } // namespace
 
 Status add_while(Executable::Impl &function, const WhileLoop &of, Launch loop,
-                 std::span<const Operand> places, WhileMemory &memory) {
-  return Adder(function, of, std::move(loop), places, memory).add();
+                 std::span<const Operand> places) {
+  return Adder(function, of, std::move(loop), places).add();
 }
 
 } // namespace weft::runtime

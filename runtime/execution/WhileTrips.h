@@ -43,18 +43,13 @@ struct WhileTrips {
   std::array<Place, places> at;
 };
 
-/// A part of a device's arena, which all while loops of a function use: the host issues one after the other.
-struct WhileMemory {
-  uint64_t begin = 0, bytes = 0;
-};
-
 /// Adds the launches of a loop to a function, `loop` first, which gets its predicate and the rest. `places`
-/// are the operands of the loop's launch, in the function. `memory` grows to what the loop needs: for the
-/// predicate, the second places, and the temporaries, which condition and body share.
-/// An error (WEFT-L008) if these are more launches than a function may have, or if the loop passes memory at
-/// other addresses than its kernels are compiled for.
+/// are the operands of the loop's launch, in the function. The device has memory for the predicate, the
+/// second places, and the temporaries, which condition and body share. An error (WEFT-L008) if these are more
+/// launches than a function may have, or if the loop passes memory at other addresses than its kernels are
+/// compiled for.
 Status add_while(Executable::Impl &function, const WhileLoop &of, Launch loop,
-                 std::span<const Operand> places, WhileMemory &memory);
+                 std::span<const Operand> places);
 
 } // namespace weft::runtime
 

@@ -17,6 +17,8 @@ namespace weft::runtime {
 
 /// The most launches that a function with loops has on a device, where each trip has its own.
 inline constexpr uint64_t mostLaunches = 1 << 16;
+/// The most operands that these have in all: 128 MiB of descriptions.
+inline constexpr uint64_t mostOperands = 1 << 22;
 
 /// Describes what is wrong with a launch, in words that follow the launch's name. Empty if its buffers are
 /// carries, stacks of as many rows as it has trips, and constants, and nothing that is written shares a byte

@@ -265,12 +265,52 @@ TEST(CudaLoops, TakeWhatTheirBodiesMakeOfTheHost) {
       EXPECT_EQ(found[i].device(), i < 2 ? Device("cpu") : Device("cuda:0"));
       weft::testing::expectClose(found[i].cpu(), expected[i], 1e-4);
     }
-  // What is computed of the trip stays in it, and that is on one device.
-  EXPECT_ERROR(scan([](const Tensor &h) { return std::pair(h + h.cpu().sum().to("cuda:0"), std::tuple<>()); },
-                    there.xs, 5),
-               "WEFT-P001");
+  // An operand of the host that is no number is none of an operation on a GPU.
   EXPECT_ERROR(scan([&](const Tensor &h) { return std::pair(h + host.w[0], std::tuple<>()); }, there.xs, 5),
                "WEFT-P001");
+}
+
+// The memory of a call is that of the largest loop, in whatever order they come.
+TEST(CudaLoops, ShareTheirTemporaries) {
+  const auto bytesOf = [](const std::vector<int64_t> &widths, bool isWhile) {
+    std::vector<Tensor> inputs;
+    for (const int64_t width : widths)
+      inputs.push_back(someNumbers({width, 256}, 1, "cuda:0"));
+    auto run = compile([&] {
+      Tensor sum = zeros({}, {.device = "cuda:0"});
+      for (const Tensor &input : inputs) {
+        const auto next = [](const Tensor &h) {
+          const Tensor scaled = h / (h.square().sum(1, true) + 1);
+          return matmul(scaled, scaled.t()).sum(1, true) + h;
+        };
+        const auto trip = [&](const Tensor &h) { return std::pair(next(h), std::tuple<>{}); };
+        const auto goesOn = [](const Tensor &, const Tensor &trips) { return trips < 5; };
+        const auto body = [&](const Tensor &h, const Tensor &trips) {
+          return std::tuple(next(h), trips + 1);
+        };
+        const Tensor begin = input + sum * 0;
+        const Tensor none = zeros({}, {.dtype = i64, .device = "cuda:0"});
+        sum = sum + (isWhile ? std::get<0>(while_loop(goesOn, body, std::tuple(begin, none)))
+                             : scan(trip, begin, 5).first)
+                        .sum();
+      }
+      return sum;
+    });
+    const float first = run().item<float>();
+    trim("cuda:0");
+    synchronize();
+    reset_peak_memory_stats("cuda:0");
+    const auto before = memory_allocated("cuda:0");
+    EXPECT_EQ(run().item<float>(), first);
+    EXPECT_EQ(run().item<float>(), first);
+    return static_cast<int64_t>(max_memory_allocated("cuda:0")) - static_cast<int64_t>(before);
+  };
+  for (const bool isWhile : {false, true}) {
+    const int64_t one = bytesOf({256}, isWhile);
+    EXPECT_GT(one, 256 * 256 * 4);
+    EXPECT_LE(bytesOf({64, 128, 192, 256}, isWhile), one + (256 << 10)) << isWhile << " " << one;
+    EXPECT_LE(bytesOf(std::vector<int64_t>(8, 256), isWhile), one + (256 << 10)) << isWhile << " " << one;
+  }
 }
 
 TEST(CudaLoops, TooManyLaunchesAreRefused) {
@@ -288,4 +328,20 @@ TEST(CudaLoops, TooManyLaunchesAreRefused) {
     return scan(next, scan(next, h, 40000).first * 2, 40000).first;
   });
   EXPECT_ERROR(both(), "80001 launches with the trips of its loops");
+  // A launch of each trip adds many tensors from outside.
+  std::vector<Tensor> captured;
+  for (int i = 0; i < 100; ++i)
+    captured.push_back(someNumbers({4}, i, "cuda:0"));
+  auto many = compile([&] {
+    const auto next = [&](const Tensor &h) {
+      Tensor sum = h;
+      for (const Tensor &each : captured)
+        sum = sum + each;
+      return std::pair(sum, std::tuple<>{});
+    };
+    return scan(next, h, 50000).first;
+  });
+  EXPECT_ERROR(
+      many(),
+      "operands of launches with the trips of its loops, and on cuda:0 it may have 4194304 (WEFT-T005)");
 }

@@ -224,7 +224,7 @@ TEST(LoopLaunch, IsVerifiedOnADevice) {
   PlanBuilder none = on_device(body());
   none.plan.arguments[1]->type->shape = none.plan.results[1]->type->shape = {0};
   none.plan.buffers[1]->bytes = none.plan.buffers[5]->bytes = 0;
-  refused(many, none, "has 1099511627776 trips of 2 launches, which are more than the 65536");
+  refused(many, none, "has 2199023255552 launches after 0, and a function has at most 65536 on a device");
   PlanBuilder empty = on_device(body());
   empty.plan.launches.clear();
   empty.plan.segments.clear();
