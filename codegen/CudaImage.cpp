@@ -59,6 +59,40 @@ void setPointers(fb::DeviceKernelT &kernel, size_t count) {
   llvm::append_range(kernel.pointers, llvm::seq<uint32_t>(0, static_cast<uint32_t>(count)));
 }
 
+/// What the kernel of a fusion knows of the addresses of its buffers, or of those in its table.
+void setAlignments(fb::DeviceKernelT &kernel, ModuleOp module, func::FuncOp function) {
+  const auto add = [&](Attribute given) {
+    if (auto bytes = dyn_cast_or_null<IntegerAttr>(given))
+      kernel.alignments.push_back(static_cast<uint32_t>(bytes.getInt()));
+  };
+  for (unsigned i = 0; i < kernel.pointers.size(); ++i)
+    add(function.getArgAttr(i, alignmentAttribute));
+  if (kernel.takes_table)
+    for (auto each : module.getOps<func::FuncOp>())
+      if (kernel.alignments.empty() && each.getNumResults() == 1)
+        add(each.getResultAttr(0, alignmentAttribute));
+}
+
+/// The bytes of one access of each pointer: a, b, what the epilogue reads, and the result.
+void setAlignments(fb::DeviceKernelT &kernel, const CudaContraction &contraction,
+                   const ContractionSchedule &schedule) {
+  const auto item = static_cast<int64_t>(itemsize(contraction.dtype));
+  const auto add = [&](int64_t elements) {
+    kernel.alignments.push_back(static_cast<uint32_t>(elements * item));
+  };
+  add(schedule.a.vector);
+  add(schedule.b.vector);
+  if (contraction.bias)
+    add(1);
+  if (contraction.residual)
+    add(schedule.vectorC);
+  if (contraction.windows)
+    for (const ir::ConvolutionStep step : contraction.windows->epilogue)
+      if (step != ir::ConvolutionStep::relu)
+        add(step == ir::ConvolutionStep::residual ? schedule.vectorC : 1);
+  add(schedule.vectorC);
+}
+
 /// The operands of a launch (runtime/plan/LaunchAccesses.h) are a, b, c, bias, residual, and a and b of each
 /// further product. The pointers of a kernel are a, b, bias, residual and c, and the result so far is the
 /// residual of a further product.
@@ -106,6 +140,7 @@ Status CudaImage::addFusion(const EmittedKernel &emitted, const KernelObject &ob
   auto function = module.lookupSymbol<func::FuncOp>(*kernelSymbol(module));
   for (int64_t buffer : function->getAttrOfType<DenseI64ArrayAttr>("weft.buffers").asArrayRef())
     kernel->pointers.push_back(static_cast<uint32_t>(buffer));
+  setAlignments(*kernel, module, function);
   constexpr unsigned ownArguments = 4; // scratch, checks, begin, end
   kernel->sizes = function.getNumArguments() - static_cast<unsigned>(kernel->pointers.size()) - ownArguments;
   const ir::Schedule schedule = cast<ir::FusionOp>(emitted.fusions.front()).getSchedule()->toSchedule();
@@ -135,6 +170,7 @@ Status CudaImage::addContractions(ModuleOp module, const ir::Target &target, uns
   return addTexts(emitContractions(module, target), target, threads,
                   [&](const EmittedContraction &each, fb::DeviceKernelT &kernel) {
                     setPointers(kernel, 3 + each.contraction.bias + each.contraction.residual);
+                    setAlignments(kernel, each.contraction, each.schedule);
                     kernel.product = productOf(each);
                     kernel.sizes = static_cast<uint32_t>(llvm::count(kernel.product->numbers, -1));
                     for (const ContractionUse &use : each.uses) {
@@ -146,17 +182,20 @@ Status CudaImage::addContractions(ModuleOp module, const ir::Target &target, uns
 }
 
 Status CudaImage::addAttention(ModuleOp module, const ir::Target &target, unsigned threads) {
-  return addTexts(emitAttention(module, target), target, threads,
-                  [&](const EmittedAttention &each, fb::DeviceKernelT &kernel) {
-                    setPointers(kernel, each.attention.operands.size());
-                    kernel.attention =
-                        std::make_unique<fb::AttentionLaunchT>(attentionLaunch(each.uses.front()));
-                    kernel.blocks = attentionBlocks(each.schedule, each.attention);
-                    OwnKernel own{each.symbol, {}};
-                    llvm::append_range(own.operands, kernel.pointers);
-                    for (ir::AttentionOp op : each.uses)
-                      ownKernels[op] = {own};
-                  });
+  return addTexts(
+      emitAttention(module, target), target, threads,
+      [&](const EmittedAttention &each, fb::DeviceKernelT &kernel) {
+        setPointers(kernel, each.attention.operands.size());
+        for (const auto &[operand, access] : llvm::zip_equal(each.attention.operands, each.schedule.accesses))
+          kernel.alignments.push_back(
+              static_cast<uint32_t>(access.vector * static_cast<int64_t>(itemsize(operand.dtype))));
+        kernel.attention = std::make_unique<fb::AttentionLaunchT>(attentionLaunch(each.uses.front()));
+        kernel.blocks = attentionBlocks(each.schedule, each.attention);
+        OwnKernel own{each.symbol, {}};
+        llvm::append_range(own.operands, kernel.pointers);
+        for (ir::AttentionOp op : each.uses)
+          ownKernels[op] = {own};
+      });
 }
 
 /// The operands of a launch are a, w, y and what its steps read; the pointers of a kernel are w, a, what the
@@ -167,6 +206,7 @@ Status CudaImage::addConvolutions(ModuleOp module, const ir::Target &target, uns
                     const CudaContraction &contraction = each.contraction;
                     const size_t beside = contraction.windows->besideCount();
                     setPointers(kernel, 3 + beside);
+                    setAlignments(kernel, contraction, each.schedule);
                     kernel.convolution = std::make_unique<fb::ConvolutionKernelT>();
                     kernel.convolution->launch =
                         std::make_unique<fb::ConvolutionLaunchT>(convolutionLaunch(each.uses.front()));

@@ -7,7 +7,7 @@
 #include "runtime/execution/ProductCandidates.h"
 
 #include "runtime/device/Registry.h"
-#include "runtime/memory/Layout.h"
+#include "runtime/plan/KernelAlignments.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
@@ -30,31 +30,11 @@ ContractionChoice contraction_choice(const fb::ContractionLaunch &product) {
   return choice;
 }
 
-/// Bytes of which the address of a buffer is a multiple in each call.
-static uint32_t alignment_of(const fb::Plan &plan, uint32_t number) {
-  constexpr uint64_t most = 256;
-  const fb::Buffer &buffer = *plan.buffers()->Get(number);
-  const auto [storage, index] = place_of(plan, buffer);
-  uint64_t base = most; // of memory of the runtime
-  if (storage == fb::Storage::argument) {
-    const fb::Argument &argument = *plan.arguments()->Get(index);
-    base = std::max<uint64_t>(argument.alignment(), itemsize(static_cast<DType>(argument.type()->dtype())));
-  } else if (storage == fb::Storage::result) {
-    // The caller may give its memory. Of a loop's body it is a row.
-    const uint32_t own = plan.results()->Get(index)->alignment();
-    base = own ? own : widestAccess;
-  }
-  // The memory of a device begins with its part of the arena.
-  const uint64_t before = storage == fb::Storage::arena ? plan_devices(plan)[buffer.device()].arena_begin : 0;
-  const uint64_t all = base | (buffer.offset() - before);
-  return static_cast<uint32_t>(std::min(all & (~all + 1), most));
-}
-
 ContractionAlignment contraction_alignment(const fb::Plan &plan, const fb::ContractionLaunch &product) {
-  ContractionAlignment alignment{alignment_of(plan, product.a()), alignment_of(plan, product.b()),
-                                 alignment_of(plan, product.c())};
+  ContractionAlignment alignment{address_alignment(plan, product.a()), address_alignment(plan, product.b()),
+                                 address_alignment(plan, product.c())};
   if (product.bias() >= 0)
-    alignment.bias = alignment_of(plan, static_cast<uint32_t>(product.bias()));
+    alignment.bias = address_alignment(plan, static_cast<uint32_t>(product.bias()));
   return alignment;
 }
 

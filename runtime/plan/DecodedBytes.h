@@ -59,7 +59,7 @@ public:
     return table() && string(image.architecture()) && list(image.signatures()) &&
            each(image.kernels(), [&](const fb::DeviceKernel &kernel) {
              return string(kernel.symbol()) && list(kernel.cubin()) && string(kernel.ptx()) &&
-                    list(kernel.pointers()) &&
+                    list(kernel.pointers()) && list(kernel.alignments()) &&
                     (!kernel.product() || (table() && list(kernel.product()->numbers()))) &&
                     (!kernel.attention() || (table() && attention(*kernel.attention()))) &&
                     (!kernel.convolution() ||

@@ -11,6 +11,7 @@
 #include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/KernelAlignments.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/RawPlan.h"
@@ -97,6 +98,8 @@ std::string problem_of(const fb::DeviceKernel &kernel) {
            number(mostParameterBytes) + " bytes";
   if (!has_divisors(kernel))
     return "has a divisor that is no expression over its " + number(kernel.sizes()) + " sizes";
+  if (std::string problem = alignments_problem(kernel); !problem.empty())
+    return problem;
   if ((kernel.product() != nullptr) + (kernel.attention() != nullptr) + (kernel.convolution() != nullptr) +
           (kernel.raw() != nullptr) >
       1)
@@ -297,6 +300,34 @@ static bool are_of_convolution(const std::vector<uint32_t> &pointers, size_t ope
   return pointers == expected;
 }
 
+/// Whether these are the pointers of a product's kernel: a, b, the bias, the residual and c, of the operands
+/// a, b, c, the bias, the residual, and a and b of each further product. One of these adds to c.
+static bool are_of_product(const std::vector<uint32_t> &pointers, const fb::ContractionLaunch &launch,
+                           size_t product) {
+  constexpr uint32_t c = 2;
+  const bool has_bias = launch.bias() >= 0, has_residual = launch.residual() >= 0;
+  const uint32_t bias = c + 1, residual = bias + has_bias, more = residual + has_residual;
+  if (product > 0) {
+    const auto a = more + 2 * static_cast<uint32_t>(product - 1);
+    return pointers == std::vector<uint32_t>{a, a + 1, c, c};
+  }
+  std::vector<uint32_t> expected{0, 1};
+  if (has_bias)
+    expected.push_back(bias);
+  if (has_residual)
+    expected.push_back(residual);
+  expected.push_back(c);
+  return pointers == expected;
+}
+
+/// Whether a kernel gets the operands of its launch in their order, as that of attention does.
+static bool are_in_order(const std::vector<uint32_t> &pointers, size_t operands) {
+  for (uint32_t i = 0; i < pointers.size(); ++i)
+    if (pointers[i] != i)
+      return false;
+  return pointers.size() == operands;
+}
+
 Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const fb::OwnKernel &own,
                                                size_t number_of_kernel, size_t operands) const {
   DeviceLaunch made;
@@ -326,6 +357,9 @@ Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const f
       return Status::error("is a product, and its kernel '" + text(own.symbol()) + "' is not");
     if (Status status = take_product(*product, *made.kernel->product(), number_of_kernel, made); !status)
       return status;
+    if (!are_of_product(made.pointers, *product, number_of_kernel))
+      return Status::error("gives its kernel '" + text(own.symbol()) +
+                           "' other operands than both matrices, what is added, and the result");
     return made;
   }
   if (const fb::ConvolutionLaunch *convolution = launch.op_as_ConvolutionLaunch()) {
@@ -342,6 +376,9 @@ Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const f
   if (!made.kernel->attention() ||
       attention_shape(*launch.op_as_AttentionLaunch()) != attention_shape(*made.kernel->attention()))
     return Status::error("is other attention than its kernel '" + text(own.symbol()) + "' was made for");
+  if (!are_in_order(made.pointers, operands))
+    return Status::error("gives its kernel '" + text(own.symbol()) +
+                         "' other operands than those of attention in their order");
   made.blocks = static_cast<uint32_t>(made.kernel->blocks());
   return made;
 }

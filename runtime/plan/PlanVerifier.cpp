@@ -18,6 +18,7 @@
 #include "runtime/plan/FailureKey.h"
 #include "runtime/plan/FourierPlan.h"
 #include "runtime/plan/Image.h"
+#include "runtime/plan/KernelAlignments.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/LoopPlan.h"
@@ -68,6 +69,9 @@ public:
         return status;
     for (auto check : {check_failure_key, check_plan_devices, check_regions, check_segments})
       if (Status status = check(plan_); !status)
+        return fail(status.message());
+    if (image_ && image_->device())
+      if (Status status = check_kernel_alignments(plan_, *image_->device()); !status)
         return fail(status.message());
     return {};
   }

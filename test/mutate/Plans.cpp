@@ -67,6 +67,7 @@ public:
       enumeration("argument.role", argument->role);
       boolean("argument.donated", argument->donated);
       list("argument.strides", argument->strides);
+      number("argument.alignment", argument->alignment);
     }
     for (auto &result : plan.results) {
       string("result.name", result->name);
@@ -161,6 +162,10 @@ private:
                         else
                           launch.own.clear();
                       }});
+    for (auto &own : launch.own) {
+      string("own.symbol", own->symbol);
+      list("own.operands", own->operands);
+    }
     enumeration("launch.predicate", launch.predicate);
     number("launch.check_count", launch.check_count);
     number("launch.recorded", launch.recorded);

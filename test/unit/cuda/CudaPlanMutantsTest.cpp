@@ -214,6 +214,41 @@ std::vector<Mutant> mutantsOf(const fb::PlanT &plan) {
   return mutants;
 }
 
+/// Mutants whose kernels of our own are given other operands, or operands at addresses that they are not made
+/// for. The second list has what each is refused for.
+std::vector<std::pair<Mutant, std::string>> wrongOperandsOf(const fb::PlanT &plan) {
+  std::vector<std::pair<Mutant, std::string>> mutants;
+  for (size_t i = 0; i < plan.launches.size(); ++i)
+    for (size_t k = 0; k < plan.launches[i]->own.size(); ++k) {
+      const std::vector<uint32_t> &operands = plan.launches[i]->own[k]->operands;
+      for (size_t a = 0; a < operands.size(); ++a)
+        for (size_t b = a + 1; b < operands.size(); ++b)
+          if (operands[a] != operands[b])
+            mutants.push_back({{"launch " + std::to_string(i) + ": operands " + std::to_string(a) + " and " +
+                                    std::to_string(b) + " of its kernel swapped",
+                                "operands",
+                                [=](fb::PlanT &made) {
+                                  std::vector<uint32_t> &own = made.launches[i]->own[k]->operands;
+                                  std::swap(own[a], own[b]);
+                                }},
+                               "other operands than"});
+    }
+  for (size_t i = 0; i < plan.buffers.size(); ++i)
+    if (plan.buffers[i]->storage == fb::Storage::arena && plan.buffers[i]->bytes >= 16)
+      mutants.push_back({{"buffer " + std::to_string(i) + " shifted by 4 bytes", "alignments",
+                          [i](fb::PlanT &made) {
+                            made.buffers[i]->offset += 4;
+                            made.buffers[i]->bytes -= 4;
+                          }},
+                         ""});
+  for (size_t i = 0; i < plan.arguments.size(); ++i)
+    if (plan.arguments[i]->alignment == 16)
+      mutants.push_back({{"argument " + std::to_string(i) + " of the alignment 4", "alignments",
+                          [i](fb::PlanT &made) { made.arguments[i]->alignment = 4; }},
+                         "needs one of"});
+  return mutants;
+}
+
 /// The package of a step, and what becomes of its mutants.
 class PlannedStep {
 public:
@@ -229,20 +264,25 @@ public:
     whole = run("step.weft").output;
   }
 
-  Fate fateOf(const Mutant &mutant, std::vector<std::byte> &bytes) {
+  Fate fateOf(const Mutant &mutant, std::vector<std::byte> &bytes) const {
+    if (!verify(mutant, bytes))
+      return Fate::refused;
+    return ::fateOf(reads_, readsOf(*runtime::read_plan(bytes).value_or_throw()));
+  }
+
+  /// What the verifier of plans says of a mutant, whose bytes are written.
+  Status verify(const Mutant &mutant, std::vector<std::byte> &bytes) const {
     fb::PlanT made;
     flatbuffers::GetRoot<fb::Plan>(plan_.data())->UnPackTo(&made);
     mutant.change(made);
     bytes = bytesOf(made);
     const auto read = runtime::read_plan(bytes);
     if (!read)
-      return Fate::refused;
+      return read.status();
     const std::string constants = "constants" + std::string(sections);
     const size_t constant_bytes =
         package_->contains(constants) ? package_->section(constants).value_or_throw().size() : 0;
-    if (!runtime::verify_plan(**read, constant_bytes, image_.get()))
-      return Fate::refused;
-    return ::fateOf(reads_, readsOf(**read));
+    return runtime::verify_plan(**read, constant_bytes, image_.get());
   }
 
   void write(const std::vector<std::byte> &plan) const {
@@ -291,6 +331,34 @@ bool hasOrder() { return std::getenv("CUSIM_ORDER") != nullptr; }
 size_t most() { return testLevel() == "full" ? SIZE_MAX : testLevel() == "quick" ? 1 : 3; }
 
 } // namespace
+
+// Nothing of them runs: a kernel that writes another operand, or reads at an address that it is not made for,
+// is found when the plan is loaded.
+TEST(CudaPlanMutants, KernelsHaveTheirOwnOperandsWhereTheyNeedThem) {
+  if (hasOrder())
+    GTEST_SKIP() << "nothing runs";
+  for (const char *model : models) {
+    SCOPED_TRACE(model);
+    TemporaryFolder folder;
+    const PlannedStep step(folder, model);
+    std::map<std::string, std::array<size_t, 2>> fates;
+    for (const auto &[mutant, reason] : wrongOperandsOf(step.unpacked)) {
+      std::vector<std::byte> plan;
+      const Status status = step.verify(mutant, plan);
+      ++fates[mutant.kind][status.ok()];
+      if (mutant.kind == "operands") {
+        EXPECT_FALSE(status.ok()) << mutant.name;
+      }
+      if (!status.ok()) {
+        EXPECT_TRUE(mentions(status.message(), reason)) << mutant.name << ": " << status.message();
+      }
+    }
+    for (const auto &[kind, count] : fates) {
+      std::printf("%s%s: %zu refused, %zu not\n", model, kind.c_str(), count[0], count[1]);
+      EXPECT_GT(count[0], 0U) << kind;
+    }
+  }
+}
 
 TEST(CudaPlanMutants, ArenasAndBoundsOfStepsAreNeeded) {
   if (hasOrder())

@@ -283,6 +283,14 @@ TEST(DeviceImage, PlansFitTheirKernels) {
                "gives its kernel 'first' no operand for pointer 2");
   EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->own[1]->operands = {3, 4, 2}; }),
                "gives its kernel 'added' no operand for pointer 3");
+  // A product writes its result, and nothing else.
+  for (const auto &[number, operands] : {std::pair<size_t, std::vector<uint32_t>>{0, {0, 1, 1}},
+                                         {0, {2, 1, 0}},
+                                         {0, {0, 1, 4}},
+                                         {1, {3, 4, 2, 3}},
+                                         {1, {0, 1, 2, 2}}})
+    EXPECT_FAILS(verified([&](PlanBuilder &b) { b.plan.launches[1]->own[number]->operands = operands; }),
+                 "other operands than both matrices, what is added, and the result");
   EXPECT_FAILS(verified([](PlanBuilder &b) { b.plan.launches[1]->op.AsContractionLaunch()->k = 7; }),
                "has 7 as number 2 of its product, and its kernel was made for 8");
   EXPECT_FAILS(verified([](PlanBuilder &b) {
@@ -319,6 +327,37 @@ TEST(DeviceImage, PlansFitTheirKernels) {
   // A target with a GPU, and no kernels of one.
   EXPECT_FAILS(plan_of_gpu().verdict(Image::from_functions({}).get()),
                "is of a kernel of a GPU, and there are none");
+}
+
+TEST(DeviceImage, OperandsBeginWhereKernelsNeedIt) {
+  const auto verdict = [](std::vector<uint32_t> alignments, const auto &change) {
+    fb::DeviceImageT made = image_of_kernels();
+    made.kernels[1]->alignments = {alignments[0], alignments[1]};     // y and x
+    made.kernels[2]->alignments = {alignments[2], alignments[2], 16}; // a, b and z
+    const auto image = Image::load(*package_of(bytes_of(made)), "image.cuda:sm_90").value_or_throw();
+    PlanBuilder b = plan_of_gpu();
+    for (auto &argument : b.plan.arguments)
+      argument->alignment = 16;
+    change(b);
+    return b.verdict(image.get());
+  };
+  const auto same = [](PlanBuilder &) {};
+  EXPECT_TRUE(verdict({16, 16, 16}, same).ok()) << verdict({16, 16, 16}, same).message();
+  EXPECT_FAILS(verdict({16, 16, 16}, [](PlanBuilder &b) { b.plan.arguments[0]->alignment = 8; }),
+               "launch 0 'double' has operand 0 in buffer 0, which begins at a multiple of 8 bytes, and its "
+               "kernel needs one of 16");
+  EXPECT_TRUE(verdict({16, 8, 16}, [](PlanBuilder &b) { b.plan.arguments[0]->alignment = 8; }).ok());
+  EXPECT_FAILS(verdict({16, 4, 16}, [](PlanBuilder &b) { b.plan.arguments[2]->alignment = 0; }),
+               "launch 1 'matmul' has operand 1 in buffer 2, which begins at a multiple of 4 bytes");
+  EXPECT_FAILS(verdict({16, 4, 16}, [](PlanBuilder &b) { b.plan.results[1]->alignment = 4; }),
+               "has operand 2 in buffer 4, which begins at a multiple of 4 bytes");
+  const auto image = [](const auto &change) {
+    return loaded([&](fb::DeviceImageT &i) { change(*i.kernels[1]); });
+  };
+  EXPECT_FAILS(image([](fb::DeviceKernelT &k) { k.alignments = {16}; }),
+               "kernel 'double' of a GPU has 1 alignments of its 2 pointers");
+  EXPECT_FAILS(image([](fb::DeviceKernelT &k) { k.alignments = {16, 12}; }),
+               "needs an operand at a multiple of 12 bytes, expected a power of two up to 32");
 }
 
 //===----------------------------------------------------------------------===//
