@@ -272,13 +272,14 @@ Tensor take(const Tensor &a, const Tensor &index, Loc loc) {
   return wrap(gatherBy("points", reshapeTo(value, {count}, loc), 0, which, loc), loc);
 }
 
-/// Indices with each mask replaced by an index for each of its dimensions, whose size is read from it.
+/// Indices with each mask, of bools or bytes, replaced by an index for each of its dimensions, whose size is
+/// read from it.
 static std::vector<Tensor> withoutMasks(const char *function, const Tensor &a,
                                         const std::vector<Tensor> &indices, Loc loc) {
   std::vector<Tensor> result;
   const Shape &shape = a.sizes(loc);
   for (const Tensor &each : indices) {
-    if (!each.defined() || each.dtype(loc) != DType::i1) {
+    if (!each.defined() || (each.dtype(loc) != DType::i1 && each.dtype(loc) != DType::ui8)) {
       result.push_back(each);
       continue;
     }
@@ -540,11 +541,6 @@ Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc lo
     fail("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with " +
              std::to_string(value.tensor.dim(loc)) + " dimension(s).",
          loc, {tensor});
-  if (!is_floating_point(dtype) &&
-      (value.is_number ? value.is_real && value.real != static_cast<double>(truncated(value.real))
-                       : is_floating_point(value.tensor.dtype(loc))))
-    fail("masked_fill(): a real value cannot be written to a tensor of " + std::string(name(dtype)), loc,
-         {tensor});
   refuseOverflow("masked_fill()", dtype, value, {tensor});
   Ref filler = value.is_number ? number(dtype, tensor.spec().device, value, loc)
                                : convertTo(use(value.tensor, loc), dtype, loc);

@@ -31,14 +31,19 @@ struct Indexed {
   std::vector<std::pair<int64_t, Tensor>> tensors; ///< with the first dimension of `view` that each indexes
 };
 
-/// The number of dimensions that an index consumes.
-int64_t consumed(const TensorIndex &index) {
+/// Whether an index tensor is a mask: bools and, as in PyTorch, bytes.
+bool isMask(const Tensor &tensor, Loc loc) {
+  return tensor.dtype(loc) == DType::i1 || tensor.dtype(loc) == DType::ui8;
+}
+
+/// The number of dimensions that an index consumes. A mask without dimensions consumes none.
+int64_t consumed(const TensorIndex &index, Loc loc) {
   switch (index.kind) {
   case TensorIndex::Kind::none:
   case TensorIndex::Kind::ellipsis:
     return 0;
   case TensorIndex::Kind::tensor:
-    return index.tensor.dtype() == DType::i1 ? std::max<int64_t>(index.tensor.dim(), 1) : 1;
+    return isMask(index.tensor, loc) ? index.tensor.dim(loc) : 1;
   default:
     return 1;
   }
@@ -47,7 +52,7 @@ int64_t consumed(const TensorIndex &index) {
 Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, Loc loc) {
   int64_t taken = 0, ellipses = 0;
   for (const TensorIndex &index : indices) {
-    taken += consumed(index);
+    taken += consumed(index, loc);
     ellipses += index.kind == TensorIndex::Kind::ellipsis;
   }
   if (ellipses > 1)
@@ -57,14 +62,16 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
              std::to_string(taken),
          loc);
   Indexed result{tensor.reshape(tensor.sizes(loc), loc), {}};
-  int64_t dim = 0;
-  for (const TensorIndex &index : indices)
+  // The dimension of the view, and that of the tensor, which errors name.
+  int64_t dim = 0, own = 0;
+  for (const TensorIndex &index : indices) {
     switch (index.kind) {
     case TensorIndex::Kind::none:
       result.view = result.view.unsqueeze(dim++, loc);
       break;
     case TensorIndex::Kind::ellipsis:
       dim += tensor.dim(loc) - taken;
+      own += tensor.dim(loc) - taken;
       break;
     case TensorIndex::Kind::slice:
       result.view = result.view.slice(dim++, index.slice.start, index.slice.stop, index.slice.step, loc);
@@ -73,16 +80,24 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
       int64_t size = result.view.size(dim, loc);
       if (index.integer < -size || index.integer >= size)
         fail("index " + std::to_string(index.integer) + " is out of bounds for dimension " +
-                 std::to_string(dim) + " with size " + std::to_string(size),
+                 std::to_string(own) + " with size " + std::to_string(size),
              loc);
       result.view = result.view.select(dim, index.integer, loc);
       break;
     }
-    case TensorIndex::Kind::tensor:
-      result.tensors.emplace_back(dim, index.tensor);
-      dim += consumed(index);
+    case TensorIndex::Kind::tensor: {
+      Tensor which = isMask(index.tensor, loc) ? index.tensor.to(DType::i1, loc) : index.tensor;
+      if (isMask(which, loc) && which.dim(loc) == 0) { // selects all of a new dimension, or nothing
+        which = which.reshape({1}, loc);
+        result.view = result.view.unsqueeze(dim, loc);
+      }
+      result.tensors.emplace_back(dim, which);
+      dim += isMask(which, loc) ? which.dim(loc) : 1;
       break;
     }
+    }
+    own += consumed(index, loc);
+  }
   return result;
 }
 
@@ -122,6 +137,48 @@ std::vector<Tensor> byDimension(const Indexed &indexed, Loc loc) {
   return list;
 }
 
+/// Takes index tensors without dimensions from the others if there are such: as integers do, they select, and
+/// do not count where the dimensions of the others go. Empty if all are of one kind.
+std::vector<std::pair<int64_t, Tensor>> takeSelecting(Indexed &indexed, Loc loc) {
+  std::vector<std::pair<int64_t, Tensor>> selecting, others;
+  for (const auto &each : indexed.tensors)
+    (each.second.dim(loc) == 0 ? selecting : others).push_back(each);
+  if (selecting.empty() || others.empty())
+    return {};
+  indexed.tensors = others;
+  return selecting;
+}
+
+/// What is left after these selections, a copy. The dimensions of the other index tensors move.
+void applySelections(Indexed &indexed, const std::vector<std::pair<int64_t, Tensor>> &selecting, Loc loc) {
+  for (size_t i = selecting.size(); i-- > 0;) {
+    const auto &[dim, place] = selecting[i];
+    std::vector<Tensor> list(static_cast<size_t>(dim) + 1);
+    list.back() = place;
+    indexed.view = weft::index(indexed.view, list, loc);
+    for (auto &[other, tensor] : indexed.tensors)
+      other -= other > dim;
+  }
+}
+
+/// The view with `values` at what the index tensors name.
+Tensor replaced(Indexed indexed, const Tensor &values, Loc loc) {
+  const auto selecting = takeSelecting(indexed, loc);
+  if (selecting.empty())
+    return weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc);
+  const Tensor view = indexed.view;
+  applySelections(indexed, selecting, loc);
+  const Tensor part = weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc);
+  std::vector<int64_t> dims, front;
+  std::vector<Tensor> places;
+  for (const auto &[dim, place] : selecting) {
+    front.push_back(static_cast<int64_t>(dims.size()));
+    dims.push_back(dim);
+    places.push_back(place);
+  }
+  return weft::index_put(view.movedim(dims, front, loc), places, part, false, loc).movedim(front, dims, loc);
+}
+
 /// Whether a single mask selects what is written, and the value is the same for every element, or row, of it.
 bool isFilledByMask(const Indexed &indexed, const Arg &value) {
   Loc loc = value.loc;
@@ -139,6 +196,7 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> indices, Loc loc) const 
   Indexed indexed = apply(*this, indices, loc);
   if (indexed.tensors.empty())
     return indexed.view;
+  applySelections(indexed, takeSelecting(indexed, loc), loc);
   return weft::index(indexed.view, byDimension(indexed, loc), loc);
 }
 
@@ -155,7 +213,7 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
   if (!mask) {
     Tensor values = value.is_number ? wrap(number(dtype(loc), device(loc), value, loc), loc)
                                     : value.tensor.to(dtype(loc), loc);
-    indexed.view.copy_(weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc), loc);
+    indexed.view.copy_(replaced(indexed, values, loc), loc);
     return *this;
   }
   auto [first, flags] = indexed.tensors[0];

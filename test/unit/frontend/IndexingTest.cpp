@@ -166,3 +166,86 @@ TEST(Indexing, RangesOfWholeNumbersDropFractionsFirst) {
   EXPECT_EQ(arange(0, 1.5, 0.5, {.dtype = i32}).to_vector<int32_t>(), (std::vector<int32_t>{0, 0, 0}));
   EXPECT_EQ(linspace(4.3, 1.9, 2, {.dtype = i64}).to_vector<int64_t>(), (std::vector<int64_t>{4, 1}));
 }
+
+// The shapes and values of PyTorch 2.13.
+TEST(Indexing, BytesAreAMask) {
+  using indexing::Slice;
+  const Tensor bytes = weft::tensor({1, 0, 1}, u8), x = arange(3);
+  EXPECT_EQ(x.index({bytes}).to_vector<int64_t>(), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(index(x, {bytes}).to_vector<int64_t>(), (std::vector<int64_t>{0, 2}));
+  Tensor written = arange(3);
+  written.index_put_({bytes}, 7);
+  EXPECT_EQ(written.to_vector<int64_t>(), (std::vector<int64_t>{7, 1, 7}));
+  Tensor rows = zeros({2, 2});
+  rows.index_put_({weft::tensor({{1, 0}, {0, 1}}, u8)}, weft::tensor({3., 4.}));
+  EXPECT_EQ(floats(rows), Floats({3, 0, 0, 4}));
+  EXPECT_EQ(floats(index_put(ones({3}), {bytes}, zeros({2}))), Floats({0, 1, 0}));
+  auto f = compile([](Tensor t, Tensor mask) { return t.index({mask}); });
+  EXPECT_ERROR(f(ones({3}), bytes), "WEFT-C001");
+  EXPECT_EQ(countTo(6).reshape({2, 3}).index({Slice(), bytes}).sizes(), (Shape{2, 2}));
+}
+
+TEST(Indexing, AMaskWithoutDimensionsAddsOne) {
+  using namespace indexing;
+  const Tensor x = ones({2, 3}), yes = weft::tensor(true), no = weft::tensor(false);
+  EXPECT_EQ(x.index({yes}).sizes(), (Shape{1, 2, 3}));
+  EXPECT_EQ(x.index({no}).sizes(), (Shape{0, 2, 3}));
+  EXPECT_EQ(x.index({weft::tensor(1, u8)}).sizes(), (Shape{1, 2, 3}));
+  EXPECT_EQ(x.index({Slice(), yes}).sizes(), (Shape{2, 1, 3}));
+  EXPECT_EQ(x.index({yes, ints({0, 1})}).sizes(), (Shape{2, 3}));
+  EXPECT_EQ(floats(scalar(5).index({yes})), Floats({5}));
+  EXPECT_EQ(scalar(5).index({no}).sizes(), Shape{0});
+  Tensor a = zeros({2}), b = scalar(1);
+  a.index_put_({no}, 3);
+  EXPECT_EQ(floats(a), Floats({0, 0}));
+  a.index_put_({yes}, 3);
+  EXPECT_EQ(floats(a), Floats({3, 3}));
+  a.index_put_({yes}, weft::tensor({3., 4.}));
+  EXPECT_EQ(floats(a), Floats({3, 4}));
+  b.index_put_({yes}, 3);
+  EXPECT_EQ(b.item<float>(), 3);
+  // In a compiled function, whose sizes do not depend on values, it can be written.
+  auto f = compile([](Tensor t, Tensor flag) {
+    Tensor copy = t.clone();
+    copy.index_put_({flag}, 2);
+    return copy;
+  });
+  EXPECT_EQ(floats(f(ones({2}), yes)), Floats({2, 2}));
+  EXPECT_EQ(floats(f(ones({2}), no)), Floats({1, 1}));
+}
+
+TEST(Indexing, AnIndexWithoutDimensionsSelectsAsAnIntegerDoes) { // with the values of PyTorch
+  using namespace indexing;
+  const Tensor zero = weft::tensor(0), last = weft::tensor(-1), two = ints({0, 1});
+  Tensor x = countTo(12).reshape({2, 2, 3});
+  EXPECT_EQ(floats(x.index({zero, Slice(), two})), Floats({0, 1, 3, 4}));
+  EXPECT_EQ(floats(x.index({last, Slice(), two})), Floats({6, 7, 9, 10}));
+  EXPECT_EQ(floats(x.index({two, Slice(), last})), Floats({2, 5, 8, 11}));
+  EXPECT_EQ(floats(x.index({Slice(), zero, two})), Floats({0, 1, 6, 7}));
+  EXPECT_EQ(x.index({zero, Slice(), zero}).sizes(), Shape{2});
+  x.index_put_({zero, Slice(), two}, weft::tensor({{1., 2.}, {3., 4.}}));
+  EXPECT_EQ(floats(x), Floats({1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  x.index_put_({two, Slice(), last}, weft::tensor({{0., 1.}, {2., 3.}}));
+  EXPECT_EQ(floats(x), Floats({1, 2, 0, 3, 4, 1, 6, 7, 2, 9, 10, 3}));
+  auto f = compile([](Tensor t, Tensor place, Tensor rows) { return t.index({place, Slice(), rows}); });
+  EXPECT_EQ(floats(f(countTo(12).reshape({2, 2, 3}), zero, two)), Floats({0, 1, 3, 4}));
+}
+
+TEST(Indexing, ErrorsNameTheDimensionOfTheTensor) {
+  using namespace indexing;
+  EXPECT_ERROR(ones({2, 2}).index({0, 5}), "index 5 is out of bounds for dimension 1 with size 2");
+  EXPECT_ERROR(ones({2, 2, 3}).index({None, 0, Ellipsis, 3}),
+               "index 3 is out of bounds for dimension 2 with size 3");
+  EXPECT_ERROR(ones({2, 2, 3}).index({ones({2, 2}) > 0, 4}),
+               "index 4 is out of bounds for dimension 2 with size 3");
+}
+
+TEST(Indexing, AFilledRealIsTruncated) {
+  const Tensor x = weft::tensor({1, 2}), mask = weft::tensor({true, false});
+  EXPECT_EQ(x.masked_fill(mask, 2.5).to_vector<int64_t>(), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(x.masked_fill(mask, -2.5).to_vector<int64_t>(), (std::vector<int64_t>{-2, 2}));
+  EXPECT_EQ(x.masked_fill(mask, scalar(2.5)).to_vector<int64_t>(), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ((x > 5).masked_fill(mask, 0.5).to_vector<bool>(), (std::vector<bool>{true, false}));
+  EXPECT_ERROR(x.masked_fill(mask, NAN), "value cannot be converted to type i64 without overflow");
+  EXPECT_ERROR(x.masked_fill(mask, 1e30), "value cannot be converted to type i64 without overflow");
+}
