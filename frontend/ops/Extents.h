@@ -15,9 +15,13 @@
 namespace weft::frontend {
 
 /// One number for each extent, from one for all or a list of that length. Throws Error, which names the
-/// function and the parameter, if a number is less than `least`.
+/// function and the parameter, for a list of another length and if a number is less than `least`.
 inline std::vector<int64_t> atEachExtent(const char *function, const IntList &given, size_t extents,
                                          const char *what, int64_t least, Loc loc) {
+  if (given.size() != 1 && given.size() != extents)
+    fail(std::string(function) + "(): " + what + " must be one number, or a list of " +
+             std::to_string(extents) + ", one for each extent; found " + shapeText(given),
+         loc);
   for (int64_t number : given)
     if (number < least)
       fail(std::string(function) + "(): " + what + " must be at least " + std::to_string(least) + ", found " +

@@ -359,6 +359,13 @@ Tensor unfold(const Tensor &x, IntList kernel_size, IntList dilation, IntList pa
                              spread = atEachExtent("unfold", dilation, 2, "dilation", 1, loc),
                              beside = atEachExtent("unfold", padding, 2, "padding", 0, loc),
                              step = atEachExtent("unfold", stride, 2, "stride", 1, loc);
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t size = x.sizes(loc)[x.sizes(loc).size() - 2 + i], reach = spread[i] * (kernel[i] - 1) + 1;
+    if (!isSymbolic(size) && size + 2 * beside[i] < reach)
+      fail("unfold(): a window of kernel_size " + shapeText(kernel) + " and dilation " + shapeText(spread) +
+               " does not fit in " + shapeText(x.sizes(loc)) + " with a padding of " + shapeText(beside),
+           loc, {use(x, loc)});
+  }
   Tensor padded = pad(x, {beside[1], beside[1], beside[0], beside[0]}, {0, loc}, loc);
   GraphLock lock(graphMutex());
   Ref windows =
@@ -388,15 +395,21 @@ static Tensor maxUnpool(const char *function, size_t extents, const Tensor &x, c
                                         ? kernel
                                         : atEachExtent(function, stride, extents, "stride", 1, loc);
   const size_t lead = shape.size() - extents;
-  if (!output_size.empty() && output_size.size() < extents)
-    fail(std::string(function) + "(): output_size needs " + std::to_string(extents) + " sizes, found " +
+  if (!output_size.empty() && output_size.size() != extents && output_size.size() != extents + 2)
+    fail(std::string(function) + "(): output_size should be a sequence containing " +
+             std::to_string(extents) + " or " + std::to_string(extents + 2) + " elements, found " +
              shapeText(output_size),
          loc);
   Shape wanted(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(lead)), flat = wanted;
   int64_t elements = 1;
   for (size_t i = 0; i < extents; ++i) {
-    const int64_t size = output_size.empty() ? (shape[lead + i] - 1) * step[i] + kernel[i] - 2 * beside[i]
-                                             : output_size[output_size.size() - extents + i];
+    const int64_t usual = (shape[lead + i] - 1) * step[i] + kernel[i] - 2 * beside[i],
+                  size = output_size.empty() ? usual : output_size[output_size.size() - extents + i];
+    if (size != usual && (size <= usual - step[i] || size >= usual + step[i]))
+      fail(std::string(function) + "(): invalid output_size " + shapeText(output_size) + " (dim " +
+               std::to_string(i) + " must be between " + std::to_string(usual - step[i]) + " and " +
+               std::to_string(usual + step[i]) + ")",
+           loc);
     wanted.push_back(size);
     elements *= size;
   }

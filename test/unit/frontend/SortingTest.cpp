@@ -231,6 +231,34 @@ TEST(Resampling, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(as_strided(x, {4}, {1, 1}), "mismatch in length of strides and shape");
 }
 
+TEST(Resampling, ListsHaveANumberForEachExtent) {
+  const Tensor image = ones({1, 1, 4, 4}), line = ones({1, 1, 4});
+  const std::string two = "must be one number, or a list of 2, one for each extent; found [2, 2, 2]";
+  EXPECT_ERROR(interpolate(image, {.size = {2, 3, 4}}), "size must be one number, or a list of 2");
+  EXPECT_ERROR(interpolate(line, {.size = {2, 9}}), "size must be one number, or a list of 1");
+  const ValuesIndices most = max_pool2d_with_indices(countTo(16).reshape({1, 1, 4, 4}), 2);
+  auto unpooled = [&](IntList kernel, IntList stride = {}, IntList padding = 0, IntList output_size = {}) {
+    return max_unpool2d(most.values, most.indices, kernel, stride, padding, output_size);
+  };
+  EXPECT_ERROR(unpooled({2, 2, 2}), "max_unpool2d(): kernel_size " + two);
+  EXPECT_ERROR(unpooled(2, {2, 2, 2}), "max_unpool2d(): stride " + two);
+  EXPECT_ERROR(unpooled(2, {}, {2, 2, 2}), "max_unpool2d(): padding " + two);
+  EXPECT_ERROR(unpooled(2, {}, 0, {1, 5, 5}), "should be a sequence containing 2 or 4 elements");
+  EXPECT_ERROR(unpooled(2, {}, 0, {7, 7}), "invalid output_size [7, 7] (dim 0 must be between 2 and 6)");
+  EXPECT_EQ(unpooled(2, {}, 0, {5, 5}).sizes(), (Shape{1, 1, 5, 5}));
+  EXPECT_EQ(unpooled(2, {}, 0, {1, 1, 5, 3}).sizes(), (Shape{1, 1, 5, 3}));
+  namespace F = nn::functional;
+  EXPECT_ERROR(F::unfold(image, {2, 2, 2}), "unfold(): kernel_size " + two);
+  EXPECT_ERROR(F::unfold(image, 2, {2, 2, 2}), "unfold(): dilation " + two);
+  EXPECT_ERROR(F::unfold(image, 2, 1, {2, 2, 2}), "unfold(): padding " + two);
+  EXPECT_ERROR(F::unfold(image, 2, 1, 0, {2, 2, 2}), "unfold(): stride " + two);
+  EXPECT_ERROR(F::unfold(image, 5), "a window of kernel_size [5, 5] and dilation [1, 1] does not fit in");
+  EXPECT_ERROR(fold(ones({1, 4, 4}), {3, 3, 3}, 2), "fold takes one number or two as output_size");
+  EXPECT_ERROR(avg_pool2d(image, {2, 2, 2}), "kernel_size must either be a single int");
+  EXPECT_ERROR(adaptive_avg_pool2d(image, {2, 2, 2}), "output_size must either be a single int");
+  EXPECT_ERROR(lp_pool2d(image, 2, {2, 2, 2}), "kernel_size must either be a single int");
+}
+
 TEST(Sorting, MembersAreTheFunctions) {
   Tensor x = tensor({3.0f, 1.0f, 2.0f, 1.0f});
   EXPECT_EQ(wholes(x.sort().indices), (Whole{1, 3, 2, 0}));
