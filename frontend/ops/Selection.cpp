@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace weft {
 
@@ -310,6 +311,20 @@ Tensor histc(const Tensor &a, int64_t bins, double min, double max, Loc loc) {
 // Draws and choices
 //===----------------------------------------------------------------------===//
 
+/// Makes weights of which none can be drawn an error when values are computed: in a compiled function an
+/// error of the call. With dynamic sizes they are not checked.
+static void checkWeights(const Tensor &p, Loc loc) {
+  if (anySymbolic(p.sizes(loc)))
+    return;
+  Term weight{p, loc};
+  Tensor isWeight = (weight >= 0.0 && weight < std::numeric_limits<double>::infinity()).tensor;
+  Tensor isSome = (weight > 0.0).tensor.any({-1}, false, loc);
+  assert_true(logical_and({isWeight.all({}, false, loc), loc}, {isSome.all({}, false, loc), loc}),
+              "invalid multinomial distribution: a probability is infinite, NaN or less than 0, or all of a "
+              "distribution are 0",
+              loc);
+}
+
 Tensor multinomial(const Tensor &weights, int64_t num_samples, bool replacement, Generator &generator,
                    Loc loc) {
   NoGradGuard guard;
@@ -326,6 +341,7 @@ Tensor multinomial(const Tensor &weights, int64_t num_samples, bool replacement,
          loc, {use(weights, loc)});
   Tensor p = widened(weights, loc);
   Shape shape = p.sizes(loc);
+  checkWeights(p, loc);
   TensorOptions options{.dtype = p.dtype(loc), .device = p.device(loc)};
   if (!replacement) {
     // The weights divided by exponential numbers: the largest are a draw without replacement (Efraimidis and

@@ -354,14 +354,9 @@ Tensor searchsorted(const Tensor &sorted, const Tensor &values, bool right, cons
          "tensor and input value tensor must match, but we got boundaries tensor " +
              shapeText(rows) + " and input value tensor " + shapeText(wanted),
          loc, {use(sorted, loc), use(values, loc)});
-  if (sorted.dtype(loc) != values.dtype(loc))
-    fail("searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
-         "tensor's dtype " +
-             std::string(name(sorted.dtype(loc))) + " and input value tensor's dtype " +
-             std::string(name(values.dtype(loc))),
-         loc, {use(sorted, loc), use(values, loc)});
   Tensor ordered = sorter.defined() ? sorted.gather(sorted.dim(loc) - 1, sorter, loc) : sorted;
-  return searchRows(ordered, values, right, loc);
+  const DType dtype = promote(sorted.dtype(loc), values.dtype(loc)); // both are compared in
+  return searchRows(ordered.to(dtype, loc), values.to(dtype, loc), right, loc);
 }
 
 Tensor searchsorted(const Tensor &sorted, double value, bool right, const Tensor &sorter, Loc loc) {

@@ -87,7 +87,6 @@ TEST(Sorting, RefusesWhatIsNotThere) {
   EXPECT_ERROR(quantile(x, 0.5, 0, false, "cubic"), "interpolation must be one of linear");
   EXPECT_ERROR(quantile(x.to(i64), tensor({0.5f})), "must be either float or double dtype");
   EXPECT_ERROR(searchsorted(zeros({2, 3}), zeros({3, 1})), "boundaries tensor should be 1 dimension");
-  EXPECT_ERROR(searchsorted(zeros({3}), zeros({1}, i64)), "should have same dtype");
   EXPECT_ERROR(bucketize(zeros({3}), zeros({1, 2})), "boundaries tensor must be 1 dimension");
   EXPECT_ERROR(logcumsumexp(zeros({3}, i64), 0), "floating-point");
 }
@@ -158,6 +157,30 @@ TEST(Selection, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(combinations(zeros({2, 2})), "1D vector");
   EXPECT_ERROR(multinomial(zeros({3}), 4), "without replacement");
   EXPECT_ERROR(multinomial(zeros({3}), 0, true), "cannot sample n_sample <= 0 samples");
+TEST(Sorting, PlacesOfAnotherDtypeAreFoundInTheCommonOne) { // as PyTorch 2.13 finds them
+  const Tensor wanted = tensor({1, 6});
+  EXPECT_EQ(wholes(bucketize(wanted, tensor({1., 3., 5.}))), (Whole{0, 3}));
+  EXPECT_EQ(wholes(searchsorted(tensor({1, 3, 5}), tensor({1.5, 6.}))), (Whole{1, 3}));
+  EXPECT_EQ(wholes(searchsorted(tensor({1, 3, 5}, i32), wanted)), (Whole{0, 3}));
+  EXPECT_EQ(wholes(searchsorted(tensor({1., 3., 5.}, f16), tensor({1., 6.}, f64))), (Whole{0, 3}));
+  // 2^24 + 1 is 2^24 in f32, and not in f64.
+  const Tensor large = tensor({16777217});
+  EXPECT_EQ(wholes(bucketize(large, tensor({16777216.}))), Whole{0});
+  EXPECT_EQ(wholes(bucketize(large, tensor({16777216.}, f64))), Whole{1});
+}
+
+TEST(Multinomial, RefusesWhatIsNoDistribution) {
+  const std::string what = "invalid multinomial distribution";
+  for (bool replacement : {true, false}) {
+    for (const Tensor &weights : {tensor({0., 0.}), tensor({1., -1.}), tensor({1., NAN}),
+                                  tensor({1., HUGE_VAL}), tensor({{1., 1.}, {0., 0.}})})
+      EXPECT_ERROR(multinomial(weights, 2, replacement), what);
+    EXPECT_EQ(wholes(multinomial(tensor({0., 2.}, f16), 1, replacement)), Whole{1});
+    EXPECT_EQ(multinomial(zeros({0, 3}), 2, replacement).sizes(), (Shape{0, 2}));
+  }
+  auto f = compile([](Tensor weights) { return multinomial(weights, 1); });
+  EXPECT_EQ(wholes(f(tensor({0., 2.}))), Whole{1});
+  EXPECT_ERROR(f(tensor({0., 0.})).to_vector<int64_t>(), what);
 }
 
 TEST(Multinomial, DrawsByWeight) {
