@@ -125,8 +125,10 @@ struct Slot : std::enable_shared_from_this<Slot> {
 
   /// The counter of a generator: it lies where the generator drew last, and no guard compares its device.
   bool followsDraws = false;
-  bool requiresGrad = false;           ///< the program wants its gradient: it is a leaf
-  bool isParametrized = false;         ///< each call of its module computes it: it has no value of its own
+  bool requiresGrad = false;   ///< the program wants its gradient: it is a leaf
+  bool isParametrized = false; ///< each call of its module computes it: it has no value of its own
+  /// The function that copied elements which its counterpart in PyTorch shares: a write would not reach them.
+  const char *copiedBy = nullptr;
   bool optimized = false;              ///< an optimiser has or had it
   std::weak_ptr<const void> optimizer; ///< the last optimiser that was given it
   uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last read its gradient

@@ -136,6 +136,12 @@ void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc) {
     fail("unsupported operation: more than one element of the written-to tensor refers to a single memory "
          "location. Please clone() the tensor before performing the operation.",
          loc);
+  if (const char *function = slot->storage()->copiedBy)
+    fail("unsupported operation: the result of " + std::string(function) +
+             " is written, which is a copy here, so that the tensor that it was made of would not change. "
+             "Write "
+             "to that tensor, or clone() the result to write to the copy.",
+         loc);
   if (!gradEnabled())
     return;
   if (slot->requiresGrad)

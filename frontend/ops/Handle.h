@@ -31,7 +31,7 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value);
 Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> strides, Loc loc,
                 bool detached = false);
 /// Throws PyTorch's errors for an in-place operation on this slot: a leaf that requires a gradient, a view of
-/// one, a view that overlaps itself.
+/// one, a view that overlaps itself. So for a copy of elements that are shared in PyTorch (`Slot::copiedBy`).
 void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc);
 /// Throws the errors of `assign` for a slot that is a view. `needsGrad`: the value, which is computed from
 /// `operands`, requires a gradient.

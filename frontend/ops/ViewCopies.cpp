@@ -16,6 +16,14 @@ namespace weft {
 
 using namespace frontend;
 
+/// Marks a copy of elements that are shared in PyTorch, so that a write to it is an error.
+static Tensor markedCopy(Tensor copy, const char *function, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (copy.numel(loc) > 0)
+    Access::slot(copy)->storage()->copiedBy = function;
+  return copy;
+}
+
 Tensor unfold(const Tensor &a, int64_t dim, int64_t size, int64_t step, Loc loc) {
   if (a.dim(loc) == 0) // as a vector of one element
     return unfold(a.reshape({1}, loc), dim, size, step, loc).reshape({size}, loc);
@@ -29,20 +37,26 @@ Tensor unfold(const Tensor &a, int64_t dim, int64_t size, int64_t step, Loc loc)
   if (step < 1)
     fail("step is " + std::to_string(step) + " but must be > 0", loc, {use(a, loc)});
   Shape shape = a.sizes(loc);
-  shape[static_cast<size_t>(dim)] = (extent - size) / step + 1;
+  const int64_t windows = (extent - size) / step + 1;
+  shape[static_cast<size_t>(dim)] = windows;
   if (size == 0) {
     shape.push_back(0);
     return zeros(shape, {.dtype = a.dtype(loc), .device = a.device(loc)}, loc);
   }
+  if (step >= size && windows * step <= extent) // no two windows share an element: a view
+    return a.narrow(dim, 0, windows * step, loc)
+        .unflatten(dim, {windows, step}, loc)
+        .narrow(dim + 1, 0, size, loc)
+        .movedim({dim + 1}, {-1}, loc);
   Tensor rows = a.movedim({dim}, {last}, loc);
   GraphLock lock(graphMutex());
-  Tensor windows = wrap(record1("windows", {use(rows, loc)},
-                                {{"size", std::vector<int64_t>{size}},
-                                 {"stride", std::vector<int64_t>{step}},
-                                 {"dilation", std::vector<int64_t>{1}}},
-                                loc),
-                        loc); // [.., elements of a window, places]
-  return windows.movedim({last + 1, last}, {dim, last + 1}, loc);
+  Tensor made = wrap(record1("windows", {use(rows, loc)},
+                             {{"size", std::vector<int64_t>{size}},
+                              {"stride", std::vector<int64_t>{step}},
+                              {"dilation", std::vector<int64_t>{1}}},
+                             loc),
+                     loc); // [.., elements of a window, places]
+  return markedCopy(made.movedim({last + 1, last}, {dim, last + 1}, loc), "unfold()", loc);
 }
 
 /// The places in the flattened tensor that strides describe.
@@ -74,7 +88,10 @@ static Tensor stridedPlaces(const char *function, const Tensor &a, const IntList
 }
 
 Tensor as_strided(const Tensor &a, IntList shape, IntList strides, int64_t offset, Loc loc) {
-  return take(a, stridedPlaces("as_strided", a, shape, strides, offset, loc), loc);
+  Tensor places = stridedPlaces("as_strided", a, shape, strides, offset, loc);
+  if (a.is_contiguous(loc) && strides == rowMajor(shape)) // a part of the elements, in their order: a view
+    return a.view({-1}, loc).narrow(0, offset, places.numel(loc), loc).view(shape, loc);
+  return markedCopy(take(a, places, loc), "as_strided()", loc);
 }
 
 Tensor as_strided_scatter(const Tensor &a, const Tensor &source, IntList shape, IntList strides,

@@ -47,19 +47,20 @@ inline Tensor diagonal_copy(const Tensor &a, int64_t offset = 0, int64_t dim1 = 
                             Loc loc = Loc::current()) {
   return a.diagonal(offset, dim1, dim2, loc).clone(loc);
 }
-/// Windows of `size` elements along `dim`, `step` apart, whose elements are a new last dimension.
+/// Windows of `size` elements along `dim`, `step` apart, whose elements are a new last dimension. A view if
+/// no two windows share an element; else a copy, and writing to it is an error.
 WEFT_API Tensor unfold(const Tensor &a, int64_t dim, int64_t size, int64_t step, Loc loc = Loc::current());
 inline Tensor unfold_copy(const Tensor &a, int64_t dim, int64_t size, int64_t step,
                           Loc loc = Loc::current()) {
-  return unfold(a, dim, size, step, loc);
+  return unfold(a, dim, size, step, loc).clone(loc);
 }
 /// The elements of the flattened tensor at offset + i0 strides[0] + i1 strides[1] + ..; they may overlap. A
-/// copy.
+/// view if they are those of a contiguous tensor in their order; else a copy, and writing to it is an error.
 WEFT_API Tensor as_strided(const Tensor &a, IntList shape, IntList strides, int64_t offset = 0,
                            Loc loc = Loc::current());
 inline Tensor as_strided_copy(const Tensor &a, IntList shape, IntList strides, int64_t offset = 0,
                               Loc loc = Loc::current()) {
-  return as_strided(a, std::move(shape), std::move(strides), offset, loc);
+  return as_strided(a, std::move(shape), std::move(strides), offset, loc).clone(loc);
 }
 /// `a` with `source` at these places.
 WEFT_API Tensor as_strided_scatter(const Tensor &a, const Tensor &source, IntList shape, IntList strides,

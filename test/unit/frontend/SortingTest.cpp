@@ -157,6 +157,8 @@ TEST(Selection, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(combinations(zeros({2, 2})), "1D vector");
   EXPECT_ERROR(multinomial(zeros({3}), 4), "without replacement");
   EXPECT_ERROR(multinomial(zeros({3}), 0, true), "cannot sample n_sample <= 0 samples");
+}
+
 TEST(Sorting, PlacesOfAnotherDtypeAreFoundInTheCommonOne) { // as PyTorch 2.13 finds them
   const Tensor wanted = tensor({1, 6});
   EXPECT_EQ(wholes(bucketize(wanted, tensor({1., 3., 5.}))), (Whole{0, 3}));
@@ -252,6 +254,42 @@ TEST(Resampling, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(max_unpool2d(x, zeros({1, 1, 2, 2}, i64), {2}), "Expected shape of indices");
   EXPECT_ERROR(as_strided(x, {4}, {6}), "reach element 18 of 16");
   EXPECT_ERROR(as_strided(x, {4}, {1, 1}), "mismatch in length of strides and shape");
+}
+
+TEST(Copies, WindowsThatShareNothingAreViews) { // with the values of PyTorch
+  Tensor x = countTo(6);
+  x.unfold(0, 2, 2).fill_(7);
+  EXPECT_EQ(floats(x), Floats(6, 7));
+  x = countTo(9);
+  Tensor windows = x.unfold(0, 2, 3);
+  EXPECT_EQ(floats(windows), Floats({0, 1, 3, 4, 6, 7}));
+  windows.fill_(7);
+  EXPECT_EQ(floats(x), Floats({7, 7, 2, 7, 7, 5, 7, 7, 8}));
+  x = countTo(12).reshape({2, 3, 2});
+  windows = unfold(x, 1, 1, 2);
+  EXPECT_EQ(windows.sizes(), (Shape{2, 2, 2, 1}));
+  EXPECT_EQ(floats(windows), Floats({0, 1, 4, 5, 6, 7, 10, 11}));
+  x = countTo(6);
+  x.as_strided({2, 2}, {2, 1}, 1).fill_(9);
+  EXPECT_EQ(floats(x), Floats({0, 9, 9, 9, 9, 5}));
+  Tensor leaf = countTo(6).requires_grad_();
+  (leaf.unfold(0, 2, 2) * weft::tensor({1., 3.})).sum().backward();
+  EXPECT_EQ(floats(leaf.grad()), Floats({1, 3, 1, 3, 1, 3}));
+}
+
+TEST(Copies, WritingOneThatPyTorchSharesIsAnError) {
+  Tensor x = countTo(6);
+  EXPECT_EQ(floats(x.unfold(0, 2, 3)), Floats({0, 1, 3, 4}));
+  EXPECT_ERROR(x.unfold(0, 2, 1).fill_(7), "the result of unfold() is written, which is a copy here");
+  EXPECT_ERROR(x.unfold(0, 4, 1)[0] += 1, "the result of unfold() is written");
+  EXPECT_ERROR(x.unfold(0, 2, 4).zero_(), "clone() the result to write to the copy");
+  EXPECT_ERROR(x.as_strided({2, 2}, {1, 1}).mul_(2), "the result of as_strided() is written");
+  EXPECT_EQ(floats(x), floats(countTo(6)));
+  EXPECT_EQ(floats(x.unfold(0, 5, 1).clone().fill_(7)), Floats(10, 7));
+  EXPECT_EQ(floats(unfold_copy(x, 0, 5, 1).fill_(7)), Floats(10, 7));
+  EXPECT_EQ(floats(unfold_copy(x, 0, 3, 3).fill_(7)), Floats(6, 7));
+  EXPECT_EQ(floats(as_strided_copy(x, {2}, {1}).fill_(7)), Floats(2, 7));
+  EXPECT_EQ(floats(x), floats(countTo(6)));
 }
 
 TEST(Resampling, ListsHaveANumberForEachExtent) {
