@@ -36,9 +36,15 @@ class WEFT_API LayerNorm : public Module {
 public:
   explicit LayerNorm(Shape normalized_shape, double eps = 1e-5, bool elementwise_affine = true,
                      bool bias = true, Loc loc = Loc::current());
-  explicit LayerNorm(int64_t size, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
+  template <std::integral T>
+  explicit LayerNorm(T size, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
                      Loc loc = Loc::current())
-      : LayerNorm(Shape{size}, eps, elementwise_affine, bias, loc) {}
+      : LayerNorm(Shape{static_cast<int64_t>(size)}, eps, elementwise_affine, bias, loc) {}
+  /// Sizes in braces, which may not be taken for the arguments of another constructor.
+  template <size_t N>
+  explicit LayerNorm(const int64_t (&sizes)[N], double eps = 1e-5, bool elementwise_affine = true,
+                     bool bias = true, Loc loc = Loc::current())
+      : LayerNorm(Shape(sizes, sizes + N), eps, elementwise_affine, bias, loc) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return layer_norm(x, shape_, weight, bias, eps_, loc);
   }
@@ -55,9 +61,14 @@ class WEFT_API RMSNorm : public Module {
 public:
   explicit RMSNorm(Shape normalized_shape, std::optional<double> eps = {}, bool elementwise_affine = true,
                    Loc loc = Loc::current());
-  explicit RMSNorm(int64_t size, std::optional<double> eps = {}, bool elementwise_affine = true,
+  template <std::integral T>
+  explicit RMSNorm(T size, std::optional<double> eps = {}, bool elementwise_affine = true,
                    Loc loc = Loc::current())
-      : RMSNorm(Shape{size}, eps, elementwise_affine, loc) {}
+      : RMSNorm(Shape{static_cast<int64_t>(size)}, eps, elementwise_affine, loc) {}
+  template <size_t N>
+  explicit RMSNorm(const int64_t (&sizes)[N], std::optional<double> eps = {}, bool elementwise_affine = true,
+                   Loc loc = Loc::current())
+      : RMSNorm(Shape(sizes, sizes + N), eps, elementwise_affine, loc) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return rms_norm(x, shape_, weight, eps_, loc);
   }

@@ -22,7 +22,8 @@
 namespace weft::nn {
 
 /// \name Padding of the last dimensions, one number for all sides or two for each, the last dimension first
-/// Throws Error for another number of them.
+/// Throws Error for another number of them. Constructors of an array take numbers in braces, which may not be
+/// taken for the arguments of another constructor.
 /// @{
 template <size_t Extents> class WEFT_API ConstantPad : public Module {
 public:
@@ -38,6 +39,9 @@ private:
 template <size_t Extents> class WEFT_API ZeroPad : public Module {
 public:
   explicit ZeroPad(IntList padding, Loc loc = Loc::current());
+  template <size_t N>
+  explicit ZeroPad(const int64_t (&padding)[N], Loc loc = Loc::current())
+      : ZeroPad(Shape(padding, padding + N), loc) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return pad(x, padding_, {0.0, loc}, loc);
   }
@@ -48,6 +52,9 @@ private:
 template <size_t Extents> class WEFT_API ReflectionPad : public Module {
 public:
   explicit ReflectionPad(IntList padding, Loc loc = Loc::current());
+  template <size_t N>
+  explicit ReflectionPad(const int64_t (&padding)[N], Loc loc = Loc::current())
+      : ReflectionPad(Shape(padding, padding + N), loc) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return pad(x, padding_, "reflect", 0, loc);
   }
@@ -58,6 +65,9 @@ private:
 template <size_t Extents> class WEFT_API ReplicationPad : public Module {
 public:
   explicit ReplicationPad(IntList padding, Loc loc = Loc::current());
+  template <size_t N>
+  explicit ReplicationPad(const int64_t (&padding)[N], Loc loc = Loc::current())
+      : ReplicationPad(Shape(padding, padding + N), loc) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return pad(x, padding_, "replicate", 0, loc);
   }
@@ -68,6 +78,9 @@ private:
 template <size_t Extents> class WEFT_API CircularPad : public Module {
 public:
   explicit CircularPad(IntList padding, Loc loc = Loc::current());
+  template <size_t N>
+  explicit CircularPad(const int64_t (&padding)[N], Loc loc = Loc::current())
+      : CircularPad(Shape(padding, padding + N), loc) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return pad(x, padding_, "circular", 0, loc);
   }
@@ -106,6 +119,9 @@ private:
 class WEFT_API UpsamplingNearest2d : public Module {
 public:
   explicit UpsamplingNearest2d(IntList size, DoubleList scale_factor = {});
+  template <size_t N>
+  explicit UpsamplingNearest2d(const int64_t (&size)[N], DoubleList scale_factor = {})
+      : UpsamplingNearest2d(Shape(size, size + N), std::move(scale_factor)) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return upsample_nearest(x, size_, scale_factor_, loc);
   }
@@ -117,6 +133,9 @@ private:
 class WEFT_API UpsamplingBilinear2d : public Module {
 public:
   explicit UpsamplingBilinear2d(IntList size, DoubleList scale_factor = {});
+  template <size_t N>
+  explicit UpsamplingBilinear2d(const int64_t (&size)[N], DoubleList scale_factor = {})
+      : UpsamplingBilinear2d(Shape(size, size + N), std::move(scale_factor)) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return upsample_bilinear(x, size_, scale_factor_, loc);
   }
@@ -138,6 +157,11 @@ private:
 class WEFT_API Unfold : public Module {
 public:
   explicit Unfold(IntList kernel_size, IntList dilation = 1, IntList padding = 0, IntList stride = 1);
+  template <size_t N>
+  explicit Unfold(const int64_t (&kernel_size)[N], IntList dilation = 1, IntList padding = 0,
+                  IntList stride = 1)
+      : Unfold(Shape(kernel_size, kernel_size + N), std::move(dilation), std::move(padding),
+               std::move(stride)) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
     return unfold(x, kernel_size_, dilation_, padding_, stride_, loc);
   }
@@ -202,6 +226,9 @@ private:
 class WEFT_API MaxUnpool1d : public Module {
 public:
   explicit MaxUnpool1d(IntList kernel_size, IntList stride = {}, IntList padding = 0);
+  template <size_t N>
+  explicit MaxUnpool1d(const int64_t (&kernel_size)[N], IntList stride = {}, IntList padding = 0)
+      : MaxUnpool1d(Shape(kernel_size, kernel_size + N), std::move(stride), std::move(padding)) {}
   Tensor operator()(const Tensor &x, const Tensor &indices, const IntList &output_size = {},
                     Loc loc = Loc::current()) const {
     return max_unpool1d(x, indices, kernel_size_, stride_, padding_, output_size, loc);
@@ -215,6 +242,9 @@ private:
 class WEFT_API MaxUnpool2d : public Module {
 public:
   explicit MaxUnpool2d(IntList kernel_size, IntList stride = {}, IntList padding = 0);
+  template <size_t N>
+  explicit MaxUnpool2d(const int64_t (&kernel_size)[N], IntList stride = {}, IntList padding = 0)
+      : MaxUnpool2d(Shape(kernel_size, kernel_size + N), std::move(stride), std::move(padding)) {}
   Tensor operator()(const Tensor &x, const Tensor &indices, const IntList &output_size = {},
                     Loc loc = Loc::current()) const {
     return max_unpool2d(x, indices, kernel_size_, stride_, padding_, output_size, loc);
@@ -228,6 +258,9 @@ private:
 class WEFT_API MaxUnpool3d : public Module {
 public:
   explicit MaxUnpool3d(IntList kernel_size, IntList stride = {}, IntList padding = 0);
+  template <size_t N>
+  explicit MaxUnpool3d(const int64_t (&kernel_size)[N], IntList stride = {}, IntList padding = 0)
+      : MaxUnpool3d(Shape(kernel_size, kernel_size + N), std::move(stride), std::move(padding)) {}
   Tensor operator()(const Tensor &x, const Tensor &indices, const IntList &output_size = {},
                     Loc loc = Loc::current()) const {
     return max_unpool3d(x, indices, kernel_size_, stride_, padding_, output_size, loc);

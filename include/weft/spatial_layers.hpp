@@ -68,6 +68,10 @@ using ConvTranspose3d = ConvTranspose<3>;
 template <size_t Extents> class WEFT_API MaxPool : public Module {
 public:
   explicit MaxPool(IntList kernel_size, MaxPoolOptions options = {});
+  /// Sizes in braces, which may not be taken for the arguments of another constructor; so in the others.
+  template <size_t N>
+  explicit MaxPool(const int64_t (&kernel_size)[N], MaxPoolOptions options = {})
+      : MaxPool(Shape(kernel_size, kernel_size + N), std::move(options)) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
 
 private:
@@ -81,6 +85,9 @@ using MaxPool3d = MaxPool<3>;
 template <size_t Extents> class WEFT_API AvgPool : public Module {
 public:
   explicit AvgPool(IntList kernel_size, AvgPoolOptions options = {});
+  template <size_t N>
+  explicit AvgPool(const int64_t (&kernel_size)[N], AvgPoolOptions options = {})
+      : AvgPool(Shape(kernel_size, kernel_size + N), std::move(options)) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
 
 private:
@@ -95,6 +102,9 @@ using AvgPool3d = AvgPool<3>;
 template <size_t Extents> class WEFT_API AdaptiveAvgPool : public Module {
 public:
   explicit AdaptiveAvgPool(IntList output_size);
+  template <size_t N>
+  explicit AdaptiveAvgPool(const int64_t (&output_size)[N])
+      : AdaptiveAvgPool(Shape(output_size, output_size + N)) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
 
 private:
@@ -108,6 +118,9 @@ using AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
 template <size_t Extents> class WEFT_API AdaptiveMaxPool : public Module {
 public:
   explicit AdaptiveMaxPool(IntList output_size);
+  template <size_t N>
+  explicit AdaptiveMaxPool(const int64_t (&output_size)[N])
+      : AdaptiveMaxPool(Shape(output_size, output_size + N)) {}
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
 
 private:

@@ -301,3 +301,31 @@ TEST(Transformer, ChecksFeaturesAndBatchesAndDrawsItsWeights) {
   EXPECT_GT(weight.abs().max().item<float>(), 0.8 * std::sqrt(6.0 / 24));
   EXPECT_EQ(model.get_parameter("decoder.layers.0.self_attn.in_proj_bias").abs().max().item<float>(), 0);
 }
+TEST(MoreLayers, TakeSizesInBraces) {
+  nn::LayerNorm norm({3, 4}), one({4}), exact({3, 4}, 1e-6), number{4, 1e-6};
+  EXPECT_EQ(norm.weight.sizes(), (Shape{3, 4}));
+  EXPECT_EQ(norm(ones({2, 3, 4})).sizes(), (Shape{2, 3, 4}));
+  EXPECT_EQ(one.weight.sizes(), Shape{4});
+  EXPECT_EQ(exact.weight.sizes(), (Shape{3, 4}));
+  EXPECT_EQ(number.weight.sizes(), Shape{4});
+  nn::RMSNorm rms({3, 4});
+  EXPECT_EQ(rms.weight.sizes(), (Shape{3, 4}));
+  const Tensor x = countTo(16).reshape({1, 1, 4, 4});
+  nn::Unfold windows({2, 2}), wide({2, 2}, 1, 1, {2, 2});
+  EXPECT_TRUE(equal(windows(x), nn::functional::unfold(x, 2)));
+  EXPECT_TRUE(equal(wide(x), nn::functional::unfold(x, 2, 1, 1, 2)));
+  const ValuesIndices most = max_pool2d_with_indices(x, 2);
+  nn::MaxUnpool2d unpool({2, 2});
+  EXPECT_TRUE(equal(unpool(most.values, most.indices), max_unpool2d(most.values, most.indices, 2)));
+  nn::UpsamplingNearest2d nearest({8, 8});
+  nn::UpsamplingBilinear2d bilinear({8, 8});
+  EXPECT_TRUE(equal(nearest(x), interpolate(x, {.size = 8})));
+  EXPECT_EQ(bilinear(x).sizes(), (Shape{1, 1, 8, 8}));
+  nn::MaxPool2d pool({2, 2});
+  nn::AdaptiveAvgPool2d adaptive({2, 2});
+  nn::ZeroPad2d padded({1, 1, 2, 2});
+  EXPECT_TRUE(equal(pool(x), most.values));
+  EXPECT_EQ(adaptive(x).sizes(), (Shape{1, 1, 2, 2}));
+  EXPECT_EQ(padded(x).sizes(), (Shape{1, 1, 8, 6}));
+}
+
