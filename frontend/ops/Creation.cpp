@@ -114,11 +114,13 @@ Tensor full(IntList shape, const Arg &value, TensorOptions options, Loc loc) {
   return requiresGrad ? result.requires_grad_(true, loc) : result;
 }
 Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, {value, loc}, options, loc); }
-Tensor zeros_like(const Tensor &like, Loc loc) {
-  return zeros(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
+Tensor zeros_like(const Tensor &like, Loc loc) { return zeros_like(like, LikeOptions(), loc); }
+Tensor zeros_like(const Tensor &like, LikeOptions options, Loc loc) {
+  return zeros(like.sizes(loc), filledIn(options, like, loc), loc);
 }
-Tensor ones_like(const Tensor &like, Loc loc) {
-  return ones(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
+Tensor ones_like(const Tensor &like, Loc loc) { return ones_like(like, LikeOptions(), loc); }
+Tensor ones_like(const Tensor &like, LikeOptions options, Loc loc) {
+  return ones(like.sizes(loc), filledIn(options, like, loc), loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,14 +262,19 @@ Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc) 
 }
 
 Tensor full_like(const Tensor &like, const Arg &value, Loc loc) {
+  return full_like(like, value, LikeOptions(), loc);
+}
+Tensor full_like(const Tensor &like, const Arg &value, LikeOptions options, Loc loc) {
   Arg located = value;
   located.loc = loc;
-  refuseOverflow("full_like()", like.dtype(loc), located, {});
-  return full(like.sizes(loc), value, {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
+  const TensorOptions whole = filledIn(options, like, loc);
+  refuseOverflow("full_like()", *whole.dtype, located, {});
+  return full(like.sizes(loc), value, whole, loc);
 }
 
-Tensor empty_like(const Tensor &like, Loc loc) {
-  return empty(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
+Tensor empty_like(const Tensor &like, Loc loc) { return empty_like(like, LikeOptions(), loc); }
+Tensor empty_like(const Tensor &like, LikeOptions options, Loc loc) {
+  return empty(like.sizes(loc), filledIn(options, like, loc), loc);
 }
 
 } // namespace weft

@@ -18,6 +18,13 @@ namespace weft::frontend {
 /// Options for a tensor on the host, whatever the default device is.
 inline TensorOptions onHost(std::optional<DType> dtype = {}) { return {.dtype = dtype, .device = Device()}; }
 
+/// The options of a tensor like another one.
+inline TensorOptions filledIn(const LikeOptions &options, const Tensor &like, Loc loc) {
+  return {.dtype = options.dtype.value_or(like.dtype(loc)),
+          .device = options.device.value_or(like.device(loc)),
+          .requires_grad = options.requires_grad};
+}
+
 inline int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
 /// `dim` counted from the front; throws Error outside of [-rank, rank).
 int64_t wrapDim(int64_t dim, int64_t rank, Loc loc);

@@ -250,8 +250,9 @@ Tensor rand(IntList shape, Generator &generator, TensorOptions options, Loc loc)
   return placed(uniform({generator, options.device}, shape, realType("rand", options, loc), loc), options,
                 loc);
 }
-Tensor rand_like(const Tensor &like, Loc loc) {
-  return rand(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
+Tensor rand_like(const Tensor &like, Loc loc) { return rand_like(like, LikeOptions(), loc); }
+Tensor rand_like(const Tensor &like, LikeOptions options, Loc loc) {
+  return rand(like.sizes(loc), filledIn(options, like, loc), loc);
 }
 
 Tensor randn(IntList shape, TensorOptions options, Loc loc) {
@@ -262,8 +263,9 @@ Tensor randn(IntList shape, Generator &generator, TensorOptions options, Loc loc
   DType dtype = realType("randn", options, loc);
   return placed(convertTo(gaussian({generator, options.device}, shape, loc), dtype, loc), options, loc);
 }
-Tensor randn_like(const Tensor &like, Loc loc) {
-  return randn(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
+Tensor randn_like(const Tensor &like, Loc loc) { return randn_like(like, LikeOptions(), loc); }
+Tensor randn_like(const Tensor &like, LikeOptions options, Loc loc) {
+  return randn(like.sizes(loc), filledIn(options, like, loc), loc);
 }
 
 Tensor normal(double mean, double std, IntList shape, TensorOptions options, Loc loc) {

@@ -69,9 +69,12 @@ WEFT_API Tensor ones(IntList shape, TensorOptions options = {}, Loc loc = Loc::c
 /// A number everywhere, or the value of a 0-dimensional tensor: f32 for reals, i64 for whole numbers, i1 for
 /// bool, unless another dtype is given.
 WEFT_API Tensor full(IntList shape, const Arg &value, TensorOptions options = {}, Loc loc = Loc::current());
-/// With the shape, dtype and device of another tensor; no gradient is required.
+/// With the shape, dtype and device of another tensor; no gradient is required. What the options have takes
+/// the place of the other tensor's.
 WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
 WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
+WEFT_API Tensor zeros_like(const Tensor &like, LikeOptions options, Loc loc = Loc::current());
+WEFT_API Tensor ones_like(const Tensor &like, LikeOptions options, Loc loc = Loc::current());
 /// 0, 1, .. n-1: [n], i64 unless another dtype is given.
 WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
 /// The same for a number that each call of a compiled function determines (weft/dim.hpp).
@@ -92,8 +95,10 @@ WEFT_API Tensor logspace(double start, double end, int64_t steps, double base = 
 /// Ones on the main diagonal of a matrix of n rows and m (or n) columns.
 WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions options = {},
                     Loc loc = Loc::current());
-/// With the shape, dtype and device of another tensor.
+/// With the shape and, unless the options have others, the dtype and device of another tensor.
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());
+WEFT_API Tensor full_like(const Tensor &like, const Arg &value, LikeOptions options,
+                          Loc loc = Loc::current());
 /// `scalar` by its other name.
 inline Tensor scalar_tensor(double value, TensorOptions options = {}, Loc loc = Loc::current()) {
   return scalar(value, options, loc);
@@ -101,12 +106,16 @@ inline Tensor scalar_tensor(double value, TensorOptions options = {}, Loc loc = 
 /// `full_like` by its other name.
 inline Tensor fill(const Tensor &a, const Arg &value) { return full_like(a, value, value.loc); }
 WEFT_API Tensor empty_like(const Tensor &like, Loc loc = Loc::current());
+WEFT_API Tensor empty_like(const Tensor &like, LikeOptions options, Loc loc = Loc::current());
 
-/// A single option, which may be given by itself: `zeros({3}, i64)`, `zeros({3}, device)`.
+/// A single option, which may be given by itself as the last argument but a source line: `zeros({3}, i64)`,
+/// `zeros({3}, device)`. So in random.hpp, too.
 template <typename T>
 concept SingleOption = std::same_as<T, DType> || std::same_as<T, Device>;
 inline TensorOptions optionsOf(DType dtype) { return {.dtype = dtype}; }
 inline TensorOptions optionsOf(Device device) { return {.device = device}; }
+inline LikeOptions likeOptionsOf(DType dtype) { return {.dtype = dtype}; }
+inline LikeOptions likeOptionsOf(Device device) { return {.device = device}; }
 
 #define WEFT_SINGLE_OPTION(name, First)                                                                      \
   template <SingleOption T> Tensor name(First first, T option, Loc loc = Loc::current()) {                   \
@@ -127,6 +136,47 @@ template <SingleOption T> Tensor full(IntList shape, const Arg &value, T option,
 template <typename V, SingleOption T>
 Tensor tensor(const std::vector<V> &data, T option, Loc loc = Loc::current()) {
   return tensor(data, optionsOf(option), loc);
+}
+template <SingleOption T>
+Tensor arange(const Arg &start, const Arg &end, T option, Loc loc = Loc::current()) {
+  return arange(start, end, Arg(1), optionsOf(option), loc);
+}
+template <SingleOption T>
+Tensor arange(const Arg &start, const Arg &end, const Arg &step, T option, Loc loc = Loc::current()) {
+  return arange(start, end, step, optionsOf(option), loc);
+}
+template <SingleOption T>
+Tensor linspace(double start, double end, int64_t steps, T option, Loc loc = Loc::current()) {
+  return linspace(start, end, steps, optionsOf(option), loc);
+}
+template <SingleOption T>
+Tensor logspace(double start, double end, int64_t steps, T option, Loc loc = Loc::current()) {
+  return logspace(start, end, steps, 10, optionsOf(option), loc);
+}
+template <SingleOption T>
+Tensor logspace(double start, double end, int64_t steps, double base, T option, Loc loc = Loc::current()) {
+  return logspace(start, end, steps, base, optionsOf(option), loc);
+}
+template <SingleOption T> Tensor eye(int64_t n, T option, Loc loc = Loc::current()) {
+  return eye(n, {}, optionsOf(option), loc);
+}
+template <SingleOption T> Tensor eye(int64_t n, int64_t m, T option, Loc loc = Loc::current()) {
+  return eye(n, m, optionsOf(option), loc);
+}
+template <SingleOption T> Tensor scalar_tensor(double value, T option, Loc loc = Loc::current()) {
+  return scalar(value, optionsOf(option), loc);
+}
+
+#define WEFT_SINGLE_LIKE_OPTION(name)                                                                        \
+  template <SingleOption T> Tensor name(const Tensor &like, T option, Loc loc = Loc::current()) {            \
+    return name(like, likeOptionsOf(option), loc);                                                           \
+  }
+WEFT_SINGLE_LIKE_OPTION(zeros_like)
+WEFT_SINGLE_LIKE_OPTION(ones_like)
+WEFT_SINGLE_LIKE_OPTION(empty_like)
+template <SingleOption T>
+Tensor full_like(const Tensor &like, const Arg &value, T option, Loc loc = Loc::current()) {
+  return full_like(like, value, likeOptionsOf(option), loc);
 }
 
 } // namespace weft

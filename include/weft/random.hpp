@@ -91,15 +91,19 @@ private:
 WEFT_API Tensor rand(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor rand(IntList shape, Generator &generator, TensorOptions options = {},
                      Loc loc = Loc::current());
-/// With shape, dtype and device of another tensor.
+/// With the shape and, unless the options have others, the dtype and device of another tensor.
 WEFT_API Tensor rand_like(const Tensor &like, Loc loc = Loc::current());
+WEFT_API Tensor rand_like(const Tensor &like, LikeOptions options, Loc loc = Loc::current());
 /// Standard normal, by the method of Box and Muller (1958), computed in f32.
 WEFT_API Tensor randn(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor randn(IntList shape, Generator &generator, TensorOptions options = {},
                       Loc loc = Loc::current());
 WEFT_API Tensor randn_like(const Tensor &like, Loc loc = Loc::current());
+WEFT_API Tensor randn_like(const Tensor &like, LikeOptions options, Loc loc = Loc::current());
 WEFT_SINGLE_OPTION(rand, IntList)
 WEFT_SINGLE_OPTION(randn, IntList)
+WEFT_SINGLE_LIKE_OPTION(rand_like)
+WEFT_SINGLE_LIKE_OPTION(randn_like)
 /// Normal with this mean and deviation, which must not be negative.
 WEFT_API Tensor normal(double mean, double std, IntList shape, TensorOptions options = {},
                        Loc loc = Loc::current());
@@ -115,6 +119,18 @@ WEFT_API Tensor randint(int64_t high, IntList shape, TensorOptions options = {},
 WEFT_API Tensor randperm(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor randperm(int64_t n, Generator &generator, TensorOptions options = {},
                          Loc loc = Loc::current());
+template <SingleOption T>
+Tensor normal(double mean, double std, IntList shape, T option, Loc loc = Loc::current()) {
+  return normal(mean, std, std::move(shape), optionsOf(option), loc);
+}
+template <SingleOption T>
+Tensor randint(int64_t low, int64_t high, IntList shape, T option, Loc loc = Loc::current()) {
+  return randint(low, high, std::move(shape), optionsOf(option), loc);
+}
+template <SingleOption T> Tensor randint(int64_t high, IntList shape, T option, Loc loc = Loc::current()) {
+  return randint(high, std::move(shape), optionsOf(option), loc);
+}
+WEFT_SINGLE_OPTION(randperm, int64_t)
 /// 1 with the probability that the element of `p` says, else 0; in the dtype of `p`. A probability outside of
 /// [0, 1] is an error (in a compiled function, an error of the call); with dynamic sizes it is not checked.
 WEFT_API Tensor bernoulli(const Tensor &p, Loc loc = Loc::current());

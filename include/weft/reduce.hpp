@@ -39,6 +39,35 @@ WEFT_REDUCTION(all)
 WEFT_REDUCTION(logsumexp)
 #undef WEFT_REDUCTION
 
+/// \name In a dtype, which is the last argument: elements are converted to it before
+/// `sum(x, f64)`, `sum(x, {0}, true, f64)`, `cumsum(x, 0, f64)`, `softmax(x, -1, f32)`.
+/// @{
+#define WEFT_REDUCTION_IN(name)                                                                              \
+  template <std::same_as<DType> T>                                                                           \
+  Tensor name(const Tensor &a, IntList dims, bool keepdim, T dtype, Loc loc = Loc::current()) {              \
+    return a.name(std::move(dims), keepdim, dtype, loc);                                                     \
+  }                                                                                                          \
+  template <std::same_as<DType> T> Tensor name(const Tensor &a, T dtype, Loc loc = Loc::current()) {         \
+    return a.name(dtype, loc);                                                                               \
+  }
+WEFT_REDUCTION_IN(sum)
+WEFT_REDUCTION_IN(mean)
+WEFT_REDUCTION_IN(prod)
+WEFT_REDUCTION_IN(nansum)
+WEFT_REDUCTION_IN(nanmean)
+#undef WEFT_REDUCTION_IN
+#define WEFT_ALONG_IN(name)                                                                                  \
+  template <std::same_as<DType> T>                                                                           \
+  Tensor name(const Tensor &a, int64_t dim, T dtype, Loc loc = Loc::current()) {                             \
+    return a.name(dim, dtype, loc);                                                                          \
+  }
+WEFT_ALONG_IN(cumsum)
+WEFT_ALONG_IN(cumprod)
+WEFT_ALONG_IN(softmax)
+WEFT_ALONG_IN(log_softmax)
+#undef WEFT_ALONG_IN
+/// @}
+
 inline Tensor max(const Tensor &a, Loc loc = Loc::current()) { return a.max(loc); }
 inline Tensor min(const Tensor &a, Loc loc = Loc::current()) { return a.min(loc); }
 inline ValuesIndices max(const Tensor &a, int64_t dim, bool keepdim = false, Loc loc = Loc::current()) {

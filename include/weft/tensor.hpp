@@ -477,6 +477,36 @@ public:
   Tensor cumprod(int64_t dim, Loc loc = Loc::current()) const;
   /// @}
 
+  /// \name In a dtype, which is the last argument: elements are converted to it before
+  /// `x.sum(f64)`, `x.sum({0}, true, f64)`, `x.cumsum(0, f64)`, `x.softmax(-1, f32)`.
+  /// @{
+  using TensorMembers::nanmean;
+  using TensorMembers::nansum;
+#define WEFT_REDUCTION_IN(name)                                                                              \
+  template <std::same_as<DType> T>                                                                           \
+  Tensor name(IntList dims, bool keepdim, T dtype, Loc loc = Loc::current()) const {                         \
+    return to(dtype, loc).name(std::move(dims), keepdim, loc).to(dtype, loc);                                \
+  }                                                                                                          \
+  template <std::same_as<DType> T> Tensor name(T dtype, Loc loc = Loc::current()) const {                    \
+    return to(dtype, loc).name(IntList(), false, loc).to(dtype, loc);                                        \
+  }
+  WEFT_REDUCTION_IN(sum)
+  WEFT_REDUCTION_IN(mean)
+  WEFT_REDUCTION_IN(prod)
+  WEFT_REDUCTION_IN(nansum)
+  WEFT_REDUCTION_IN(nanmean)
+#undef WEFT_REDUCTION_IN
+#define WEFT_ALONG_IN(name)                                                                                  \
+  template <std::same_as<DType> T> Tensor name(int64_t dim, T dtype, Loc loc = Loc::current()) const {       \
+    return to(dtype, loc).name(dim, loc).to(dtype, loc);                                                     \
+  }
+  WEFT_ALONG_IN(cumsum)
+  WEFT_ALONG_IN(cumprod)
+  WEFT_ALONG_IN(softmax)
+  WEFT_ALONG_IN(log_softmax)
+#undef WEFT_ALONG_IN
+  /// @}
+
   /// \name Elementwise, as the free functions of the same names
   /// @{
   Tensor exp(Loc loc = Loc::current()) const;

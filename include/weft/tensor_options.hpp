@@ -45,6 +45,14 @@ struct TensorOptions {
   bool requires_grad = false;
 };
 
+/// Options of the functions that make a tensor like another one, whose dtype and device it has where they are
+/// left out.
+struct LikeOptions {
+  std::optional<DType> dtype = {};
+  std::optional<Device> device = {};
+  bool requires_grad = false;
+};
+
 /// How a tensor is copied between devices.
 struct MoveOptions {
   /// To the host: the copy is made in pinned memory, and does not wait for the work before it. Whoever reads

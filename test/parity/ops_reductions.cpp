@@ -14,12 +14,21 @@ static std::optional<int64_t> dim(const parity::Args &a) {
 static parity::Tensors both(const ValuesIndices &result) { return {result.values, result.indices}; }
 
 void parity::addReductions(Table &table) {
-  // Arguments: tensor, dims (none: all), keepdim.
-  table["sum"] = [](const Args &a) { return Tensors{a.tensor(0).sum(a.list(1, {}), a.flag(2))}; };
-  table["mean"] = [](const Args &a) { return Tensors{a.tensor(0).mean(a.list(1, {}), a.flag(2))}; };
+  // Arguments: tensor, dims (none: all), keepdim, dtype.
+  table["sum"] = [](const Args &a) {
+    return Tensors{a.has(3) ? a.tensor(0).sum(a.list(1, {}), a.flag(2), a.dtype(3))
+                            : a.tensor(0).sum(a.list(1, {}), a.flag(2))};
+  };
+  table["mean"] = [](const Args &a) {
+    return Tensors{a.has(3) ? a.tensor(0).mean(a.list(1, {}), a.flag(2), a.dtype(3))
+                            : a.tensor(0).mean(a.list(1, {}), a.flag(2))};
+  };
   table["amax"] = [](const Args &a) { return Tensors{a.tensor(0).amax(a.list(1, {}), a.flag(2))}; };
   table["amin"] = [](const Args &a) { return Tensors{a.tensor(0).amin(a.list(1, {}), a.flag(2))}; };
-  table["prod"] = [](const Args &a) { return Tensors{a.tensor(0).prod(a.list(1, {}), a.flag(2))}; };
+  table["prod"] = [](const Args &a) {
+    return Tensors{a.has(3) ? a.tensor(0).prod(a.list(1, {}), a.flag(2), a.dtype(3))
+                            : a.tensor(0).prod(a.list(1, {}), a.flag(2))};
+  };
   table["any"] = [](const Args &a) { return Tensors{a.tensor(0).any(a.list(1, {}), a.flag(2))}; };
   table["all"] = [](const Args &a) { return Tensors{a.tensor(0).all(a.list(1, {}), a.flag(2))}; };
   table["argmax"] = [](const Args &a) { return Tensors{a.tensor(0).argmax(dim(a), a.flag(2))}; };
@@ -72,8 +81,18 @@ void parity::addReductions(Table &table) {
   };
   table["logsumexp"] = [](const Args &a) { return Tensors{a.tensor(0).logsumexp(a.list(1), a.flag(2))}; };
   table["count_nonzero"] = [](const Args &a) { return Tensors{a.tensor(0).count_nonzero(a.list(1, {}))}; };
-  table["cumsum"] = [](const Args &a) { return Tensors{a.tensor(0).cumsum(a.whole(1))}; };
-  table["cumprod"] = [](const Args &a) { return Tensors{a.tensor(0).cumprod(a.whole(1))}; };
-  table["softmax"] = [](const Args &a) { return Tensors{softmax(a.tensor(0), a.whole(1))}; };
-  table["log_softmax"] = [](const Args &a) { return Tensors{log_softmax(a.tensor(0), a.whole(1))}; };
+  table["cumsum"] = [](const Args &a) {
+    return Tensors{a.has(2) ? a.tensor(0).cumsum(a.whole(1), a.dtype(2)) : a.tensor(0).cumsum(a.whole(1))};
+  };
+  table["cumprod"] = [](const Args &a) {
+    return Tensors{a.has(2) ? a.tensor(0).cumprod(a.whole(1), a.dtype(2)) : a.tensor(0).cumprod(a.whole(1))};
+  };
+  table["softmax"] = [](const Args &a) {
+    return Tensors{a.has(2) ? softmax(a.tensor(0), a.whole(1), a.dtype(2))
+                            : softmax(a.tensor(0), a.whole(1))};
+  };
+  table["log_softmax"] = [](const Args &a) {
+    return Tensors{a.has(2) ? log_softmax(a.tensor(0), a.whole(1), a.dtype(2))
+                            : log_softmax(a.tensor(0), a.whole(1))};
+  };
 }

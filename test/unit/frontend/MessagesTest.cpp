@@ -231,6 +231,19 @@ TEST(Messages, OneOptionStandsForItself) {
   EXPECT_EQ(rand({2}, f64).dtype(), f64);
   EXPECT_EQ(randn({2}, bf16).dtype(), bf16);
   EXPECT_EQ(zeros({2}, {}).dtype(), f32);
+  EXPECT_EQ(linspace(0, 1, 3, f64).to_vector<double>(), (std::vector<double>{0, 0.5, 1}));
+  EXPECT_EQ(logspace(0, 2, 3, f64).to_vector<double>(), (std::vector<double>{1, 10, 100}));
+  EXPECT_EQ(logspace(0, 2, 3, 2, f64).to_vector<double>(), (std::vector<double>{1, 2, 4}));
+  EXPECT_EQ(eye(2, f64).to_vector<double>(), (std::vector<double>{1, 0, 0, 1}));
+  EXPECT_EQ(eye(1, 2, i64).to_vector<int64_t>(), (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(eye(2, Device("cuda:0")).device(), Device("cuda:0"));
+  EXPECT_EQ(arange(0, 3, f16).dtype(), f16);
+  EXPECT_EQ(arange(0, 5, 2, f32).to_vector<float>(), (std::vector<float>{0, 2, 4}));
+  EXPECT_EQ(randperm(3, i32).dtype(), i32);
+  EXPECT_EQ(randint(5, {2}, i32).dtype(), i32);
+  EXPECT_EQ(randint(2, 5, {2}, f32).dtype(), f32);
+  EXPECT_EQ(normal(0, 1, {2}, f64).dtype(), f64);
+  EXPECT_EQ(scalar_tensor(2, f64).dtype(), f64);
 }
 
 } // namespace

@@ -278,3 +278,44 @@ TEST(Losses, RefuseWhatDoesNotFit) {
   EXPECT_ERROR(nn::huber_loss(logits, logits, nn::Reduction::mean, 0), "non-positive");
   EXPECT_ERROR(nn::binary_cross_entropy_with_logits(logits, zeros({3})), "must be the same as input size");
 }
+
+// The keyword `dtype` of PyTorch is the last argument, with the values of 2.13.
+TEST(Reduce, InADtypeElementsAreConvertedBefore) {
+  const Tensor x = weft::tensor({{60, 120}, {180, 240}}, u8), y = weft::tensor({1.5, -2.25, 300.7});
+  EXPECT_EQ(x.sum(u8).dtype(), u8);
+  EXPECT_EQ(x.sum(u8).item<int64_t>(), 88);
+  EXPECT_EQ(x.sum(f64).dtype(), f64);
+  EXPECT_EQ(x.sum(i1).to_vector<bool>(), std::vector<bool>{true});
+  EXPECT_EQ(x.sum({0}, true, f16).sizes(), (Shape{1, 2}));
+  EXPECT_EQ(floats(weft::sum(x, {0}, true, f16)), Floats({240, 360}));
+  EXPECT_EQ(x.prod(i32).item<int64_t>(), 311040000);
+  EXPECT_EQ(x.cumsum(0, u8).to_vector<int64_t>(), (std::vector<int64_t>{60, 120, 240, 104}));
+  EXPECT_EQ(weft::cumprod(x, 1, i16).to_vector<int64_t>(), (std::vector<int64_t>{60, 7200, 180, -22336}));
+  EXPECT_EQ(x.mean(f32).item<float>(), 150);
+  EXPECT_EQ(weft::mean(x, {1}, false, f64).to_vector<double>(), (std::vector<double>{90, 210}));
+  EXPECT_EQ(y.sum(i64).item<int64_t>(), 299);
+  EXPECT_EQ(y.sum(f16).item<float>(), 300);
+  EXPECT_NEAR(weft::nansum(y, f64).item<double>(), 299.95, 1e-4);
+  EXPECT_EQ(weft::softmax(y.to(f16), 0, f32).dtype(), f32);
+  EXPECT_NEAR(nn::functional::log_softmax(y, 0, f64)[0].item<double>(), -299.2, 1e-4);
+  EXPECT_TRUE(equal(nn::functional::softmin(y, 0, f64), weft::softmax(y.to(f64).neg(), 0)));
+  EXPECT_EQ(x.sum({}).dtype(), i64);
+  Tensor leaf = y.clone().requires_grad_();
+  leaf.sum(f64).backward();
+  EXPECT_EQ(floats(leaf.grad()), Floats({1, 1, 1}));
+}
+
+TEST(Reduce, LikeAnotherTensorButForTheOptions) {
+  const Tensor x = weft::tensor({{1, 2}, {3, 4}}, u8);
+  EXPECT_EQ(zeros_like(x, f16).dtype(), f16);
+  EXPECT_EQ(zeros_like(x, {.dtype = f16, .requires_grad = true}).requires_grad(), true);
+  EXPECT_EQ(zeros_like(x, Device("cuda:0")).dtype(), u8);
+  EXPECT_EQ(zeros_like(x, Device("cuda:0")).device(), Device("cuda:0"));
+  EXPECT_EQ(ones_like(zeros({2}, Device("cuda:0")), f64).device(), Device("cuda:0"));
+  EXPECT_EQ(full_like(x, 2.5, f64).to_vector<double>(), std::vector<double>(4, 2.5));
+  EXPECT_EQ(full_like(x, 300, i64).to_vector<int64_t>(), std::vector<int64_t>(4, 300));
+  EXPECT_ERROR(full_like(x, 300), "without overflow");
+  EXPECT_EQ(empty_like(x, f32).sizes(), (Shape{2, 2}));
+  EXPECT_EQ(rand_like(x, f32).dtype(), f32);
+  EXPECT_EQ(randn_like(x, f64).dtype(), f64);
+}
