@@ -43,7 +43,7 @@ static Tensor totalNorm(const std::vector<Tensor> &tensors, double norm_type, Lo
       dtype = DType::f64;
   Tensor norm;
   for (const Tensor &tensor : tensors) {
-    Tensor part = share(tensor, dtype, norm_type, loc);
+    Tensor part = share(tensor, dtype, norm_type, loc).to(tensors[0].device(loc), loc);
     norm = !norm.defined()         ? part
            : std::isinf(norm_type) ? maximum({norm, loc}, {part, loc})
                                    : add({norm, loc}, {part, loc});
@@ -66,7 +66,7 @@ static void checkMaxNorm(const char *function, double max_norm, Loc loc) {
 static void scale(std::vector<Tensor> &gradients, double max_norm, const Tensor &norm, Loc loc) {
   Tensor factor = minimum({div({max_norm, loc}, {add({norm, loc}, {1e-6, loc}), loc}), loc}, {1, loc});
   for (Tensor &gradient : gradients)
-    gradient *= Arg(factor, loc);
+    gradient *= Arg(factor.to(gradient.device(loc), loc), loc);
 }
 
 Tensor get_total_norm(const std::vector<Tensor> &tensors, double norm_type, Loc loc) {

@@ -67,6 +67,8 @@ Bags bagsOf(const Tensor &index, const Tensor &offsets, bool include_last_offset
 
 /// In each bag and column the first of the largest elements, 0 in a bag without elements.
 Tensor largest(const Tensor &rows, const Tensor &bag, const Tensor &begin, Loc loc) {
+  if (rows.sizes(loc)[0] == 0) // the sum of none, through which a gradient of zeros flows
+    return index_add(begin, 0, bag, rows, 1, loc);
   const Size count = rows.sym_size(0, loc);
   Tensor first, found;
   {

@@ -190,6 +190,16 @@ TEST(EmbeddingBag, AsAModuleAndCompiled) {
   EXPECT_EQ(any(index).to_vector<float>(), bag(index).to_vector<float>());
 }
 
+TEST(EmbeddingBag, WithoutElementsIsZeros) {
+  for (const char *mode : {"sum", "mean", "max"}) {
+    nn::EmbeddingBag bag(3, 2, {.mode = mode});
+    Tensor made = bag(zeros({0}, {.dtype = i64}), wholes({0, 0}, {2}));
+    EXPECT_EQ(made.to_vector<float>(), (std::vector<float>(4, 0))) << mode;
+    made.sum().backward();
+    EXPECT_EQ(bag.weight.grad().to_vector<float>(), (std::vector<float>(6, 0))) << mode;
+  }
+}
+
 TEST(EmbeddingBag, SaysWhatDoesNotFit) {
   const Tensor weight = ones({4, 2}), index = zeros({3}, {.dtype = i64}), offsets = wholes({0, 1}, {2});
   EXPECT_ERROR(embedding_bag(index, weight), "offsets has to be a 1D Tensor");

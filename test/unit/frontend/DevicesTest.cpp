@@ -269,6 +269,22 @@ TEST_F(OnADevice, MetricsLoadersAndClippingWork) {
   EXPECT_EQ(train("cuda:0"), train("cpu"));
 }
 
+TEST_F(OnADevice, GradientsOfSeveralDevicesAreClippedTogether) { // the norm is on the device of the first
+  std::vector<Tensor> parameters;
+  for (const char *device : {"cuda:0", "cuda:1", "cpu"}) {
+    parameters.push_back(ones({1}, Device(device)).requires_grad_());
+    parameters.back().set_grad(weft::tensor({double(3 * (1 << parameters.size()))}, Device(device)));
+  }
+  const Tensor norm = nn::utils::clip_grad_norm_(parameters, 1.0);
+  EXPECT_EQ(norm.device(), Device("cuda:0"));
+  const float whole = std::sqrt(36.0f + 144 + 576);
+  EXPECT_NEAR(norm.item<float>(), whole, 1e-4);
+  EXPECT_NEAR(parameters[1].grad().item<float>(), 12 / whole, 1e-5);
+  EXPECT_EQ(parameters[2].grad().device(), Device("cpu"));
+  EXPECT_NEAR(parameters[2].grad().item<float>(), 24 / whole, 1e-5);
+  EXPECT_EQ(nn::utils::get_total_norm({ones({2}, Device("cuda:1")), ones({2})}).device(), Device("cuda:1"));
+}
+
 TEST_F(OnADevice, AFailureLeavesStateAsItWas) {
   Tensor state = numbers(8).to("cuda:0"), index = Tensor::from(std::vector<int64_t>{1, 9}, {2}).to("cuda:0");
   EXPECT_ERROR(state.index_select(0, index).to_vector<float>(), "out of bounds for dimension 0 with size 8");
