@@ -40,8 +40,12 @@ std::shared_ptr<runtime::Buffer> allocateOn(const Device &device, size_t bytes, 
 
 std::shared_ptr<runtime::Buffer> allocateTensor(const Device &device, size_t bytes, Loc loc) {
   runtime::Device &backend = backendOf(device, loc);
-  auto buffer = runtime::Buffer::allocate(
-      bytes, backend.allocator().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}), backend);
+  const bool isOfProgram = loc.line() > 0; // otherwise there is no line that a message should name
+  const std::string place = str(loc);
+  const runtime::MemoryLabel label = isOfProgram
+                                         ? runtime::MemoryLabel{"tensor", place, loc.file_name(), loc.line()}
+                                         : runtime::MemoryLabel{"state of a generator"};
+  auto buffer = runtime::Buffer::allocate(bytes, backend.allocator().intern_label(label), backend);
   if (!buffer)
     fail(buffer.status(), loc);
   return *std::move(buffer);

@@ -69,14 +69,19 @@ ClassRows asRows(const Tensor &input, const Tensor &target, const char *function
   ClassRows result;
   result.rows = shape;
   result.rows.erase(result.rows.begin() + static_cast<int64_t>(classDim));
+  const bool areProbabilities = target.sizes(loc) == shape && std::string_view(function) == "cross_entropy";
   if (target.sizes(loc) != result.rows)
     fail(std::string(function) + " needs a target of shape " + shapeText(result.rows) +
              ", that of the input without its classes, found " + shapeText(target.sizes(loc)) +
-             " for an input of shape " + shapeText(shape),
+             " for an input of shape " + shapeText(shape) +
+             (areProbabilities ? ". If the target holds probabilities of the classes, they need a "
+                                 "floating-point dtype: write target.to(weft::" +
+                                     std::string(name(input.dtype(loc))) + ")"
+                               : ""),
          loc);
   if (is_floating_point(target.dtype(loc)) || target.dtype(loc) == DType::i1)
     fail(std::string(function) + " needs class numbers as targets, an integer tensor, found " +
-             std::string(name(target.dtype(loc))),
+             std::string(name(target.dtype(loc))) + ": write target.to(weft::i64)",
          loc);
   result.input = input;
   if (shape.size() > 2) {

@@ -31,7 +31,7 @@ using namespace frontend;
 static Tensor stateScalar(uint64_t value, const char *name) {
   SuspendTrace suspend; // a generator must exist outside of the trace that first draws from it
   auto bits = static_cast<int64_t>(value);
-  Tensor tensor = Tensor::from(&bits, Shape{}, onHost());
+  Tensor tensor = Tensor::from(&bits, Shape{}, onHost(), Loc()); // no line of the program made it
   Access::slot(tensor)->name = name;
   return tensor;
 }

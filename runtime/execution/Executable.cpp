@@ -147,6 +147,14 @@ Status check_seal(const Package &package, std::string_view function, const PlanS
       "WEFT-L016");
 }
 
+/// A failure with the name of its package. Memory that is short is not the package's fault, and one that lies
+/// in memory has no name: it is of a compiled function, which the caller names.
+Status in_package(const Status &status, const Package &package) {
+  if (status.code() == "WEFT-M001" && package.source() == "<memory>")
+    return status;
+  return status.context("package '" + package.source() + "': ");
+}
+
 Status check_plan(const Package &package, std::string_view function, const PlanSections &sections,
                   const Image *image) {
   const fb::Plan &plan = *sections.plan;
@@ -225,10 +233,10 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
   impl->image = image;
   impl->constant_bytes = sections->constants.size();
   if (Status status = impl->place(plan, devices); !status)
-    return status.context("package '" + impl->package->source() + "': ");
+    return in_package(status, *impl->package);
   if (length(plan.symbols()) == 0) {
     if (Status status = impl->build(plan); !status)
-      return status.context("package '" + impl->package->source() + "': ");
+      return in_package(status, *impl->package);
     return std::make_shared<Executable>(std::move(impl));
   }
   impl->dynamic = &plan;
@@ -378,7 +386,7 @@ Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> si
   for (size_t i = 0; i < key.size(); ++i)
     made->symbol_values.emplace_back(impl.signature.symbols[i].name, key[i]);
   if (Status status = made->build_numbers(*std::move(bytes)); !status)
-    return status.context(where);
+    return in_package(status, *impl.package);
   auto instance = std::make_shared<Executable>(std::move(made));
   const std::lock_guard lock(impl.instances_mutex);
   impl.instances.emplace_front(key, instance);

@@ -220,6 +220,17 @@ TEST(Messages, OfSizesAndTypesSpeakOfWhatWasWritten) {
                "an index reads along dimension 0, whose size n may be 0: give its Dim a min of 1");
 }
 
+TEST(Messages, OfDtypesSayWhatToConvert) {
+  EXPECT_ERROR(nn::Linear(2, 1)(ones({1, 2}, f64)),
+               "but got: f64 != f32; to convert the input to the dtype of the weight, write .to(weft::f32)");
+  const Tensor logits = ones({2, 3});
+  EXPECT_ERROR(nn::functional::cross_entropy(logits, one_hot(weft::tensor({0, 1}), 3)),
+               "If the target holds probabilities of the classes, they need a floating-point dtype: write "
+               "target.to(weft::f32)");
+  EXPECT_ERROR(nn::functional::cross_entropy(logits, weft::tensor({0., 1.})),
+               "needs class numbers as targets, an integer tensor, found f32: write target.to(weft::i64)");
+}
+
 TEST(Messages, OneOptionStandsForItself) {
   EXPECT_EQ(zeros({2}, i64).dtype(), i64);
   EXPECT_EQ(ones({2}, Device("cuda:0")).device(), Device("cuda:0"));
