@@ -301,6 +301,7 @@ TEST(Transformer, ChecksFeaturesAndBatchesAndDrawsItsWeights) {
   EXPECT_GT(weight.abs().max().item<float>(), 0.8 * std::sqrt(6.0 / 24));
   EXPECT_EQ(model.get_parameter("decoder.layers.0.self_attn.in_proj_bias").abs().max().item<float>(), 0);
 }
+
 TEST(MoreLayers, TakeSizesInBraces) {
   nn::LayerNorm norm({3, 4}), one({4}), exact({3, 4}, 1e-6), number{4, 1e-6};
   EXPECT_EQ(norm.weight.sizes(), (Shape{3, 4}));
@@ -329,3 +330,11 @@ TEST(MoreLayers, TakeSizesInBraces) {
   EXPECT_EQ(padded(x).sizes(), (Shape{1, 1, 8, 6}));
 }
 
+TEST(MoreLayers, AnEmbeddingIsGivenItsTable) { // as by PyTorch's from_pretrained
+  nn::Embedding module(3, 2);
+  const Tensor table = countTo(6).reshape({3, 2}), index = weft::tensor({2, 0});
+  module.weight.set_data(table);
+  module.weight.requires_grad_(false);
+  EXPECT_EQ(floats(module(index)), Floats({4, 5, 0, 1}));
+  EXPECT_FALSE(module(index).requires_grad());
+}
