@@ -112,7 +112,10 @@ void parity::addElementwise(Table &table) {
   table["hardshrink"] = [](const Args &a) { return Tensors{hardshrink(a.tensor(0), a.real(1, 0.5))}; };
   table["glu"] = [](const Args &a) { return Tensors{glu(a.tensor(0), a.whole(1, -1))}; };
   table["prelu"] = [](const Args &a) { return Tensors{prelu(a.tensor(0), a.tensor(1))}; };
-  table["softmin"] = [](const Args &a) { return Tensors{softmin(a.tensor(0), a.whole(1))}; };
+  table["softmin"] = [](const Args &a) {
+    return Tensors{a.has(2) ? softmin(a.tensor(0), a.whole(1), a.dtype(2))
+                            : softmin(a.tensor(0), a.whole(1))};
+  };
   table["div_rounding"] = [](const Args &a) {
     return Tensors{div(a.operand(0), a.operand(1), a.word(2, ""))};
   };

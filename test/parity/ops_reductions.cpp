@@ -59,8 +59,14 @@ void parity::addReductions(Table &table) {
     auto [deviation, mean] = std_mean(a.tensor(0), a.list(1, {}), a.real(2, 1), a.flag(3));
     return Tensors{deviation, mean};
   };
-  table["nansum"] = [](const Args &a) { return Tensors{nansum(a.tensor(0), a.list(1, {}), a.flag(2))}; };
-  table["nanmean"] = [](const Args &a) { return Tensors{nanmean(a.tensor(0), a.list(1, {}), a.flag(2))}; };
+  table["nansum"] = [](const Args &a) {
+    return Tensors{a.has(3) ? nansum(a.tensor(0), a.list(1, {}), a.flag(2), a.dtype(3))
+                            : nansum(a.tensor(0), a.list(1, {}), a.flag(2))};
+  };
+  table["nanmean"] = [](const Args &a) {
+    return Tensors{a.has(3) ? nanmean(a.tensor(0), a.list(1, {}), a.flag(2), a.dtype(3))
+                            : nanmean(a.tensor(0), a.list(1, {}), a.flag(2))};
+  };
   table["aminmax"] = [](const Args &a) {
     auto [least, most] = aminmax(a.tensor(0), dim(a), a.flag(2));
     return Tensors{least, most};

@@ -14,6 +14,9 @@ static void addCreation(parity::Table &table);
 static void addStacking(parity::Table &table);
 static void addDiagonals(parity::Table &table);
 
+static LikeOptions like(const parity::Args &a, size_t dtype) {
+  return {.dtype = a.has(dtype) ? std::optional(a.dtype(dtype)) : std::nullopt};
+}
 static TensorOptions options(const parity::Args &a, size_t dtype) {
   TensorOptions options;
   if (a.has(dtype))
@@ -200,9 +203,9 @@ static void addIndexing(parity::Table &table) {
 
 static void addCreation(parity::Table &table) {
   using namespace parity;
-  table["zeros_like"] = [](const Args &a) { return Tensors{zeros_like(a.tensor(0))}; };
-  table["ones_like"] = [](const Args &a) { return Tensors{ones_like(a.tensor(0))}; };
-  table["full_like"] = [](const Args &a) { return Tensors{full_like(a.tensor(0), a.real(1))}; };
+  table["zeros_like"] = [](const Args &a) { return Tensors{zeros_like(a.tensor(0), like(a, 1))}; };
+  table["ones_like"] = [](const Args &a) { return Tensors{ones_like(a.tensor(0), like(a, 1))}; };
+  table["full_like"] = [](const Args &a) { return Tensors{full_like(a.tensor(0), a.real(1), like(a, 2))}; };
   table["arange"] = [](const Args &a) {
     return Tensors{arange(a.operand(0), a.operand(1), a.operand(2), options(a, 3))};
   };
