@@ -16,7 +16,7 @@ namespace weft::nn::utils {
 /// Scales all gradients by one factor so that their norm, taken as of one vector, is at most `max_norm`:
 /// min(1, max_norm / (norm + 1e-6)). `norm_type` is a positive number or INFINITY (the largest magnitude).
 /// Returns the norm before, 0-dimensional; 0 where no parameter has a gradient. The norm is computed in f32,
-/// or in f64 where a gradient is.
+/// or in f64 where a gradient is, on the device of the first gradient.
 WEFT_API Tensor clip_grad_norm_(const std::vector<Tensor> &parameters, double max_norm, double norm_type = 2,
                                 Loc loc = Loc::current());
 /// The norm of all elements of tensors as of one vector; 0 of no tensors. In f32, or in f64 where a tensor

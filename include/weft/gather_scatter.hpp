@@ -79,7 +79,8 @@ WEFT_API Tensor put(const Tensor &a, const Tensor &places, const Tensor &source,
 /// "amax" or "amin".
 WEFT_API Tensor index_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                              const std::string &reduce, bool include_self = true, Loc loc = Loc::current());
-/// `a` with `value`, a number or a 0-dimensional tensor, where the mask, which broadcasts, is true.
+/// `a` with `value`, a number or a 0-dimensional tensor, where the mask, which broadcasts, is true. A real
+/// number is rounded toward zero in a tensor of integers.
 WEFT_API Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc loc = Loc::current());
 
 } // namespace weft

@@ -62,7 +62,9 @@ WEFT_API Tensor histc(const Tensor &a, int64_t bins = 100, double min = 0, doubl
                       Loc loc = Loc::current());
 
 /// Indices of `num_samples` elements of each row, drawn with probabilities in proportion to their weights,
-/// which are not negative: i64 [.., num_samples]. Without `replacement` no element is drawn twice.
+/// which are not negative: i64 [.., num_samples]. Without `replacement` no element is drawn twice. A weight
+/// that is negative, infinite or NaN, and a row of zeros, are an error (in a compiled function, an error of
+/// the call); with dynamic sizes they are not checked.
 WEFT_API Tensor multinomial(const Tensor &weights, int64_t num_samples, bool replacement = false,
                             Loc loc = Loc::current());
 WEFT_API Tensor multinomial(const Tensor &weights, int64_t num_samples, bool replacement,

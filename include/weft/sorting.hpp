@@ -72,7 +72,7 @@ WEFT_API Tensor logcumsumexp(const Tensor &a, int64_t dim, Loc loc = Loc::curren
 
 /// How many elements of a row in ascending order are less than each value, or, with `right`, not greater.
 /// `sorted` is one row for all values, or has the dimensions of `values` up to the last one. `sorter`, if
-/// defined, has the places of the elements in order.
+/// defined, has the places of the elements in order. Two dtypes are compared in the common one.
 WEFT_API Tensor searchsorted(const Tensor &sorted, const Tensor &values, bool right = false,
                              const Tensor &sorter = {}, Loc loc = Loc::current());
 WEFT_API Tensor searchsorted(const Tensor &sorted, double value, bool right = false,

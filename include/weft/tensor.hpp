@@ -431,7 +431,8 @@ public:
   }
   /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/tensor_index.hpp`): a view, or
   /// a copy where an index is a tensor. Index tensors broadcast and may be negative; their dimensions come
-  /// first where they are not neighbours.
+  /// first where they are not neighbours. One without dimensions selects, as an integer does. One of bools or
+  /// bytes is a mask, and adds a dimension of size 1 or 0 if it has none.
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Loc loc = Loc::current()) const;
   /// Writes `value`, broadcast, to the elements that index() names; of several writes to one element the last
   /// stays. With a boolean mask the value must be a number, or the same for every row that the mask selects.
