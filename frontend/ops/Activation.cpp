@@ -150,7 +150,7 @@ Tensor softsign(const Tensor &a, Loc loc) {
 
 Tensor logsigmoid(const Tensor &a, Loc loc) {
   return activate("logsigmoid", a, loc, [](const Expr &x) {
-    return apply("min", x, 0.0) - apply("log1p", apply("exp", -apply("abs", x)));
+    return select(x < 0.0, x, x.like(0)) - apply("log1p", apply("exp", -oneSidedAbs(x)));
   });
 }
 

@@ -66,6 +66,19 @@ inline Expr select(const Expr &condition, const Expr &a, const Expr &b) {
   return {record1("select", {condition.ref, a.ref, b.ref}, {}, a.loc), a.loc};
 }
 
+/// |x| with the derivative of its right side at 0. A formula of |x| that is smooth there in truth gets the
+/// derivatives of one side, which are those of the whole function; of `abs` it would get none of that point.
+inline Expr oneSidedAbs(const Expr &x) { return select(x < 0.0, -x, x); }
+
+/// The value without its gradient.
+inline Expr constantOf(const Expr &x) { return {use(wrap(x.ref, x.loc).detach(x.loc), x.loc), x.loc}; }
+/// 0, whose derivative for x in `here` is infinite with the sign of `slope`, or NaN where that is 0.
+inline Expr steep(const Expr &x, const Expr &here, const Expr &slope) {
+  // The sum is +0 of either sign of the slope.
+  Expr zero = select(here, (x - constantOf(x)) * slope + 0.0, x.like(1));
+  return select(here, apply("sqrt", zero), x.like(0));
+}
+
 /// For a `select` whose comparisons of `x` with bounds are all false: then `x` or a bound is NaN, and the
 /// result is NaN. Never reached for integers.
 inline Expr nanOf(const Expr &x) {

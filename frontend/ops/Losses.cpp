@@ -215,9 +215,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &targe
     fail("Target size (" + shapeText(target.sizes(loc)) + ") must be the same as input size (" +
              shapeText(input.sizes(loc)) + ")",
          loc);
-  // -log(sigmoid(x)) = log(1 + exp(-|x|)) + max(-x, 0).
-  Tensor tail = log1p(exp(neg({input.abs(loc), loc}), loc), loc);
-  Tensor negative = add({tail, loc}, {maximum({neg({input, loc}), loc}, {0, loc}), loc});
+  Tensor negative = neg({logsigmoid(input, loc), loc});
   if (options.pos_weight.defined()) {
     Tensor factor = mul({sub({options.pos_weight, loc}, {1, loc}), loc}, {target, loc});
     negative = mul({negative, loc}, {add({factor, loc}, {1, loc}), loc});

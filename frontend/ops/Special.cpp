@@ -69,27 +69,37 @@ Tensor rad2deg(const Tensor &a, Loc loc) {
 Tensor sinc(const Tensor &a, Loc loc) {
   return ofReal(a, loc, [](const Expr &x) {
     Expr atZero = apply("eq", x, 0.0), angle = select(atZero, x.like(1), x * std::numbers::pi);
-    return select(atZero, x.like(1), apply("sin", angle) / angle);
+    // At 0 the first terms of the series, for its derivatives.
+    Expr series = x.like(1) - x * x * (std::numbers::pi * std::numbers::pi / 6);
+    return select(atZero, series, apply("sin", angle) / angle);
   });
 }
 
 Tensor logit(const Tensor &a, std::optional<double> eps, Loc loc) {
   Tensor within = eps ? clamp(asReal(a, loc), {*eps, loc}, {1 - *eps, loc}) : a;
-  return ofReal(within, loc, [](const Expr &x) { return apply("log", x / (x.like(1) - x)); });
+  return ofReal(within, loc, [](const Expr &x) {
+    // The derivative 1 / (x (1 - x)) is infinite at the ends, and NaN where there is no logarithm.
+    Expr isInside = (x > 0.0) & (x < 1.0), isZero = apply("eq", x, 0.0), isOne = apply("eq", x, 1.0);
+    Expr safe = select(isInside, x, x.like(0.5));
+    Expr end = select(isZero, x.like(-infinity), select(isOne, x.like(infinity), nanOf(x)));
+    Expr slope = select(isZero, apply("copysign", x.like(1), x), select(isOne, x.like(1), x.like(0)));
+    return select(isInside, apply("log", safe / (x.like(1) - safe)),
+                  end + steep(x, apply("bnot", isInside), slope));
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // Functions of two tensors
 //===----------------------------------------------------------------------===//
 
-/// max(a, b) + tail(|a - b|), where `tail` tends to 0; two equal infinities have no distance.
+/// max(a, b) + tail(-|a - b|), where `tail` tends to 0; two equal infinities have no distance. Of equal
+/// numbers the first counts as the larger one, because the derivatives are those of either order.
 template <typename Tail> static Tensor addExponentials(const Arg &a, const Arg &b, Tail tail) {
   return ofReals(a, b, [&](const Expr &x, const Expr &y) {
     Expr equalInfinities = apply("eq", x, y) & apply("eq", apply("abs", x), infinity);
-    Expr zero = x.like(0);
-    Expr distance = select(equalInfinities, zero, x) - select(equalInfinities, zero, y);
-    Expr top = apply("max", x, y);
-    return select(equalInfinities, top, top + tail(-apply("abs", distance)));
+    Expr isFirst = x >= y, zero = x.like(0), top = select(isFirst, x, y), low = select(isFirst, y, x);
+    Expr distance = select(equalInfinities, zero, low) - select(equalInfinities, zero, top);
+    return select(equalInfinities, apply("max", x, y), top + tail(distance));
   });
 }
 

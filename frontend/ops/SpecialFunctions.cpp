@@ -43,19 +43,6 @@ constexpr double erfcxSeries[] = {
     -1.86456288041945482e-15,  -1.250795053069050223e-15, 7.418235256602314409e-17,
     5.068148904772610884e-17};
 
-/// exp(-x) I0(x) on [0, 8].
-constexpr double i0Small[] = {
-    0.3383976372047380425,     -0.3046826723431983987,    0.1716209015222087753,
-    -0.09490109704804764442,   0.04930528423967070849,    -0.02373741480589946882,
-    0.01054646039459499832,    -0.004324309995050575944,  0.001639475616941335798,
-    -0.0005763755745385823659, 0.0001885028850958416557,  -0.00005754195010082103704,
-    0.00001644844807072889709, -4.416738358458750564e-6,  1.117387539120103718e-6,
-    -2.670793853940611734e-7,  6.046995022541918949e-8,   -1.300025009986248042e-8,
-    2.65982372468238665e-9,    -5.189795601635262907e-10, 9.675809035373236912e-11,
-    -1.726826291441555707e-11, 2.955052663129639835e-12,  -4.856446783111929461e-13,
-    7.676185498604935617e-14,  -1.168533287799345168e-14, 1.715391285555133031e-15,
-    -2.431279846547954694e-16, 3.330794518822238098e-17,  -4.415341646479339379e-18};
-
 /// sqrt(x) exp(-x) I0(x) by 8 / x on [0, 1].
 constexpr double i0Large[] = {0.4022452055070544158,     0.00336911647825569409,    0.00006889758346916823984,
                               2.891370520834756483e-6,   2.048918589469063742e-7,   2.266668990498178065e-8,
@@ -66,19 +53,6 @@ constexpr double i0Large[] = {0.4022452055070544158,     0.00336911647825569409,
                               1.772560133056526384e-15,  -3.425485619677219135e-16, -2.827623980516583485e-16,
                               3.461222867697461093e-17,  4.465621420296759999e-17,  -4.830504485944182071e-18,
                               -7.233180487874753955e-18};
-
-/// exp(-x) I1(x) / x on [0, 8].
-constexpr double i1Small[] = {
-    0.1262935932218168274,     -0.1764165183578340552,    0.1026436586898470954,
-    -0.05294598120809499143,   0.02472644903062651683,    -0.01056408489462619816,
-    0.004156422944312888157,   -0.001513572450631253149,  0.0005122859561685757729,
-    -0.0001617608158258967456, 0.00004781565107550054226, -0.00001327316365603943583,
-    3.470251308137678477e-6,   -8.568720264695454741e-7,  2.003294753552135262e-7,
-    -4.445059128796328081e-8,  9.381537386495771784e-9,   -1.887249751722829288e-9,
-    3.625590281552117037e-10,  -6.663489723502027742e-11, 1.173618629889090163e-11,
-    -1.983974397764943715e-12, 3.22379336594557471e-13,   -5.042185504727911687e-14,
-    7.600684294735406934e-15,  -1.105596947735386308e-15, 1.553631957736200469e-16,
-    -2.111421214358166078e-17, 2.77791411276104637e-18};
 
 /// sqrt(x) exp(-x) I1(x) by 8 / x on [0, 1].
 constexpr double i1Large[] = {0.3892881175091400602,     -0.009761097491361468408,  -0.0001105889387626237163,
@@ -150,13 +124,12 @@ Expr select(const Expr &condition, const Expr &a, double b) {
   return frontend::select(condition, a, a.like(b));
 }
 
-/// The value without its gradient.
-Expr constantOf(const Expr &x) { return {use(wrap(x.ref, x.loc).detach(x.loc), x.loc), x.loc}; }
 /// `value`, with the gradient of `formula`, which is the same function less accurately.
 Expr withGradientOf(const Expr &value, const Expr &formula) {
   if (!wrap(formula.ref, formula.loc).requires_grad(formula.loc))
     return value;
-  return constantOf(value) + (formula - constantOf(formula));
+  // A difference of 0 is +0, which leaves even -0 as it is.
+  return constantOf(value) - (constantOf(formula) - formula);
 }
 
 /// A sum of Chebyshev's polynomials of t in [-1, 1], by the recurrence of Clenshaw (1955).
@@ -205,12 +178,18 @@ Expr lgammaOfPositive(const Expr &x) {
 }
 
 /// Euler's reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
-Expr lgammaOf(const Expr &x) {
-  Expr isReflected = x < 0.5;
+Expr lgammaOf(const Expr &given) {
+  // Infinite at 0 and at infinity, with infinite derivatives.
+  Expr isZero = apply("eq", given, 0.0), isInfinite = apply("eq", given, infinity);
+  Expr x = select(isZero | isInfinite, 0.75, given), isReflected = x < 0.5;
   Expr positive = lgammaOfPositive(frontend::select(isReflected, x.like(1) - x, x));
   Expr sine = abs(apply("sin", fromNearest(select(isReflected, x, 0.25)) * pi));
   Expr reflected = log(x.like(pi) / sine) - positive;
-  return select(apply("eq", x, -infinity), infinity, frontend::select(isReflected, reflected, positive));
+  Expr value =
+      select(apply("eq", x, -infinity), infinity, frontend::select(isReflected, reflected, positive));
+  Expr atZero = steep(given, isZero, -apply("copysign", given.like(1), given)) + infinity;
+  return frontend::select(
+      isZero, atZero, frontend::select(isInfinite, given * select(isInfinite, infinity, x.like(1)), value));
 }
 
 Expr digammaOf(const Expr &x) {
@@ -238,8 +217,9 @@ Expr digammaOf(const Expr &x) {
 
 /// Hurwitz's zeta function, the sum of (q + k)^-s over k = 0, 1, .., for q > 0 and s > 1, by the summation of
 /// Euler and Maclaurin.
-Expr zetaOfPositive(const Expr &s, const Expr &q) {
+Expr zetaOfPositive(const Expr &s, const Expr &given) {
   constexpr int terms = 10;
+  Expr isInfinite = apply("eq", given, infinity), q = select(isInfinite, 1.0, given);
   Expr sum = q.like(0);
   for (int k = 0; k < terms; ++k)
     sum = sum + apply("pow", q + static_cast<double>(k), -s);
@@ -253,7 +233,7 @@ Expr zetaOfPositive(const Expr &s, const Expr &q) {
     factor = factor * (s + (2.0 * j - 1)) * (s + 2.0 * j) / square;
     factorial *= (2.0 * j + 1) * (2.0 * j + 2);
   }
-  return sum;
+  return select(isInfinite, 0.0, sum);
 }
 
 /// The same for every q and a whole s: below 0.5 the terms of q = r - m, with r in [0, 1), are those of r and
@@ -340,22 +320,42 @@ Expr inverseStep(const Expr &y, const Expr &difference, const Expr &reciprocalSl
   return withGradientOf(y, y - difference * reciprocalSlope);
 }
 
+/// `value` inside of an interval around 0; infinite at its ends, with an infinite derivative, and NaN beyond.
+Expr withEnds(const Expr &value, const Expr &isInside, const Expr &x, double end) {
+  Expr isEnd = apply("eq", abs(x), end);
+  Expr factor =
+      select(isInside, 1.0, select(isEnd, infinity, x.like(std::numeric_limits<double>::quiet_NaN())));
+  return frontend::select(isInside, value, x * x * x * factor);
+}
+
 //===----------------------------------------------------------------------===//
 // Bessel functions
 //===----------------------------------------------------------------------===//
 
+/// The sum of q^k / (k! (k + order)!): a modified Bessel function by q = x^2 / 4, divided by (x / 2)^order.
+/// All terms are positive, and for q up to 16 those that are left out are below a unit of the last place.
+template <int order> Expr powerSeries(const Expr &q) {
+  std::array<double, 25> coefficients;
+  double coefficient = 1;
+  for (size_t k = 0; k < coefficients.size(); ++k) {
+    coefficients[coefficients.size() - 1 - k] = coefficient;
+    coefficient /= static_cast<double>((k + 1) * (k + 1 + order));
+  }
+  return polynomial(q, coefficients);
+}
+
 /// exp(-|x|) times a modified Bessel function.
 Expr i0eOf(const Expr &x) {
   Expr size = abs(x), isSmall = size <= 8.0;
-  Expr near = select(isSmall, size, 4.0), far = select(isSmall, 16.0, size);
-  return frontend::select(isSmall, series(near * 0.25 - 1.0, i0Small),
+  Expr near = select(isSmall, x, 4.0), far = select(isSmall, 16.0, size);
+  return frontend::select(isSmall, powerSeries<0>(near * near * 0.25) * exp(-abs(near)),
                           series(x.like(16) / far - 1.0, i0Large) / sqrt(far));
 }
 Expr i1eOf(const Expr &x) {
   Expr size = abs(x), isSmall = size <= 8.0;
   Expr near = select(isSmall, x, 4.0), far = select(isSmall, 16.0, size);
   Expr large = series(x.like(16) / far - 1.0, i1Large) / sqrt(far);
-  return frontend::select(isSmall, series(abs(near) * 0.25 - 1.0, i1Small) * near,
+  return frontend::select(isSmall, powerSeries<1>(near * near * 0.25) * (near * 0.5) * exp(-abs(near)),
                           frontend::select(x < 0.0, -large, large));
 }
 
@@ -404,9 +404,9 @@ Tensor erfc(const Tensor &a, Loc loc) { return inDouble(a, loc, erfcOf); }
 
 Tensor erfinv(const Tensor &a, Loc loc) {
   return inDouble(a, loc, [](const Expr &x) {
-    Expr y = normalQuantile((x + 1.0) * 0.5, x * 0.5) / std::numbers::sqrt2;
-    Expr at = select(abs(x) < 1.0, y, 0.0);
-    return inverseStep(y, apply("erf", at) - x, exp(at * at) * (std::sqrt(pi) / 2));
+    Expr isInside = abs(x) < 1.0, z = select(isInside, x, 0.0);
+    Expr y = normalQuantile((z + 1.0) * 0.5, z * 0.5) / std::numbers::sqrt2;
+    return withEnds(inverseStep(y, apply("erf", y) - z, exp(y * y) * (std::sqrt(pi) / 2)), isInside, x, 1);
   });
 }
 
@@ -447,7 +447,7 @@ Tensor spherical_bessel_j0(const Tensor &a, Loc loc) {
 
 Tensor erfcx(const Tensor &a, Loc loc) {
   return inDouble(a, loc, [](const Expr &x) {
-    Expr isNegative = x < 0.0, positive = erfcxOfPositive(abs(x));
+    Expr isNegative = x < 0.0, positive = erfcxOfPositive(oneSidedAbs(x));
     Expr low = select(isNegative, x, 0.0);
     return frontend::select(isNegative, exp(low * low) * 2.0 - positive, positive);
   });
@@ -457,9 +457,9 @@ Tensor ndtr(const Tensor &a, Loc loc) { return inDouble(a, loc, ndtrOf); }
 
 Tensor ndtri(const Tensor &a, Loc loc) {
   return inDouble(a, loc, [](const Expr &p) {
-    Expr y = normalQuantile(p, p - 0.5);
-    Expr at = select((p > 0.0) & (p < 1.0), y, 0.0);
-    return inverseStep(y, ndtrOf(at) - p, exp(at * at * 0.5) * rootOfTwoPi);
+    Expr centre = p - 0.5, isInside = (p > 0.0) & (p < 1.0);
+    Expr q = select(isInside, p, 0.5), y = normalQuantile(q, q - 0.5);
+    return withEnds(inverseStep(y, ndtrOf(y) - q, exp(y * y * 0.5) * rootOfTwoPi), isInside, centre, 0.5);
   });
 }
 
@@ -476,7 +476,10 @@ Tensor entr(const Tensor &a, Loc loc) {
   return compute({use(asReal(a, loc), loc)}, loc, [](const std::vector<Expr> &v) {
     const Expr &x = v[0];
     Expr isPositive = x > 0.0, value = -(x * log(select(isPositive, x, 1.0)));
-    Expr other = select(apply("eq", x, 0.0), 0.0, select(x < 0.0, -infinity, nanOf(x)));
+    // The derivative -1 - log(x) is infinite at 0, and NaN below.
+    Expr isZero = apply("eq", x, 0.0), other = select(isZero, 0.0, select(x < 0.0, -infinity, nanOf(x)));
+    Expr isOther = apply("bnot", isPositive) & apply("ne", x, -infinity);
+    other = other + steep(x, isOther, select(isZero, 1.0, x.like(0)));
     return frontend::select(isPositive, value, other);
   });
 }

@@ -1,0 +1,132 @@
+//===- DerivativesTest.cpp - First and second derivatives at special points -===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// At 0, at ties, and where a function ends. The numbers are PyTorch's, or of the formulas where it says so.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+
+using namespace weft;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+using Doubles = std::vector<double>;
+using Formula = std::function<Tensor(const Tensor &)>;
+
+Tensor leafOf(const Doubles &values, DType dtype = DType::f64) {
+  return Tensor::from(values, {static_cast<int64_t>(values.size())}).to(dtype).detach().requires_grad_();
+}
+/// The gradient of the sum of f(x).
+Doubles firstAt(const Formula &f, const Doubles &values, DType dtype = DType::f64) {
+  Tensor x = leafOf(values, dtype);
+  return grad(f(x).sum(), {x})[0].to_vector<double>();
+}
+/// The gradient of the sum of that gradient.
+Doubles secondAt(const Formula &f, const Doubles &values, DType dtype = DType::f64) {
+  Tensor x = leafOf(values, dtype);
+  Tensor first = grad(f(x).sum(), {x}, {.create_graph = true})[0];
+  return grad(first.sum(), {x})[0].to_vector<double>();
+}
+
+void expectNear(const Doubles &found, const Doubles &expected, double tolerance = 1e-9) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(found[i])) << "element " << i << ": " << found[i];
+    else if (std::isinf(expected[i]))
+      EXPECT_EQ(found[i], expected[i]) << "element " << i;
+    else
+      EXPECT_NEAR(found[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i]))) << "element " << i;
+}
+
+} // namespace
+
+TEST(Derivatives, SecondOnesAtZeroOfFormulasOfMagnitudes) {
+  const Formula softMargin = [](const Tensor &x) {
+    return nn::functional::soft_margin_loss(x, ones_like(x), nn::Reduction::sum);
+  };
+  const Formula multilabel = [](const Tensor &x) {
+    return nn::functional::multilabel_soft_margin_loss(x.unsqueeze(0), ones_like(x).unsqueeze(0));
+  };
+  const Formula withLogits = [](const Tensor &x) {
+    return nn::functional::binary_cross_entropy_with_logits(x, ones_like(x),
+                                                            {.reduction = nn::Reduction::sum});
+  };
+  expectNear(firstAt([](const Tensor &x) { return logsigmoid(x); }, {0, -1, 2}),
+             {0.5, 0.7310585786300049, 0.11920292202211755});
+  expectNear(secondAt([](const Tensor &x) { return logsigmoid(x); }, {0, -0.0, -1, 2}),
+             {-0.25, -0.25, -0.19661193324148185, -0.10499358540350651});
+  expectNear(secondAt(softMargin, {0}), {0.25});
+  expectNear(secondAt(multilabel, {0, 0}), {0.125, 0.125});
+  expectNear(secondAt(withLogits, {0, 0, 1}), {0.25, 0.25, 0.19661193324148185});
+  expectNear(secondAt([](const Tensor &x) { return i0(x); }, {0, 1}), {0.5, 0.7009067737595233});
+  expectNear(firstAt([](const Tensor &x) { return special::i0e(x); }, {0}), {0});
+  expectNear(secondAt([](const Tensor &x) { return special::i0e(x); }, {0}), {0.5});
+  expectNear(firstAt([](const Tensor &x) { return special::i1(x); }, {0}), {0.5});
+  expectNear(firstAt([](const Tensor &x) { return special::erfcx(x); }, {0, -0.0}),
+             {-2 / std::sqrt(std::numbers::pi), -2 / std::sqrt(std::numbers::pi)});
+  expectNear(secondAt([](const Tensor &x) { return special::erfcx(x); }, {0}), {2});
+  // PyTorch's is NaN.
+  expectNear(secondAt([](const Tensor &x) { return sinc(x); }, {0}),
+             {-std::numbers::pi * std::numbers::pi / 3});
+}
+
+TEST(Derivatives, SecondOnesAtTies) {
+  const Doubles values{0, 1.5, -kInf};
+  const Tensor same = Tensor::from(Doubles{0, 1.5, 0}, {3});
+  expectNear(firstAt([&](const Tensor &x) { return logaddexp(x, same); }, values), {0.5, 0.5, 0});
+  expectNear(secondAt([&](const Tensor &x) { return logaddexp(x, same); }, values), {0.25, 0.25, 0});
+  expectNear(secondAt([&](const Tensor &x) { return logaddexp(same, x); }, values), {0.25, 0.25, 0});
+  expectNear(secondAt([&](const Tensor &x) { return logaddexp2(x, same); }, {0, 1.5, 0}),
+             {std::numbers::ln2 / 4, std::numbers::ln2 / 4, std::numbers::ln2 / 4});
+  // Of two infinities each has a half; PyTorch's is NaN.
+  expectNear(firstAt([](const Tensor &x) { return logaddexp(x, x.detach()); }, {kInf, -kInf}), {0.5, 0.5});
+  const Formula second = [](const Tensor &x) { return logcumsumexp(x, 0).select(0, 1); };
+  Tensor x = leafOf({1, 1});
+  Tensor first = grad(second(x), {x}, {.create_graph = true})[0];
+  expectNear(grad(first.select(0, 0), {x})[0].to_vector<double>(), {0.25, -0.25});
+}
+
+TEST(Derivatives, OfInverseFunctionsTheValueDoesNotDependOnTheGradient) {
+  const Doubles values{1, 0, -0.0, -1, 0.5, 2, kNan};
+  for (DType dtype : {DType::f32, DType::f64, DType::f16}) {
+    Tensor x = leafOf(values, dtype), plain = x.detach();
+    EXPECT_EQ(erfinv(x).to(DType::f64).to_vector<double>()[0], kInf);
+    EXPECT_EQ(erfinv(x).slice(0, 0, 5).to_bytes(), erfinv(plain).slice(0, 0, 5).to_bytes());
+    EXPECT_EQ(special::ndtri(x).slice(0, 0, 3).to_bytes(), special::ndtri(plain).slice(0, 0, 3).to_bytes());
+    const auto compiled = compile([](Tensor a) { return erfinv(a.requires_grad_()).detach(); });
+    EXPECT_EQ(compiled(plain).slice(0, 0, 5).to_bytes(), erfinv(plain).slice(0, 0, 5).to_bytes());
+  }
+  EXPECT_TRUE(std::signbit(erfinv(leafOf({-0.0})).item<double>()));
+  const double slope = std::sqrt(std::numbers::pi) / 2, atHalf = 1.1125848189719496;
+  expectNear(firstAt([](const Tensor &x) { return erfinv(x); }, values),
+             {kInf, slope, slope, kInf, atHalf, kNan, kNan});
+  expectNear(secondAt([](const Tensor &x) { return erfinv(x); }, {1, 0, -1, 2}), {kInf, 0, -kInf, kNan});
+  expectNear(firstAt([](const Tensor &x) { return special::ndtri(x); }, {0, 0.5, 1, -1, 2, kNan}),
+             {kInf, std::sqrt(2 * std::numbers::pi), kInf, kNan, kNan, kNan});
+}
+
+TEST(Derivatives, WhereAFunctionIsInfinite) {
+  expectNear(firstAt([](const Tensor &x) { return logit(x); }, {0, -0.0, 1, 0.5, -1, 2}),
+             {kInf, -kInf, kInf, 4, kNan, kNan});
+  expectNear(firstAt([](const Tensor &x) { return lgamma(x); }, {0, -0.0, kInf, 1}),
+             {-kInf, kInf, kInf, -std::numbers::egamma});
+  expectNear(lgamma(leafOf({0, -0.0, kInf, -kInf, 1})).to_vector<double>(), {kInf, kInf, kInf, kInf, 0});
+  expectNear(firstAt([](const Tensor &x) { return special::entr(x); }, {0, -1, 1, kNan}),
+             {kInf, kNan, -1, kNan});
+  expectNear(special::entr(leafOf({0, -1, 1})).to_vector<double>(), {0, -kInf, 0});
+  expectNear(polygamma(1, leafOf({kInf, 1})).to_vector<double>(),
+             {0, std::numbers::pi * std::numbers::pi / 6});
+}
