@@ -8,6 +8,7 @@
 
 #include "frontend/graph/Symbols.h"
 #include "frontend/ops/Ops.h"
+#include "frontend/ops/Term.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
@@ -226,17 +227,38 @@ Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &targe
   return reduced(loss, options.reduction, "binary_cross_entropy_with_logits", loc);
 }
 
+/// The losses for probabilities p and targets t. As in PyTorch logarithms end at -100, so that a probability
+/// of 0 or 1 has a finite loss, and the derivative is (p - t) / max(p (1 - p), 1e-12).
+static Term lossOfProbabilities(const Term &p, const Term &t) {
+  const Loc loc = p.loc;
+  const auto logsOf = [&](const Term &hit, const Term &miss, const auto &ended) {
+    return -(t * ended(log(hit)) + (-t + int64_t(1)) * ended(Term{log1p((-miss).tensor, loc), loc}));
+  };
+  const auto ended = [&](const Term &log) { return Term{clamp_min(log.tensor, {-100, loc}), loc}; };
+  if (!p.tensor.requires_grad(loc))
+    return logsOf(p, p, ended);
+  constexpr double least = 1e-12;
+  const Term at{p.tensor.detach(loc), loc}, others = -at + int64_t(1), isEdge = at * others <= least;
+  const Term safe = select(isEdge, {0.5, loc}, p);
+  const Term inside = logsOf(safe, safe, [](const Term &log) { return log; });
+  // At the edges the loss is its expansion to the second order: p - at is 0, and has the derivative 1.
+  const Term step = p - at, constant{t.tensor.detach(loc), loc};
+  const Term root = (at + least) * (others + least);
+  const Term bend = (at * at - at * constant * 2.0 + constant) / (root * root) * 0.5;
+  const Term edge = logsOf(at, at, ended) + step * ((at - t) / least) + step * step * bend;
+  return select(isEdge, edge, inside);
+}
+
 Tensor binary_cross_entropy(const Tensor &input, const Tensor &target, const Tensor &weight,
                             Reduction reduction, Loc loc) {
   if (input.sizes(loc) != target.sizes(loc))
     fail("Using a target size (" + shapeText(target.sizes(loc)) + ") that is different to the input size (" +
              shapeText(input.sizes(loc)) + ") is deprecated. " + "Please ensure they have the same size.",
          loc);
-  // As in PyTorch logarithms end at -100, so that a probability of 0 or 1 has a finite loss.
-  auto logOf = [&](const Tensor &log) { return clamp_min(log, {-100, loc}); };
-  Tensor hit = mul({target, loc}, {logOf(input.log(loc)), loc});
-  Tensor miss = mul({sub({1, loc}, {target, loc}), loc}, {logOf(log1p(neg({input, loc}), loc)), loc});
-  Tensor loss = neg({add({hit, loc}, {miss, loc}), loc});
+  const DType dtype = promote(input.dtype(loc), target.dtype(loc));
+  Tensor loss = lossOfProbabilities({widened(input, loc), loc}, {widened(target, loc), loc}).tensor;
+  if (is_floating_point(dtype))
+    loss = loss.to(dtype, loc);
   if (weight.defined())
     loss = mul({loss, loc}, {weight, loc});
   return reduced(loss, reduction, "binary_cross_entropy", loc);
@@ -292,6 +314,10 @@ Tensor gaussian_nll_loss(const Tensor &input, const Tensor &target, const Tensor
 }
 
 Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction, bool log_target, Loc loc) {
+  if (!is_floating_point(input.dtype(loc)) || !is_floating_point(target.dtype(loc)))
+    fail("kl_div: Integral inputs not supported. Found " + std::string(name(input.dtype(loc))) + " and " +
+             std::string(name(target.dtype(loc))) + ": convert them with .to(weft::f32)",
+         loc, {use(input, loc), use(target, loc)});
   warnOfBroadcast(input, target, loc);
   Tensor loss;
   if (log_target) {

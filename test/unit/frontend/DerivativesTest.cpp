@@ -118,6 +118,30 @@ TEST(Derivatives, OfInverseFunctionsTheValueDoesNotDependOnTheGradient) {
              {kInf, std::sqrt(2 * std::numbers::pi), kInf, kNan, kNan, kNan});
 }
 
+TEST(Derivatives, OfProbabilitiesAtTheEdges) {
+  const Doubles p{0, 1, 0, 1, 1e-13, 0.3}, t{0, 1, 1, 0, 0, 0.2};
+  const Tensor target = Tensor::from(t, {6});
+  const Formula loss = [&](const Tensor &x) {
+    return nn::functional::binary_cross_entropy(x, target, {}, nn::Reduction::sum);
+  };
+  expectNear(
+      nn::functional::binary_cross_entropy(leafOf(p), target, {}, nn::Reduction::none).to_vector<double>(),
+      {0, 0, 100, 100, 1e-13, 0.5261345232722178}, 1e-6);
+  expectNear(firstAt(loss, p), {0, 0, -1e12, 1e12, 0.1, 0.47619047619047616});
+  expectNear(secondAt(loss, p), {0, 0, 1e24, 1e24, 1e-13 * 1e-13 / (1.1e-12 * 1.1e-12), 3.854875283446712},
+             1e-6);
+  // With respect to the target, the logarithms that the loss has.
+  Tensor given = target.detach().requires_grad_();
+  expectNear(grad(nn::functional::binary_cross_entropy(leafOf(p), given, {}, nn::Reduction::sum), {given})[0]
+                 .slice(0, 0, 4)
+                 .to_vector<double>(),
+             {100, -100, 100, -100});
+  // Through sigmoid, a probability that is 1 or 0 in f32, and right.
+  Tensor x = Tensor::from(Floats{100, -200, 0}, {3}).requires_grad_();
+  nn::BCELoss()(sigmoid(x), Tensor::from(Floats{1, 0, 1}, {3})).backward();
+  expectNear(x.grad().to_vector<double>(), {0, 0, -1.0 / 6}, 1e-6);
+}
+
 TEST(Derivatives, WhereAFunctionIsInfinite) {
   expectNear(firstAt([](const Tensor &x) { return logit(x); }, {0, -0.0, 1, 0.5, -1, 2}),
              {kInf, -kInf, kInf, 4, kNan, kNan});
