@@ -40,9 +40,10 @@ LogicalResult CumsumOp::buildVjp(VjpBuilder &vjp) {
   return success();
 }
 
-/// For an element before the first zero: the products that contain it, divided by it. For the first zero: the
+/// For an element that is not 0: the products that contain it, divided by it. For the first zero: the
 /// products with 1 in its place. Elements behind it get no gradient, because every product contains that
-/// zero.
+/// zero; but their gradients have a derivative with respect to it, so that a second zero is treated as the
+/// first one is. The derivative of this derivative is right whatever is 0.
 LogicalResult CumprodOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
@@ -57,13 +58,17 @@ LogicalResult CumprodOp::buildVjp(VjpBuilder &vjp) {
   Sym isZero = vjp.compare<EqOp>(wide, vjp.like(wide, 0.0));
   Type i64 = IntegerType::get(element.getContext(), 64);
   Sym zeros = vjp.make<CumsumOp>(vjp.convert(isZero, i64).value, dim, getReverse(), /*exclusive=*/false);
-  Sym before = vjp.compare<EqOp>(zeros, vjp.like(zeros, 0.0));
-  Sym isFirst = vjp.binary<AndOp>(isZero, vjp.compare<EqOp>(zeros, vjp.like(zeros, 1.0)));
   Sym one = vjp.like(wide, 1.0), none = vjp.like(wide, 0.0);
+  auto isZeroOf = [&](double number) {
+    return vjp.binary<AndOp>(isZero, vjp.compare<EqOp>(zeros, vjp.like(zeros, number)));
+  };
+  auto withOneAt = [&](Sym place) { return back(g * products(vjp.select(place, one, wide))); };
+  Sym isFirst = isZeroOf(1.0), isSecond = isZeroOf(2.0);
   // A zero is not used as a divisor; 1 takes its place, so that no NaN arises.
-  Sym plain = back(g * products(wide)) / vjp.select(before, wide, one);
-  Sym atZero = back(g * products(vjp.select(isFirst, one, wide)));
-  Sym gradient = vjp.select(before, plain, vjp.select(isFirst, atZero, none));
+  Sym plain = back(g * products(wide)) / vjp.select(isZero, one, wide);
+  Sym atSecond = vjp.select(isSecond, withOneAt(isSecond), none);
+  Sym atZero = vjp.select(isFirst, withOneAt(isFirst), atSecond);
+  Sym gradient = vjp.select(isZero, atZero, plain);
   vjp.set(0, vjp.convert(gradient, element));
   return success();
 }

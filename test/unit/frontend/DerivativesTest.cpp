@@ -142,6 +142,15 @@ TEST(Derivatives, OfProbabilitiesAtTheEdges) {
   expectNear(x.grad().to_vector<double>(), {0, 0, -1.0 / 6}, 1e-6);
 }
 
+TEST(Derivatives, SecondOnesOfRunningProductsWithZeros) {
+  const Formula products = [](const Tensor &x) { return cumprod(x, 0); };
+  expectNear(secondAt(products, {0, 2, 3}), {6, 4, 2});
+  expectNear(secondAt(products, {0, 2, 0}), {3, 1, 2});
+  expectNear(secondAt(products, {2, 0, 3, 0, 5}), {4, 42, 2, 36, 0});
+  expectNear(secondAt(products, {0, 0, 0, 0}), {1, 1, 0, 0});
+  expectNear(firstAt(products, {2, 0, 3, 0, 5}), {1, 8, 0, 0, 0});
+}
+
 TEST(Derivatives, WhereAFunctionIsInfinite) {
   expectNear(firstAt([](const Tensor &x) { return logit(x); }, {0, -0.0, 1, 0.5, -1, 2}),
              {kInf, -kInf, kInf, 4, kNan, kNan});
