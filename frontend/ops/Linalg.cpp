@@ -283,11 +283,74 @@ Tensor inv(const Tensor &a, Loc loc) {
   return inverted.result;
 }
 
+/// The determinants by factors.
+static Term determinantOf(const Factors &factors, Loc loc) {
+  Tensor diagonal = diagonalOf(factors.lu, loc).prod({-1}, false, loc);
+  return parityOf(factors.pivots, loc) * Term{diagonal, loc};
+}
+
+namespace {
+
+/// What makes singular matrices regular: a multiple of a unit vector in the place of each 0 on the diagonal
+/// of U.
+struct Repair {
+  Term isZero, shift; ///< [.., n]; [.., n, n], which is added to the matrices
+  Term zeros, isFlat; ///< [..]: the number of zeros; whether the whole rows of U with a 0 are 0
+};
+
+} // namespace
+
+static Repair repairOf(const Tensor &a, const Factors &factors, Loc loc) {
+  NoGradGuard guard;
+  const Term lu{factors.lu.detach(loc), loc}, isZero = Term{diagonalOf(lu.tensor, loc), loc} == 0.0;
+  const Term largest{abs(a.detach(loc), loc).amax({-2, -1}, false, loc).unsqueeze(-1, loc), loc};
+  const Tensor added = select(isZero, select(largest > 0.0, largest, {1.0, loc}), {0.0, loc}).tensor;
+  const Term columns = Term{tril(lu.tensor, -1, loc), loc} * Term{added.unsqueeze(-2, loc), loc} +
+                       Term{diag_embed(added, 0, -2, -1, loc), loc};
+  const Tensor order = argsort(factors.permutation, -1, false, true, loc);
+  const Term rows{abs(triu(lu.tensor, 0, loc), loc).sum({-1}, false, loc), loc};
+  return {isZero,
+          {permutedRows(columns.tensor, order, loc), loc},
+          {isZero.tensor.sum({-1}, false, loc), loc},
+          {(!isZero || rows == 0.0).tensor.all({-1}, false, loc), loc}};
+}
+
+/// det(a) = det(a + s) det(1 - (a + s)^-1 s), where a + s is regular, so that its derivatives are those of
+/// regular matrices. The second factor is that of the rows and columns with a 0, of which there are few.
+static Term repairedDeterminant(const Tensor &a, const Repair &repair, Loc loc) {
+  const Term regular = Term{a, loc} + repair.shift;
+  const Factors factors(regular.tensor, loc);
+  const Term inner{solveByFactors(factors.lu, factors.permutation, repair.shift.tensor, loc), loc};
+  const Term one{diag_embed(repair.isZero.tensor.to(a.dtype(loc), loc), 0, -2, -1, loc), loc};
+  const Term both = Term{repair.isZero.tensor.unsqueeze(-1, loc), loc} &&
+                    Term{repair.isZero.tensor.unsqueeze(-2, loc), loc};
+  const Term t = one - select(both, inner, {0.0, loc}), turned{t.tensor.mT(loc), loc};
+  // Newton's identities: the determinant by the traces of the first powers.
+  const auto total = [&](const Term &x) { return Term{x.tensor.sum({-2, -1}, false, loc), loc}; };
+  const Term t1{diagonalOf(t.tensor, loc).sum({-1}, false, loc), loc}, t2 = total(t * turned);
+  const Term t3 = total(Term{product(t, t), loc} * turned);
+  const Term two = (t1 * t1 - t2) * 0.5, three = (t1 * t1 * t1 - t1 * t2 * 3.0 + t3 * 2.0) / 6.0;
+  // Four rows of zeros have no derivatives. Otherwise it takes higher powers, and the derivative is NaN, as
+  // that of the root of a constant 0 is.
+  const Term isOther = repair.zeros > int64_t(3) && !repair.isFlat,
+             zero = t1 - Term{t1.tensor.detach(loc), loc};
+  Term factor = select(isOther, sqrt(select(isOther, zero * 0.0, {1.0, loc})), {0.0, loc});
+  factor = select(repair.zeros == int64_t(3), three, factor);
+  factor = select(repair.zeros == int64_t(2), two, factor);
+  factor = select(repair.zeros == int64_t(1), t1, factor);
+  return determinantOf(factors, loc) * select(repair.zeros == int64_t(0), {1.0, loc}, factor);
+}
+
 Tensor det(const Tensor &a, Loc loc) {
   checkMatrices("linalg.det", a, true, loc);
-  Factors factors(a, loc);
-  Tensor diagonal = diagonalOf(factors.lu, loc).prod({-1}, false, loc);
-  return (parityOf(factors.pivots, loc) * Term{diagonal, loc}).tensor;
+  if (!a.requires_grad(loc) || isSymbolic(rowsOf(a, loc)) || rowsOf(a, loc) == 0)
+    return determinantOf(Factors(a, loc), loc).tensor;
+  const Factors factors(a.detach(loc), loc);
+  const Repair repair = repairOf(a, factors, loc);
+  const Term repaired = repairedDeterminant(a, repair, loc);
+  // The value is that of the factors, also where the other formula is 0 up to rounding.
+  const Term change = Term{repaired.tensor.detach(loc), loc} - repaired;
+  return select(repair.zeros == int64_t(0), repaired, determinantOf(factors, loc) - change).tensor;
 }
 
 SlogdetResult slogdet(const Tensor &a, Loc loc) {

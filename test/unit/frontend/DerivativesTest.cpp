@@ -151,6 +151,38 @@ TEST(Derivatives, SecondOnesOfRunningProductsWithZeros) {
   expectNear(firstAt(products, {2, 0, 3, 0, 5}), {1, 8, 0, 0, 0});
 }
 
+TEST(Derivatives, OfDeterminantsOfSingularMatrices) {
+  // The gradient, and that of its elements times 1, 2, ..
+  const auto check = [](const Doubles &a, int64_t n, const Doubles &first, const Doubles &second) {
+    Tensor x = Tensor::from(a, {n, n}).requires_grad_();
+    Tensor value = linalg::det(x), gradient = grad(value, {x}, {.create_graph = true})[0];
+    EXPECT_EQ(value.item<double>(), 0);
+    expectNear(gradient.to_vector<double>(), first);
+    Tensor weights = arange(1, n * n + 1, 1, {.dtype = DType::f64}).reshape({n, n});
+    if (!second.empty())
+      expectNear(grad((gradient * weights).sum(), {x})[0].to_vector<double>(), second);
+  };
+  check({0, 1, 0, 2}, 2, {2, 0, -1, 0}, {4, -3, -2, 1});
+  check({0, 0, 0, 0}, 2, {0, 0, 0, 0}, {4, -3, -2, 1});
+  check({0, 1, 0, 0}, 2, {0, 0, -1, 0}, {4, -3, -2, 1});
+  check({1, 2, 2, 4}, 2, {4, -2, -2, 1}, {4, -3, -2, 1});
+  // A chain of zeros: the cofactor of the corner. The second derivatives are those of the formula.
+  check({0, 1, 0, 0, 0, 1, 0, 0, 0}, 3, {0, 0, 0, 0, 0, 0, 1, 0, 0}, {-8, 7, 0, -9, 0, 7, 8, -1, -4});
+  check({0, 0, 0, 0, 0, 0, 0, 0, 0}, 3, Doubles(9), Doubles(9));
+  check(Doubles(16), 4, Doubles(16), Doubles(16));
+  // A batch, whose regular matrix is not touched by the singular one.
+  Tensor batch = Tensor::from(Floats{0, 1, 0, 2, 2, 1, 1, 3}, {2, 2, 2}).requires_grad_();
+  linalg::det(batch).sum().backward();
+  expectNear(batch.grad().to_vector<double>(), {2, 0, -1, 0, 3, -1, -1, 2}, 1e-6);
+  const auto compiled = compile([](Tensor x) {
+    x.requires_grad_();
+    return grad(linalg::det(x).sum(), {x})[0];
+  });
+  expectNear(compiled(batch.detach()).to_vector<double>(), {2, 0, -1, 0, 3, -1, -1, 2}, 1e-6);
+  // Four zeros in a chain are not computed.
+  check({0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 4, Doubles(16, kNan), {});
+}
+
 TEST(Derivatives, WhereAFunctionIsInfinite) {
   expectNear(firstAt([](const Tensor &x) { return logit(x); }, {0, -0.0, 1, 0.5, -1, 2}),
              {kInf, -kInf, kInf, 4, kNan, kNan});
