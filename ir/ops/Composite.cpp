@@ -75,9 +75,11 @@ LogicalResult SoftmaxOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
   auto dim = static_cast<int64_t>(getDim());
-  Sym y = vjp.result(0), g = vjp.cotangent(0);
+  Type element = getType().getElementType(), wide = statisticsType(getType());
+  // Halves are computed in f32 and rounded once: the difference cancels.
+  Sym y = vjp.convert(vjp.result(0), wide), g = vjp.convert(vjp.cotangent(0), wide);
   Sym inner = vjp.broadcastBack(vjp.sum(g * y, {dim}), {dim}, sizesOf(getType()));
-  vjp.set(0, y * (g - inner));
+  vjp.set(0, vjp.convert(y * (g - inner), element));
   return success();
 }
 
@@ -93,9 +95,10 @@ LogicalResult LogSoftmaxOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
   auto dim = static_cast<int64_t>(getDim());
-  Sym y = vjp.result(0), g = vjp.cotangent(0);
+  Type element = getType().getElementType(), wide = statisticsType(getType());
+  Sym y = vjp.convert(vjp.result(0), wide), g = vjp.convert(vjp.cotangent(0), wide);
   Sym total = vjp.broadcastBack(vjp.sum(g, {dim}), {dim}, sizesOf(getType()));
-  vjp.set(0, g - vjp.unary<ExpOp>(y) * total);
+  vjp.set(0, vjp.convert(g - vjp.unary<ExpOp>(y) * total, element));
   return success();
 }
 
