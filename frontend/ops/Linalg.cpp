@@ -531,10 +531,12 @@ Tensor matrix_power(const Tensor &a, int64_t n, Loc loc) {
   if (a.dim(loc) < 2 || rowsOf(a, loc) != columnsOf(a, loc))
     fail("linalg.matrix_power: A must be batches of square matrices, but they are " + shapeText(a.sizes(loc)),
          loc, {use(a, loc)});
-  if (n == 0)
-    return withBatch(eye(rowsOf(a, loc), {}, {.dtype = a.dtype(loc), .device = a.device(loc)}, loc),
-                     batchOf(a, loc), loc)
-        .clone(loc);
+  if (n == 0) {
+    // A gradient of 0 flows to `a`, of which no element is chosen.
+    const Tensor one = eye(rowsOf(a, loc), {}, {.dtype = a.dtype(loc), .device = a.device(loc)}, loc);
+    const Tensor nowhere = zeros(a.sizes(loc), {.dtype = DType::i1, .device = a.device(loc)}, loc);
+    return where(nowhere, {a, loc}, {withBatch(one, batchOf(a, loc), loc), loc}, loc);
+  }
   Tensor square = n < 0 ? inv(a, loc) : a, result;
   for (uint64_t rest = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n);;
        square = matmul(square, square, loc)) {

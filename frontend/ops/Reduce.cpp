@@ -255,7 +255,10 @@ Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {
     Tensor magnitude = wide.abs(loc);
     result = extreme(p > 0 ? "rmax" : "rmin", "norm()", magnitude, dims, keepdim, loc);
   } else if (p == 0) {
-    result = weft::ne({wide, loc}, {0, loc}).to(wide.dtype(loc), loc).sum(dims, keepdim, loc);
+    // A gradient of 0 flows to the elements, of which none is chosen.
+    Tensor counted = weft::ne({wide, loc}, {0, loc}), nowhere = zeros_like(counted, loc);
+    result = weft::where(nowhere, {wide, loc}, {counted.to(wide.dtype(loc), loc), loc}, loc)
+                 .sum(dims, keepdim, loc);
   } else {
     // Elements 0 are replaced by 1 before the power, so that their gradient is never infinite.
     Tensor isZero = weft::eq({wide, loc}, {0, loc});

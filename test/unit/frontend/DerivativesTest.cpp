@@ -205,3 +205,18 @@ TEST(Derivatives, OfASoftmaxOfHalvesAreRoundedOnce) {
   const Doubles exact = firstAt(g, {1.5, -2.25});
   expectNear(firstAt(g, {1.5, -2.25}, DType::bf16), exact, 0x1p-8);
 }
+
+TEST(Derivatives, OfResultsThatDoNotDependOnTheOperandAreZero) {
+  const Doubles zeros(4);
+  const auto gradientOf = [](const Formula &f, const Doubles &values) {
+    Tensor x = Tensor::from(values, {2, 2}).requires_grad_();
+    f(x).sum().backward();
+    return x.grad().to_vector<double>();
+  };
+  EXPECT_EQ(gradientOf([](const Tensor &x) { return x.norm(0); }, {1, 0, kInf, kNan}), zeros);
+  EXPECT_EQ(gradientOf([](const Tensor &x) { return cdist(x, x.detach() * 2, 0); }, {1, 0, 3, 4}), zeros);
+  EXPECT_EQ(gradientOf([](const Tensor &x) { return matrix_power(x, 0); }, {1, 2, kInf, 4}), zeros);
+  EXPECT_EQ(matrix_power(Tensor::from(Doubles{1, 2, kNan, 4}, {2, 2}), 0).to_vector<double>(),
+            (Doubles{1, 0, 0, 1}));
+  EXPECT_EQ(Tensor::from(Doubles{1, 0, kInf, kNan}, {4}).norm(0).item<double>(), 3);
+}
