@@ -88,7 +88,7 @@ struct Factors {
       return zeros(batchOf(lu, loc), {.dtype = DType::i32, .device = lu.device(loc)}, loc);
     Tensor isZero = (diagonal == 0.0).tensor.to(DType::ui8, loc);
     Term first{isZero.argmax(-1, false, loc), loc};
-    return select({isZero.any({-1}, false, loc), loc}, first + int64_t(1), {0, loc})
+    return select({(diagonal == 0.0).tensor.any({-1}, false, loc), loc}, first + int64_t(1), {0, loc})
         .tensor.to(DType::i32, loc);
   }
 };

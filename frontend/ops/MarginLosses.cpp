@@ -86,7 +86,8 @@ Tensor multi_margin_loss(const Tensor &input, const Tensor &target, MultiMarginO
              shapeText(options.weight.sizes(loc)),
          loc, {use(options.weight, loc)});
   Tensor chosen = rows.gather(1, index, loc);
-  Tensor excess = atLeastZero(add({sub({rows, loc}, {chosen, loc}), loc}, {options.margin, loc}), loc);
+  // As in PyTorch a class exactly at the margin has no gradient.
+  Tensor excess = relu(add({sub({rows, loc}, {chosen, loc}), loc}, {options.margin, loc}), loc);
   if (options.p == 2)
     excess = mul({excess, loc}, {excess, loc});
   if (options.weight.defined())

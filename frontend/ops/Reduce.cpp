@@ -167,11 +167,13 @@ Tensor Tensor::mean(IntList dims, bool keepdim, Loc loc) const {
 }
 
 Tensor Tensor::any(IntList dims, bool keepdim, Loc loc) const {
-  return reduce("any", to(DType::i1, loc), dims, keepdim, loc);
+  Tensor result = reduce("any", to(DType::i1, loc), dims, keepdim, loc);
+  return dtype(loc) == DType::ui8 ? result.to(DType::ui8, loc) : result;
 }
 Tensor Tensor::all(IntList dims, bool keepdim, Loc loc) const {
   Tensor none = weft::logical_not({to(DType::i1, loc), loc});
-  return weft::logical_not({none.any(std::move(dims), keepdim, loc), loc});
+  Tensor result = weft::logical_not({none.any(std::move(dims), keepdim, loc), loc});
+  return dtype(loc) == DType::ui8 ? result.to(DType::ui8, loc) : result;
 }
 
 Tensor Tensor::count_nonzero(IntList dims, Loc loc) const {

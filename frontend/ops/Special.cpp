@@ -134,7 +134,14 @@ Tensor hypot(const Arg &a, const Arg &b) {
   });
 }
 
-Tensor ldexp(const Arg &a, const Arg &b) { return mul(a, {pow({2.0, b.loc}, b), b.loc}); }
+Tensor ldexp(const Arg &a, const Arg &b) {
+  GraphLock lock(graphMutex());
+  // A power of an integer is f32, which the result is only where the operands ask for it.
+  DType dtype = resultType({operand(a), operand(b)});
+  if (!is_floating_point(dtype))
+    dtype = DType::f32;
+  return mul(a, {pow({2.0, b.loc}, b), b.loc}).to(dtype, b.loc);
+}
 
 Tensor heaviside(const Tensor &a, const Tensor &values, Loc loc) {
   GraphLock lock(graphMutex());

@@ -450,7 +450,7 @@ public:
   Tensor amax(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor amin(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor prod(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  /// Whether one element (every element) is true; an i1 tensor.
+  /// Whether one element (every element) is true; an i1 tensor, or, of a ui8 tensor, a ui8 one.
   Tensor any(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor all(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   /// The index of the largest (smallest) along a dimension, or in row-major order without one: the first of

@@ -460,7 +460,7 @@ TABLE = [
     *entries("sum mean", "input dim keepdim dtype"),
     *entries("amax amin", "input dim keepdim"),
     Entry("prod", "input dim keepdim dtype"),
-    *entries("any all", "input dim keepdim", gradient=False, without=(torch.uint8,)),  # torch gives uint8 for uint8
+    *entries("any all", "input dim keepdim", gradient=False),
     *entries("argmax argmin", "input dim keepdim", gradient=False),
     *(Entry(name, "input dim keepdim", "input", variant="reduction_no_dim") for name in ("max", "min")),
     *(Entry(name, "input dim keepdim", name=name + "_dim", variant="reduction_with_dim") for name in ("max", "min")),

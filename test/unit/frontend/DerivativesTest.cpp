@@ -206,6 +206,27 @@ TEST(Derivatives, OfASoftmaxOfHalvesAreRoundedOnce) {
   expectNear(firstAt(g, {1.5, -2.25}, DType::bf16), exact, 0x1p-8);
 }
 
+TEST(Derivatives, OfAClassAtTheMarginThereIsNone) {
+  Tensor x = Tensor::from(Floats{1, 0, 0.5}, {1, 3}).requires_grad_();
+  nn::functional::multi_margin_loss(x, Tensor::from(std::vector<int64_t>{0}, {1})).backward();
+  expectNear(x.grad().to_vector<double>(), {-1.0 / 3, 0, 1.0 / 3}, 1e-6);
+}
+
+TEST(Derivatives, TypesOfResults) {
+  for (DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    Tensor a = ones({2}, dtype);
+    EXPECT_EQ(ldexp(a, Tensor::from(std::vector<int64_t>{1, 2}, {2})).dtype(), dtype);
+    EXPECT_EQ(ldexp(a, ones({2}, f32)).dtype(), dtype == DType::f64 ? DType::f64 : DType::f32);
+  }
+  EXPECT_EQ(ldexp(ones({2}, i64), ones({2}, i64)).dtype(), DType::f32);
+  EXPECT_EQ(ones({2, 2}, DType::ui8).any().dtype(), DType::ui8);
+  EXPECT_EQ(ones({2, 2}, DType::ui8).all({1}).to_vector<uint8_t>(), (std::vector<uint8_t>{1, 1}));
+  EXPECT_EQ(ones({2, 2}, i8).any().dtype(), DType::i1);
+  EXPECT_EQ(floats(ldexp(ones({2}, f16), Tensor::from(std::vector<int64_t>{1, 2}, {2}))), (Floats{2, 4}));
+  EXPECT_ERROR(nn::functional::kl_div(zeros({2}), Tensor::from(std::vector<int64_t>{1, 0}, {2})),
+               "kl_div: Integral inputs not supported");
+}
+
 TEST(Derivatives, OfResultsThatDoNotDependOnTheOperandAreZero) {
   const Doubles zeros(4);
   const auto gradientOf = [](const Formula &f, const Doubles &values) {

@@ -117,7 +117,7 @@ TEST(Reduce, DtypesOfResults) {
   EXPECT_EQ(whole.cumsum(0).to_vector<int64_t>(), (std::vector<int64_t>{200, 300, 303}));
   EXPECT_EQ((whole > 50).sum().item<int64_t>(), 2);
   EXPECT_EQ(whole.count_nonzero().item<int64_t>(), 3);
-  EXPECT_EQ(whole.any().dtype(), DType::i1);
+  EXPECT_EQ(whole.any().dtype(), DType::ui8);
   EXPECT_EQ((whole > 2).all().item<bool>(), true);
   EXPECT_EQ((whole > 3).all({0}, true).sizes(), Shape{1});
   EXPECT_ERROR(whole.mean(), "mean(): could not infer output dtype");
