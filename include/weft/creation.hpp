@@ -85,6 +85,10 @@ WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::
 /// another dtype is given. A step of 0, or away from `end`, is an error.
 WEFT_API Tensor arange(const Arg &start, const Arg &end, const Arg &step = Arg(1), TensorOptions options = {},
                        Loc loc = Loc::current());
+/// The same from 0 to a real number: 0, 1, .. below `end`, f32 unless another dtype is given.
+template <std::floating_point T> Tensor arange(T end, TensorOptions options = {}, Loc loc = Loc::current()) {
+  return arange(Arg(0, loc), Arg(end, loc), Arg(1, loc), options, loc);
+}
 /// `steps` numbers at equal distances from `start` to `end`, both included; [steps], f32 unless another dtype
 /// is given. A negative number of steps is an error.
 WEFT_API Tensor linspace(double start, double end, int64_t steps, TensorOptions options = {},
@@ -129,6 +133,10 @@ WEFT_SINGLE_OPTION(tensor, TensorData)
 WEFT_SINGLE_OPTION(scalar, double)
 template <SingleOption T> Tensor arange(const Size &n, T option, Loc loc = Loc::current()) {
   return arange(n, optionsOf(option), loc);
+}
+template <std::floating_point End, SingleOption T>
+Tensor arange(End end, T option, Loc loc = Loc::current()) {
+  return arange(end, optionsOf(option), loc);
 }
 template <SingleOption T> Tensor full(IntList shape, const Arg &value, T option, Loc loc = Loc::current()) {
   return full(std::move(shape), value, optionsOf(option), loc);

@@ -241,3 +241,17 @@ TEST(Derivatives, OfResultsThatDoNotDependOnTheOperandAreZero) {
             (Doubles{1, 0, 0, 1}));
   EXPECT_EQ(Tensor::from(Doubles{1, 0, kInf, kNan}, {4}).norm(0).item<double>(), 3);
 }
+
+TEST(Derivatives, RangesToARealNumberAreReal) {
+  EXPECT_EQ(arange(2.5).dtype(), DType::f32);
+  EXPECT_EQ(floats(arange(2.5)), (Floats{0, 1, 2}));
+  EXPECT_EQ(floats(arange(4.)), (Floats{0, 1, 2, 3}));
+  EXPECT_EQ(arange(4.F).dtype(), DType::f32);
+  EXPECT_EQ(floats(arange(2.5, f32)), (Floats{0, 1, 2}));
+  EXPECT_EQ(arange(2.5, f64).dtype(), DType::f64);
+  EXPECT_EQ(arange(2.5, {.dtype = DType::i64}).to_vector<int64_t>(), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(arange(2.5, i32).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(arange(3).dtype(), DType::i64);
+  EXPECT_ERROR(arange(-1.5), "upper bound and lower bound inconsistent");
+  EXPECT_ERROR(arange(kInf), "unsupported range");
+}
