@@ -202,7 +202,7 @@ Tensor huber_loss(const Tensor &input, const Tensor &target, Reduction reduction
   Tensor d = sub({input, loc}, {target, loc}), size = d.abs(loc);
   Tensor inside = mul({mul({d, loc}, {d, loc}), loc}, {0.5, loc});
   Tensor outside = mul({sub({size, loc}, {0.5 * delta, loc}), loc}, {delta, loc});
-  return reduced(where(le({size, loc}, {delta, loc}), {inside, loc}, {outside, loc}, loc), reduction,
+  return reduced(where(lt({size, loc}, {delta, loc}), {inside, loc}, {outside, loc}, loc), reduction,
                  "huber_loss", loc);
 }
 

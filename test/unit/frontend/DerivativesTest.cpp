@@ -212,6 +212,19 @@ TEST(Derivatives, OfAClassAtTheMarginThereIsNone) {
   expectNear(x.grad().to_vector<double>(), {-1.0 / 3, 0, 1.0 / 3}, 1e-6);
 }
 
+TEST(Derivatives, WhereTwoFormulasMeet) {
+  // At the distance `delta` of huber_loss there is the line, as in PyTorch.
+  const Formula huber = [](const Tensor &x) {
+    return nn::functional::huber_loss(x, zeros_like(x), nn::Reduction::sum);
+  };
+  expectNear(firstAt(huber, {1, -1, 0.5}), {1, -1, 0.5});
+  expectNear(secondAt(huber, {1, -1, 0.5}), {0, 0, 1});
+  // Of several largest differences each has a share; in PyTorch each has the whole.
+  Tensor x = Tensor::from(Doubles{0, 0, 0}, {1, 3}).requires_grad_();
+  cdist(x, Tensor::from(Doubles{1, -1, 0.5}, {1, 3}), kInf).sum().backward();
+  expectNear(x.grad().to_vector<double>(), {-0.5, 0.5, 0});
+}
+
 TEST(Derivatives, TypesOfResults) {
   for (DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
     Tensor a = ones({2}, dtype);
