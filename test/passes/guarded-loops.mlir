@@ -95,8 +95,8 @@ weft.func private @trip(%a: tensor<f32, #cpu>, %i: tensor<i64, #cpu>, %steps: te
 }
 // Behind an index that this trip refuses, or one before it, the loop has no trips.
 // CHECK-LABEL: weft.func @behind_an_index
-// CHECK:         weft.scan @[[TRIP:.*]](%{{.*}}, %{{.*}}) over(%{{.*}}) with(%{{.*}}), length = 9
-// CHECK:       weft.func private @[[TRIP]](%{{.*}}, %[[BEFORE:.*]]: tensor<i64, {{.*}}, %{{.*}}, %{{.*}})
+// CHECK:         weft.scan @[[TRIP:.*]](%{{.*}}, %{{.*}}, %{{.*}}) over(%{{.*}}) with(%{{.*}}), length = 9
+// CHECK:       weft.func private @[[TRIP]](%arg0: {{[^%]*}}, %[[BEFORE:[^:]+]]: tensor<i64, {{.*}}>, %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK:         %[[FINE:.*]] = weft.eq %[[BEFORE]], %{{.*}}
 // CHECK:         %[[HERE:.*]] = weft.eq
 // CHECK:         weft.while @{{.*}} do @{{.*}}(%{{.*}}) with(%{{.*}}, %[[HERE]], %[[FINE]])
