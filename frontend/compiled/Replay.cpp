@@ -7,15 +7,12 @@
 #include "frontend/compiled/Replay.h"
 
 #include "frontend/graph/GradBoundary.h"
-#include "frontend/graph/GradHooks.h"
 #include "frontend/graph/Message.h"
 #include "frontend/graph/OpDefinitions.h"
 #include "frontend/graph/Record.h"
-#include "frontend/graph/Recording.h"
 #include "frontend/graph/Region.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -138,13 +135,12 @@ void markSpent(const Ref &value) { setBoundary(value, std::make_shared<SpentValu
 
 /// The operations that the roots depend on, and those that rules of their gradients read, operands first.
 /// Notes which values of leaves they read that the function wrote.
-static std::vector<Node *> operationsOf(Variant &variant, const std::vector<Ref> &roots,
-                                        const WrittenLeaves &leaves) {
+static std::vector<Node *> operationsOf(Variant &variant, const WrittenLeaves &leaves) {
   std::vector<bool> isRead(variant.bindings.size());
   std::unordered_set<const Node *> seen;
   RefSet passing;
   std::vector<Node *> nodes;
-  std::vector<Ref> stack = roots;
+  std::vector<Ref> stack = variant.roots;
   while (!stack.empty()) {
     const Ref ref = std::move(stack.back());
     stack.pop_back();
@@ -184,56 +180,47 @@ static bool hasEarlierValue(const std::vector<Node *> &nodes, const Ref &leaf) {
 
 /// Finds the leaves that the function made. One that is a result and had several values becomes a number: the
 /// gradients of what is computed from the earlier ones would miss it.
-static void noteLeaves(Variant &variant, const std::vector<Node *> &nodes, const std::vector<Ref> &results,
-                       const Trace &trace) {
-  for (const Node *node : nodes)
+static void noteLeaves(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
+  for (const Node *node : variant.nodes)
     for (const auto &accumulator : node->accumulators)
       // An argument that is made a leaf is one of the caller, who would miss its gradient.
       if (accumulator && accumulator->isLeaf())
         if (const auto slot = accumulator->slot.lock(); !slot || !trace.touched(*slot))
           variant.innerLeaves.insert(node);
   for (size_t i = 0; i < results.size(); ++i)
-    if (variant.resultIsLeaf[i] && hasEarlierValue(nodes, results[i])) {
+    if (variant.resultIsLeaf[i] && hasEarlierValue(variant.nodes, results[i])) {
       variant.resultIsLeaf[i] = false;
       variant.resultRefs[i] = {};
     }
 }
 
 /// The place of a value in a replay; none for one that it does not have.
-static std::optional<size_t> placeOf(const ReplayPlan &plan, const Ref &value) {
-  if (const auto given = plan.given.find(value); given != plan.given.end())
+static std::optional<size_t> placeOf(const ReplayPlaces &places, const Ref &value) {
+  if (const auto given = places.given.find(value); given != places.given.end())
     return given->second;
-  const auto operation = plan.operations.find(value.node.get()); // there is none for no node, too
-  return operation == plan.operations.end() ? std::nullopt : std::optional(operation->second);
+  const auto operation = places.operations.find(value.node.get()); // there is none for no node, too
+  return operation == places.operations.end() ? std::nullopt : std::optional(operation->second);
 }
 
-/// Fewer operations are recorded at once: to wait takes as long.
-static constexpr size_t fewOperations = 8;
-
 /// Decides where a replay finds its values, and which of its operations depend on no call.
-static void notePlaces(ReplayPlan &plan, const Variant &variant) {
-  plan.givenPlaces = 2 * variant.bindings.size();
+static void notePlaces(Variant &variant) {
+  ReplayPlaces &places = variant.places;
   for (size_t i = 0; i < variant.bindings.size(); ++i) {
     const Binding &binding = variant.bindings[i];
     if (binding.input)
-      plan.given.emplace(binding.input, 2 * i);
+      places.given.emplace(binding.input, 2 * i);
     if (binding.requiresGrad && binding.written)
-      plan.given.emplace(binding.written, 2 * i + 1);
+      places.given.emplace(binding.written, 2 * i + 1);
   }
-  plan.canWait = plan.nodes.size() >= fewOperations;
-  std::vector<char> isRead(plan.givenPlaces);
-  for (const Node *node : plan.nodes) {
-    for (const Ref &operand : node->operands) {
-      const size_t place = placeOf(plan, operand).value();
-      plan.operands.push_back(place);
-      if (place < plan.givenPlaces && !std::exchange(isRead[place], 1))
-        plan.read.push_back(place);
-    }
-    plan.operations.emplace(node, plan.givenPlaces + plan.operations.size());
-    const bool isPlain = node->accumulators.empty() && node->watches.empty();
+  for (const Node *node : variant.nodes) {
+    for (const Ref &operand : node->operands)
+      places.operands.push_back(placeOf(places, operand).value());
+    places.operations.emplace(node, 2 * variant.bindings.size() + places.operations.size());
     const bool isConstant = node->kind == NodeKind::constant || node->kind == NodeKind::number;
-    plan.shared.push_back(isConstant && isPlain && variant.symbols.empty() ? copyOf(*node, {}) : nullptr);
-    plan.canWait = plan.canWait && isPlain;
+    places.shared.push_back(isConstant && variant.symbols.empty() && node->accumulators.empty() &&
+                                    node->watches.empty()
+                                ? copyOf(*node, {})
+                                : nullptr);
   }
 }
 
@@ -309,12 +296,10 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
          rule.loc, {}, "WEFT-G005");
   }
   // Without what is computed for effects alone, which nothing would keep alive.
-  const auto plan = std::make_shared<ReplayPlan>();
-  plan->roots = std::move(roots);
-  plan->nodes = operationsOf(variant, plan->roots, leaves);
-  noteLeaves(variant, plan->nodes, results, trace);
-  notePlaces(*plan, variant);
-  variant.plan = plan;
+  variant.roots = std::move(roots);
+  variant.nodes = operationsOf(variant, leaves);
+  noteLeaves(variant, results, trace);
+  notePlaces(variant);
   if (!variant.differentiable)
     for (Binding &binding : variant.bindings)
       binding.input = {};
@@ -372,10 +357,11 @@ static void makeConcrete(Node &node, const SizeValues &sizes) {
     result.spec = concrete(result.spec, sizes);
 }
 
-/// The values that a call gives to a replay, by place.
-static std::vector<Ref> givenValues(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
-                                    const SizeValues &sizes) {
-  std::vector<Ref> values(variant.plan->givenPlaces);
+Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
+              const SizeValues &sizes) {
+  const ReplayPlaces &places = variant.places;
+  std::vector<Ref> values(2 * bound.size()); // the first result of an operation stands for all
+  values.reserve(values.size() + variant.nodes.size());
   for (size_t i = 0; i < bound.size(); ++i) {
     const Binding &binding = variant.bindings[i];
     if (binding.input)
@@ -383,195 +369,53 @@ static std::vector<Ref> givenValues(const Variant &variant, const std::vector<st
     if (binding.requiresGrad && binding.written)
       values[2 * i + 1] = leafToWrite(binding, *bound[i], sizes);
   }
-  return values;
-}
-
-namespace {
-
-/// The values of one replay.
-class Replayed {
-public:
-  Replayed(std::shared_ptr<const ReplayPlan> plan, std::vector<Ref> given, SizeValues sizes)
-      : plan_(std::move(plan)), given_(std::move(given)), sizes_(std::move(sizes)) {}
-  virtual ~Replayed() = default;
-  Replayed(const Replayed &) = delete;
-  Replayed &operator=(const Replayed &) = delete;
-
-  /// The value that stands for a recorded one; null if there is none.
-  Ref of(const Ref &recorded) {
-    const auto place = placeOf(*plan_, recorded);
-    return place ? at(*place, recorded.result) : Ref();
-  }
-
-protected:
-  /// The node of operation `n`; null if it is not there yet.
-  virtual std::shared_ptr<Node> nodeOf(size_t n) = 0;
-
-  Ref at(size_t place, uint32_t result) {
-    if (place < plan_->givenPlaces)
-      return given_[place];
-    std::shared_ptr<Node> node = nodeOf(place - plan_->givenPlaces);
-    return node ? Ref{std::move(node), result} : Ref();
-  }
-  std::shared_ptr<Node> made(size_t n, std::vector<Ref> operands) const {
-    std::shared_ptr<Node> copy = copyOf(*plan_->nodes[n], std::move(operands));
-    if (!sizes_.empty())
-      makeConcrete(*copy, sizes_);
-    return copy;
-  }
-  std::vector<Ref> operandsOf(size_t n, std::vector<size_t>::const_iterator &place) {
+  const auto at = [&](size_t place, uint32_t result) {
+    return place < 2 * bound.size() ? values[place] : Ref{values[place].node, result};
+  };
+  const auto mapped = [&](const Ref &ref) -> Ref {
+    const auto place = placeOf(places, ref);
+    return place && *place < values.size() ? at(*place, ref.result) : Ref();
+  };
+  BoundaryCopies boundaries(mapped, [&](const Spec &spec) { return concrete(spec, sizes); });
+  auto place = places.operands.begin();
+  for (size_t n = 0; n < variant.nodes.size(); ++n) {
+    const Node *node = variant.nodes[n];
+    if (places.shared[n]) {
+      values.push_back({places.shared[n], 0});
+      continue;
+    }
     std::vector<Ref> operands;
-    operands.reserve(plan_->nodes[n]->operands.size());
-    for (const Ref &operand : plan_->nodes[n]->operands)
+    operands.reserve(node->operands.size());
+    for (const Ref &operand : node->operands)
       operands.push_back(at(*place++, operand.result));
-    return operands;
-  }
-
-  const std::shared_ptr<const ReplayPlan> plan_;
-  std::vector<Ref> given_;
-  const SizeValues sizes_;
-};
-
-/// One that is recorded at once.
-class RecordedReplay final : public Replayed {
-public:
-  RecordedReplay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
-                 const SizeValues &sizes)
-      : Replayed(variant.plan, givenValues(variant, bound, sizes), sizes) {
-    BoundaryCopies boundaries([this](const Ref &ref) { return of(ref); },
-                              [this](const Spec &spec) { return concrete(spec, sizes_); });
-    auto place = plan_->operands.begin();
-    nodes_.reserve(plan_->nodes.size());
-    for (size_t n = 0; n < plan_->nodes.size(); ++n) {
-      const Node *node = plan_->nodes[n];
-      if (plan_->shared[n]) {
-        nodes_.push_back(plan_->shared[n]);
-        continue;
-      }
-      std::shared_ptr<Node> copy = made(n, operandsOf(n, place));
-      boundaries.copy(*node, *copy);
-      if (!variant.innerLeaves.empty() && variant.innerLeaves.contains(node)) {
-        copy->accumulators.resize(node->results.size());
-        for (size_t i = 0; i < node->accumulators.size(); ++i)
-          if (node->accumulators[i] && node->accumulators[i]->isLeaf())
-            copy->accumulators[i] = std::make_shared<GradAccumulator>();
-      }
-      nodes_.push_back(std::move(copy));
+    std::shared_ptr<Node> copy = copyOf(*node, std::move(operands));
+    if (!sizes.empty())
+      makeConcrete(*copy, sizes);
+    boundaries.copy(*node, *copy);
+    if (!variant.innerLeaves.empty() && variant.innerLeaves.contains(node)) {
+      copy->accumulators.resize(node->results.size());
+      for (size_t i = 0; i < node->accumulators.size(); ++i)
+        if (node->accumulators[i] && node->accumulators[i]->isLeaf())
+          copy->accumulators[i] = std::make_shared<GradAccumulator>();
     }
-    for (const Variant::LeafValue &value : variant.passingValues) {
-      Node &copy = *nodes_[plan_->operations.at(value.node) - plan_->givenPlaces];
-      copy.accumulators.resize(copy.results.size());
-      copy.accumulators[value.result] = collectorOf(*bound[value.binding]);
-    }
+    values.push_back({std::move(copy), 0});
   }
-
-private:
-  std::shared_ptr<Node> nodeOf(size_t n) override { return n < nodes_.size() ? nodes_[n] : nullptr; }
-  std::vector<std::shared_ptr<Node>> nodes_;
-};
-
-/// One that is recorded when a gradient first goes through one of its values. Until then the nodes of these
-/// have what the replay reads as their operands, so that a chain of calls is one of nodes.
-class DeferredReplay final : public Replayed, public DeferredHistory {
-public:
-  DeferredReplay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
-                 const SizeValues &sizes)
-      : Replayed(variant.plan, givenValues(variant, bound, sizes), sizes) {
-    firstSerial_ = nextSerial();
-    for (size_t n = 0; n < plan_->nodes.size(); ++n)
-      nextSerial();
+  for (const Variant::LeafValue &value : variant.passingValues) {
+    Node &copy = *values[places.operations.at(value.node)].node;
+    copy.accumulators.resize(copy.results.size());
+    copy.accumulators[value.result] = collectorOf(*bound[value.binding]);
   }
-
-  /// Called when the values that the call leaves have been asked for.
-  static void finish(const std::shared_ptr<DeferredReplay> &replay) {
-    for (const auto &[n, node] : replay->asked_)
-      watchOf({node, 0}).deferred = replay;
-    replay->given_.clear();
-    for (auto &[n, node] : replay->asked_)
-      replay->waiting_.emplace_back(n, node);
-    replay->asked_.clear();
-  }
-
-  void record(Node &node) override {
-    given_.resize(plan_->givenPlaces);
-    for (size_t i = 0; i < plan_->read.size(); ++i)
-      given_[plan_->read[i]] = node.operands[i];
-    std::unordered_map<size_t, std::shared_ptr<Node>> waiting;
-    for (const auto &[n, weak] : waiting_)
-      if (auto alive = weak.lock())
-        waiting.emplace(n, std::move(alive));
-    auto place = plan_->operands.begin();
-    for (size_t n = 0; n < plan_->nodes.size(); ++n) {
-      if (plan_->shared[n]) {
-        nodes_.push_back(plan_->shared[n]);
-        continue;
-      }
-      std::vector<Ref> operands = operandsOf(n, place);
-      if (const auto own = waiting.find(n); own != waiting.end()) {
-        own->second->operands = std::move(operands);
-        own->second->watches[0]->deferred.reset();
-        nodes_.push_back(std::move(own->second));
-        continue;
-      }
-      std::shared_ptr<Node> copy = made(n, std::move(operands));
-      copy->serial = firstSerial_ + n;
-      copy->trace = {};
-      nodes_.push_back(std::move(copy));
-    }
-    given_.clear();
-    nodes_.clear();
-  }
-
-private:
-  std::shared_ptr<Node> nodeOf(size_t n) override {
-    if (n < nodes_.size())
-      return nodes_[n];
-    std::shared_ptr<Node> &node = asked_[n];
-    if (!node) {
-      std::vector<Ref> read;
-      for (const size_t place : plan_->read)
-        read.push_back(given_[place]);
-      node = made(n, std::move(read));
-      node->serial = firstSerial_ + n;
-    }
-    return node;
-  }
-
-  uint64_t firstSerial_ = 0;                      ///< of the first operation
-  std::vector<std::shared_ptr<Node>> nodes_;      ///< while they are recorded
-  std::map<size_t, std::shared_ptr<Node>> asked_; ///< the operations whose values the call leaves
-  std::vector<std::pair<size_t, std::weak_ptr<Node>>> waiting_; ///< the same, afterwards
-};
-
-} // namespace
-
-/// The values of a call that have a history.
-static Replay leftValues(Replayed &values, const Variant &variant) {
   Replay result;
   for (const Ref &ref : variant.resultRefs)
-    result.results.push_back(values.of(ref));
+    result.results.push_back(mapped(ref));
   for (const Variant::ResultGradient &gradient : variant.resultGradients)
-    result.resultGradients.push_back(values.of(gradient.value));
+    result.resultGradients.push_back(gradient.value ? mapped(gradient.value) : Ref());
   for (const Binding &binding : variant.bindings) {
-    result.written.push_back(values.of(binding.written));
-    result.gradients.push_back(values.of(binding.leftGradient));
+    result.written.push_back(mapped(binding.written));
+    result.gradients.push_back(mapped(binding.leftGradient));
   }
+  separate(result, variant);
   return result;
-}
-
-Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
-              const SizeValues &sizes) {
-  Replay left;
-  if (variant.plan->canWait) {
-    const auto deferred = std::make_shared<DeferredReplay>(variant, bound, sizes);
-    left = leftValues(*deferred, variant);
-    DeferredReplay::finish(deferred);
-  } else {
-    RecordedReplay recorded(variant, bound, sizes);
-    left = leftValues(recorded, variant);
-  }
-  separate(left, variant);
-  return left;
 }
 
 } // namespace weft::frontend

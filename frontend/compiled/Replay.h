@@ -21,10 +21,9 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
 /// Makes every gradient through a value that a call leaves an error.
 void markSpent(const Ref &value);
 
-/// The variant's operations on the present values of its bindings: the values of the results, the gradients
-/// with which these are returned, and, of each binding, the value that the call writes and the gradient that
-/// it leaves. Null for those that have no history. A value for a leaf has no storage yet. If the plan says
-/// that the operations can wait, they are recorded again when a gradient goes through one of the values.
+/// The variant's operations, recorded again on the present values of its bindings: the values of the results,
+/// the gradients with which these are returned, and, of each binding, the value that the call writes and the
+/// gradient that it leaves. Null for those that have no history. A value for a leaf has no storage yet.
 struct Replay {
   std::vector<Ref> results, resultGradients, written, gradients;
 };

@@ -74,19 +74,14 @@ struct RecordedOperation {
   Loc loc;
 };
 
-/// The recorded operations through which a gradient flows, for the calls to record again (a replay). Values
-/// have places there: first those that a call gives, two for each binding, then the operations.
-struct ReplayPlan {
-  std::vector<Node *> nodes; ///< the operations, kept alive by what they compute,
-  std::vector<Ref> roots;    ///< which is this
-  size_t givenPlaces = 0;
+/// The values of a replay, as its operations find them: first those that a call gives it, two for each
+/// binding, then its operations, in the order of `Variant::nodes`.
+struct ReplayPlaces {
   std::unordered_map<Ref, size_t, RefHash> given;
   std::unordered_map<const Node *, size_t> operations;
   std::vector<size_t> operands; ///< of all operations, one after the other
-  std::vector<size_t> read;     ///< the given values that operations read, each once
   /// Of each operation: a copy that all calls share, as that of a constant. Null if each makes its own.
   std::vector<std::shared_ptr<Node>> shared;
-  bool canWait = false; ///< they are recorded when a gradient is wanted, as none has leaves, hooks or rules
 };
 
 struct Variant {
@@ -119,9 +114,13 @@ struct Variant {
   uint64_t stridedCopies = 0; ///< how often arguments were copied to row-major memory (WEFT-D013)
   std::string lastStridedCopy;
 
-  /// If a gradient may flow through a call: the recorded operations. It outlives the variant in what its
-  /// calls computed.
-  std::shared_ptr<const ReplayPlan> plan;
+  /// If a gradient may flow through a call: the recorded operations. A call records them again, so that
+  /// `backward` finds them.
+  std::vector<Node *> nodes; ///< kept alive by what they compute,
+  std::vector<Ref> roots;    ///< which is this
+  /// Where what these operations read stands in a replay: all but one of its own values is found without a
+  /// search.
+  ReplayPlaces places;
   /// Those of leaves that the function made. A gradient ends there.
   std::unordered_set<const Node *> innerLeaves;
   /// A value that a leaf from outside had in the function, which wrote it. A gradient ends there, too.

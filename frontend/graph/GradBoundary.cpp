@@ -89,11 +89,6 @@ Ref resultOf(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t in
   return sameValue(fresh, loc);
 }
 
-void recordDeferred(Node &node) {
-  if (!node.watches.empty() && node.watches[0] && node.watches[0]->deferred)
-    std::exchange(node.watches[0]->deferred, nullptr)->record(node);
-}
-
 void retainGradOf(const Ref &value, const std::shared_ptr<Slot> &slot) {
   auto made = std::make_shared<GradAccumulator>();
   made->slot = slot;

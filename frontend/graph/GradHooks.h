@@ -35,23 +35,8 @@ struct GradHooks {
   }
 };
 
-/// The operations that a value was computed from, which are recorded when a gradient goes through it for the
-/// first time.
-class DeferredHistory {
-public:
-  DeferredHistory() = default;
-  virtual ~DeferredHistory() = default;
-  DeferredHistory(const DeferredHistory &) = delete;
-  DeferredHistory &operator=(const DeferredHistory &) = delete;
-  /// Gives the node of the value its operands. Until then it has, as operands, what all of the operations
-  /// read.
-  virtual void record(Node &node) = 0;
-};
-
 /// What a program asked about the gradient of a computed value.
 struct GradWatch {
-  std::shared_ptr<DeferredHistory>
-      deferred; ///< of the node, at its first result; null if it has its operands
   /// The accumulator with hooks that ends reverse mode in the value's place.
   std::weak_ptr<GradAccumulator> hooked;
   /// Those of the tensors that keep the gradient (`retain_grad`).
@@ -67,9 +52,6 @@ inline GradWatch &watchOf(const Ref &value) {
     watch = std::make_shared<GradWatch>();
   return *watch;
 }
-
-/// Records the operations before a node, if that was deferred. Called before a gradient goes through it.
-void recordDeferred(Node &node);
 
 /// Makes a tensor keep the gradient of this value, and no longer that of an earlier one.
 void retainGradOf(const Ref &value, const std::shared_ptr<Slot> &slot);

@@ -72,7 +72,6 @@ static void walkBack(const Ref &root, uint64_t oldest, Visit visit, Check check)
     visit(ref);
     if (ref.node->accumulator(ref.result))
       continue;
-    recordDeferred(*ref.node);
     for (const Ref &operand : ref.node->operands)
       if (operand.requiresGrad() && operand.node->serial >= oldest) {
         check(operand, *ref.node);

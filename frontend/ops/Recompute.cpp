@@ -7,7 +7,6 @@
 #include "weft/recompute.hpp"
 
 #include "frontend/graph/GradBoundary.h"
-#include "frontend/graph/GradHooks.h"
 #include "frontend/graph/History.h"
 #include "frontend/graph/Record.h"
 #include "frontend/graph/Region.h"
@@ -42,7 +41,6 @@ Nodes nodesSince(uint64_t begin, const std::vector<Ref> &values) {
     stack.pop_back();
     if (ref.node->serial < begin || isFixed(ref) || !seen.insert(ref.node.get()).second)
       continue;
-    recordDeferred(*ref.node);
     nodes.push_back(ref.node);
     stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
     for (const auto &accumulator : ref.node->accumulators)

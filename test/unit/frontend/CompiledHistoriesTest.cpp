@@ -268,57 +268,6 @@ TEST(CompiledHistories, OfAnArgumentAndAViewOfItAddUp) {
 }
 
 //===----------------------------------------------------------------------===//
-// Operations that are recorded when a gradient is taken
-//===----------------------------------------------------------------------===//
-
-TEST(CompiledHistories, AreRecordedWhenAGradientIsTaken) {
-  Tensor w = leafOf({0.5, 0.25}), state = zeros({2});
-  const auto body = [](Tensor h, const Tensor &w) {
-    for (int i = 0; i < 6; ++i)
-      h = (h * w).tanh() + w;
-    return h;
-  };
-  const auto run = compile([&](Tensor x) {
-    const Tensor h = body(x, w);
-    state.copy_(h * 2);
-    return std::pair(h * w, h.exp());
-  });
-  const auto plain = [&](Tensor x) {
-    const Tensor h = body(x, w);
-    return (h * w * 3 + h.exp() * 5 + h * 14).sum();
-  };
-  const Tensor x = tensor({1, 2}, {2});
-  const Floats expected = floats(grad(plain(x), {w})[0]);
-  for (int call = 0; call < 3; ++call) {
-    auto [first, second] = run(x);
-    // Of the same call, one after the other, some of them gone, and what the call read written since.
-    const Tensor kept = state * 7;
-    const Floats part = floats(grad((second * 5).sum(), {w})[0]);
-    second = Tensor();
-    no_grad([&] { w.mul_(1); });
-    const Tensor rest = (first * 3 + kept).sum();
-    first = Tensor();
-    const Floats other = floats(grad(rest, {w})[0]);
-    for (size_t i = 0; i < 2; ++i)
-      EXPECT_NEAR(part[i] + other[i], expected[i], 1e-4 * std::abs(expected[i]));
-  }
-  // A chain of calls, through which a gradient goes or none, and a checkpoint with one.
-  const auto next = compile([&](Tensor h) { return body(h, w); });
-  Tensor h = x;
-  for (int call = 0; call < 20000; ++call)
-    h = next(h);
-  h = next(next(x));
-  const Floats of_chain = floats(grad(h.sum(), {w})[0]),
-               of_plain = floats(grad(body(body(x, w), w).sum(), {w})[0]);
-  const Tensor again = utils::checkpoint([&](const Tensor &x) { return next(next(x)); }, x);
-  const Floats of_checkpoint = floats(grad(again.sum(), {w})[0]);
-  for (size_t i = 0; i < 2; ++i) {
-    EXPECT_NEAR(of_chain[i], of_plain[i], 1e-5);
-    EXPECT_NEAR(of_checkpoint[i], of_plain[i], 1e-5);
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Graphs that are kept
 //===----------------------------------------------------------------------===//
 
