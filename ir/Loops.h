@@ -27,7 +27,7 @@ llvm::SmallVector<mlir::FlatSymbolRefAttr> bodiesOf(mlir::Operation *op);
 bool runsWhile(mlir::Operation *op);
 
 /// The first device, other than the given one, of a value that the op or a function that it carries out
-/// computes; null if all are there. A plan gives the op to one device.
+/// computes, or that computes one; null if all are there. A plan gives the op to one device.
 DeviceAttr otherDeviceIn(mlir::Operation *op, DeviceAttr device);
 
 } // namespace weft::ir

@@ -66,6 +66,7 @@ Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc l
     slot->name = original->name;
     slot->trace = this;
     slot->requiresGrad = original->requiresGrad;
+    slot->copiedBy = original->storage()->copiedBy;
     node->requiresGrad = !original->requiresGrad && original->value().requiresGrad();
     slot->setValue({node, 0});
     add({slot, {node, 0}, nullptr, number, owner}, original);

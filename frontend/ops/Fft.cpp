@@ -80,6 +80,9 @@ Tensor resized(const char *function, const Tensor &x, int64_t dim, int64_t n, Lo
   if (n < 1)
     fail(std::string(function) + ": Invalid number of data points (" + std::to_string(n) + ") specified", loc,
          {use(x, loc)});
+  if (n > int64_t(1) << 40)
+    fail(std::string(function) + ": " + std::to_string(n) + " data points, more than 2^40", loc,
+         {use(x, loc)});
   const int64_t size = x.size(dim, loc);
   if (n <= size)
     return n == size ? x : x.narrow(dim, 0, n, loc);

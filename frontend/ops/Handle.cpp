@@ -130,6 +130,13 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
 // Writing
 //===----------------------------------------------------------------------===//
 
+Tensor markedCopy(Tensor copy, const char *function, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (anySymbolic(copy.sizes(loc)) || copy.numel(loc) > 0)
+    Access::slot(copy)->storage()->copiedBy = function;
+  return copy;
+}
+
 void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc) {
   const View *view = slot->view();
   if (view && view->overlaps())

@@ -33,6 +33,8 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
 /// Throws PyTorch's errors for an in-place operation on this slot: a leaf that requires a gradient, a view of
 /// one, a view that overlaps itself. So for a copy of elements that are shared in PyTorch (`Slot::copiedBy`).
 void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc);
+/// Marks a copy of elements that `function` of PyTorch shares with another tensor: a write to it is an error.
+Tensor markedCopy(Tensor copy, const char *function, Loc loc);
 /// Throws the errors of `assign` for a slot that is a view. `needsGrad`: the value, which is computed from
 /// `operands`, requires a gradient.
 void checkViewWrite(const std::shared_ptr<Slot> &slot, bool needsGrad, Loc loc,

@@ -196,8 +196,12 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> indices, Loc loc) const 
   Indexed indexed = apply(*this, indices, loc);
   if (indexed.tensors.empty())
     return indexed.view;
+  // PyTorch's result of integers alone is a view, whatever they lie in.
+  const bool selects = std::all_of(indexed.tensors.begin(), indexed.tensors.end(),
+                                   [&](const auto &each) { return each.second.dim(loc) == 0; });
   applySelections(indexed, takeSelecting(indexed, loc), loc);
-  return weft::index(indexed.view, byDimension(indexed, loc), loc);
+  Tensor made = weft::index(indexed.view, byDimension(indexed, loc), loc);
+  return selects ? markedCopy(std::move(made), "index() with a tensor without dimensions", loc) : made;
 }
 
 Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg &value) {

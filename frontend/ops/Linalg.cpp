@@ -348,8 +348,9 @@ Tensor det(const Tensor &a, Loc loc) {
   const Factors factors(a.detach(loc), loc);
   const Repair repair = repairOf(a, factors, loc);
   const Term repaired = repairedDeterminant(a, repair, loc);
-  // The value is that of the factors, also where the other formula is 0 up to rounding.
-  const Term change = Term{repaired.tensor.detach(loc), loc} - repaired;
+  // The value is that of the factors, also where the other formula is 0 up to rounding, or overflows.
+  const Term difference = Term{repaired.tensor.detach(loc), loc} - repaired;
+  const Term change = select({isfinite(difference.tensor.detach(loc), loc), loc}, difference, {0.0, loc});
   return select(repair.zeros == int64_t(0), repaired, determinantOf(factors, loc) - change).tensor;
 }
 

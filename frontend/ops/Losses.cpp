@@ -182,16 +182,21 @@ Tensor l1_loss(const Tensor &input, const Tensor &target, Reduction reduction, L
   return reduced(sub({input, loc}, {target, loc}).abs(loc), reduction, "l1_loss", loc);
 }
 
+/// d * d where it is used; elsewhere 0, so that no derivative of an infinite d is 0 times infinity.
+static Tensor squareWhere(const Tensor &isUsed, const Tensor &d, Loc loc) {
+  const Tensor used = where(isUsed, {d, loc}, {0.0, loc}, loc);
+  return mul({used, loc}, {used, loc});
+}
+
 Tensor smooth_l1_loss(const Tensor &input, const Tensor &target, Reduction reduction, double beta, Loc loc) {
   if (!(beta >= 0))
     fail("smooth_l1_loss does not support negative values for beta, found " + std::to_string(beta), loc);
   if (beta == 0)
     return l1_loss(input, target, reduction, loc);
   warnOfBroadcast(input, target, loc);
-  Tensor d = sub({input, loc}, {target, loc}), size = d.abs(loc);
-  Tensor inside = mul({mul({d, loc}, {d, loc}), loc}, {0.5 / beta, loc});
-  Tensor loss =
-      where(lt({size, loc}, {beta, loc}), {inside, loc}, {sub({size, loc}, {0.5 * beta, loc}), loc}, loc);
+  Tensor d = sub({input, loc}, {target, loc}), size = d.abs(loc), isInside = lt({size, loc}, {beta, loc});
+  Tensor inside = mul({squareWhere(isInside, d, loc), loc}, {0.5 / beta, loc});
+  Tensor loss = where(isInside, {inside, loc}, {sub({size, loc}, {0.5 * beta, loc}), loc}, loc);
   return reduced(loss, reduction, "smooth_l1_loss", loc);
 }
 
@@ -199,11 +204,10 @@ Tensor huber_loss(const Tensor &input, const Tensor &target, Reduction reduction
   if (!(delta > 0))
     fail("huber_loss does not support non-positive values for delta, found " + std::to_string(delta), loc);
   warnOfBroadcast(input, target, loc);
-  Tensor d = sub({input, loc}, {target, loc}), size = d.abs(loc);
-  Tensor inside = mul({mul({d, loc}, {d, loc}), loc}, {0.5, loc});
+  Tensor d = sub({input, loc}, {target, loc}), size = d.abs(loc), isInside = lt({size, loc}, {delta, loc});
+  Tensor inside = mul({squareWhere(isInside, d, loc), loc}, {0.5, loc});
   Tensor outside = mul({sub({size, loc}, {0.5 * delta, loc}), loc}, {delta, loc});
-  return reduced(where(lt({size, loc}, {delta, loc}), {inside, loc}, {outside, loc}, loc), reduction,
-                 "huber_loss", loc);
+  return reduced(where(isInside, {inside, loc}, {outside, loc}, loc), reduction, "huber_loss", loc);
 }
 
 //===----------------------------------------------------------------------===//

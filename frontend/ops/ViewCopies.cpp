@@ -16,14 +16,6 @@ namespace weft {
 
 using namespace frontend;
 
-/// Marks a copy of elements that are shared in PyTorch, so that a write to it is an error.
-static Tensor markedCopy(Tensor copy, const char *function, Loc loc) {
-  GraphLock lock(graphMutex());
-  if (copy.numel(loc) > 0)
-    Access::slot(copy)->storage()->copiedBy = function;
-  return copy;
-}
-
 Tensor unfold(const Tensor &a, int64_t dim, int64_t size, int64_t step, Loc loc) {
   if (a.dim(loc) == 0) // as a vector of one element
     return unfold(a.reshape({1}, loc), dim, size, step, loc).reshape({size}, loc);
@@ -43,7 +35,11 @@ Tensor unfold(const Tensor &a, int64_t dim, int64_t size, int64_t step, Loc loc)
     shape.push_back(0);
     return zeros(shape, {.dtype = a.dtype(loc), .device = a.device(loc)}, loc);
   }
-  if (step >= size && windows * step <= extent) // no two windows share an element: a view
+  if (windows == 1) // a view, as where no two windows share an element
+    return a.narrow(dim, 0, size, loc).unsqueeze(dim, loc).movedim({dim + 1}, {-1}, loc);
+  if (size == 1)
+    return a.slice(dim, 0, (windows - 1) * step + 1, step, loc).unsqueeze(-1, loc);
+  if (step >= size && windows * step <= extent)
     return a.narrow(dim, 0, windows * step, loc)
         .unflatten(dim, {windows, step}, loc)
         .narrow(dim + 1, 0, size, loc)
@@ -89,7 +85,8 @@ static Tensor stridedPlaces(const char *function, const Tensor &a, const IntList
 
 Tensor as_strided(const Tensor &a, IntList shape, IntList strides, int64_t offset, Loc loc) {
   Tensor places = stridedPlaces("as_strided", a, shape, strides, offset, loc);
-  if (a.is_contiguous(loc) && strides == rowMajor(shape)) // a part of the elements, in their order: a view
+  if (places.numel(loc) > 0 && a.is_contiguous(loc) &&
+      strides == rowMajor(shape)) // a part of the elements, in their order: a view
     return a.view({-1}, loc).narrow(0, offset, places.numel(loc), loc).view(shape, loc);
   return markedCopy(take(a, places, loc), "as_strided()", loc);
 }

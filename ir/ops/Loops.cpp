@@ -230,6 +230,9 @@ bool runsWhile(Operation *op) {
 
 DeviceAttr otherDeviceIn(Operation *op, DeviceAttr device) {
   DeviceAttr other;
+  // Of a GPU's values these are computed by the host (WEFT-C003).
+  if (!device.isCpu() && isa<FactorizeOp, TriangularSolveOp, FftOp>(op))
+    return DeviceAttr::get(op->getContext(), DeviceKind::cpu, 0);
   const auto isElsewhere = [&](Type type) {
     if (isa<RankedTensorType>(type) && deviceOf(type) != device)
       other = deviceOf(type);

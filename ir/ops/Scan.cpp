@@ -68,6 +68,10 @@ LogicalResult CumprodOp::buildVjp(VjpBuilder &vjp) {
   Sym plain = back(g * products(wide)) / vjp.select(isZero, one, wide);
   Sym atSecond = vjp.select(isSecond, withOneAt(isSecond), none);
   Sym atZero = vjp.select(isFirst, withOneAt(isFirst), atSecond);
+  // Every product behind a zero contains it, also one that is not finite.
+  Sym isFinite = vjp.compare<EqOp>(plain - plain, none);
+  Sym isBefore = vjp.compare<EqOp>(zeros, vjp.like(zeros, 0.0));
+  plain = vjp.select(vjp.binary<OrOp>(isFinite, isBefore), plain, none);
   Sym gradient = vjp.select(isZero, atZero, plain);
   vjp.set(0, vjp.convert(gradient, element));
   return success();

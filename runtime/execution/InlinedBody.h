@@ -32,8 +32,8 @@ Status check_size(const Executable::Impl &function, const Executable::Impl &body
                   uint64_t operands);
 
 /// Memory of the call behind the part of the arena that the plan gives a device: its place in the arena. All
-/// loops of the function get the same, because a device carries out one after the other. So it is as large as
-/// the largest of them needs.
+/// loops of the function get the same, which is as large as the largest of them needs. Loops that share
+/// nothing else wait for each other because of it.
 uint64_t share_memory(FunctionDevice &device, uint64_t bytes);
 /// Memory from `share_memory`, as an operand of the function.
 Operand place_in_arena(const Executable::Impl &function, uint8_t device, uint64_t at);

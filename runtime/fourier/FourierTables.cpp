@@ -198,7 +198,7 @@ template <typename T> size_t FourierTables<T>::bytes() const {
   size_t elements = 0;
   for (const std::vector<T> &each : arrays_)
     elements += each.size();
-  return elements * sizeof(T);
+  return elements * sizeof(T) + (convolution_ ? convolution_->bytes() : 0);
 }
 
 template <typename T> std::shared_ptr<const FourierTables<T>> FourierTables<T>::of(int64_t n, bool halves) {
@@ -216,6 +216,8 @@ template <typename T> std::shared_ptr<const FourierTables<T>> FourierTables<T>::
       return found->second;
   }
   auto made = std::make_shared<const FourierTables>(n, halves);
+  if (made->bytes() > mostBytes) // its routine keeps it
+    return made;
   const std::scoped_lock lock(kept->mutex);
   if (kept->bytes + made->bytes() > mostBytes) { // routines keep theirs
     kept->tables.clear();

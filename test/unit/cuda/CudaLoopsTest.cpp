@@ -313,6 +313,23 @@ TEST(CudaLoops, ShareTheirTemporaries) {
   }
 }
 
+// The host computes Fourier transforms, so the trips are launches of the function, between which it does.
+TEST(CudaLoops, WithStepsOfTheHostAreUnrolled) {
+  const Tensor h0 = someNumbers({8}, 1, "cuda:0"), xs = someNumbers({5, 8}, 2, "cuda:0");
+  const auto last = [](const Tensor &h, const Tensor &rows) {
+    return scan([](const Tensor &carry,
+                   const Tensor &x) { return std::pair(fft::irfft(fft::rfft(carry + x) * 0.5, 8), carry); },
+                h, rows)
+        .first;
+  };
+  expectNear(compile(last)(h0, xs), last(h0.cpu(), xs.cpu()));
+  const auto forever = [&] {
+    return while_loop([](const Tensor &h) { return h.sum() < 100; },
+                      [](const Tensor &h) { return fft::irfft(fft::rfft(h), 8) * 2; }, h0);
+  };
+  EXPECT_ERROR((void)forever().sum().item<float>(), "also computes on 'cpu' (WEFT-T010)");
+}
+
 TEST(CudaLoops, TooManyLaunchesAreRefused) {
   const Tensor h = zeros({4}).to("cuda:0");
   const auto loop = [&](int64_t length) {

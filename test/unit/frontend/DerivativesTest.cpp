@@ -149,6 +149,32 @@ TEST(Derivatives, SecondOnesOfRunningProductsWithZeros) {
   expectNear(secondAt(products, {2, 0, 3, 0, 5}), {4, 42, 2, 36, 0});
   expectNear(secondAt(products, {0, 0, 0, 0}), {1, 1, 0, 0});
   expectNear(firstAt(products, {2, 0, 3, 0, 5}), {1, 8, 0, 0, 0});
+  // What is behind a zero has no gradient, whatever follows it.
+  expectNear(firstAt(products, {0, kInf, 3}), {kInf, 0, 0});
+  expectNear(firstAt(products, {0, 2, kNan, 3}), {kNan, 0, 0, 0});
+  // Third ones know two zeros: PyTorch has 3 here.
+  Tensor x = leafOf({0, 0, 0});
+  Tensor first = grad((cumprod(x, 0) * (arange(3) + 1)).sum(), {x}, {.create_graph = true})[0];
+  Tensor second = grad(first[2], {x}, {.create_graph = true})[0];
+  expectNear(grad(second[0], {x})[0].to_vector<double>(), {0, 0, 0});
+}
+
+TEST(Derivatives, OfAnInfiniteDifferenceAreThoseOfTheLine) {
+  const Tensor zero = zeros({3}, DType::f64);
+  const auto huber = [&](const Tensor &x) { return nn::huber_loss(x, zero, nn::Reduction::none); };
+  expectNear(firstAt(huber, {kInf, -kInf, 0.5}), {1, -1, 0.5});
+  const auto smooth = [&](const Tensor &x) { return nn::smooth_l1_loss(x, zero, nn::Reduction::none); };
+  expectNear(firstAt(smooth, {kInf, -kInf, 0.5}), {1, -1, 0.5});
+}
+
+TEST(Derivatives, TheValueOfADeterminantDoesNotDependOnTheGradient) {
+  // The regular matrix beside this one has a determinant that overflows.
+  Floats large(64, 0);
+  for (size_t i = 0; i < 7; ++i)
+    large[9 * i] = 1e5F;
+  const Tensor x = Tensor::from(large, {8, 8}).requires_grad_();
+  EXPECT_EQ(linalg::det(x.detach()).item<float>(), 0);
+  EXPECT_EQ(linalg::det(x).item<float>(), 0);
 }
 
 TEST(Derivatives, OfDeterminantsOfSingularMatrices) {

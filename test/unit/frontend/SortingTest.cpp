@@ -277,6 +277,25 @@ TEST(Copies, WindowsThatShareNothingAreViews) { // with the values of PyTorch
   EXPECT_EQ(floats(leaf.grad()), Floats({1, 3, 1, 3, 1, 3}));
 }
 
+TEST(Copies, OneWindowAndWindowsOfOneElementAreViews) {
+  Tensor x = countTo(5);
+  x.unfold(0, 1, 2).fill_(7);
+  EXPECT_EQ(floats(x), Floats({7, 1, 7, 3, 7}));
+  x.unfold(0, 5, 3).mul_(2);
+  EXPECT_EQ(floats(x), Floats({14, 2, 14, 6, 14}));
+  EXPECT_EQ(x.unfold(0, 5, 3).sizes(), Shape({1, 5}));
+  EXPECT_EQ(as_strided(ones({3}), {0}, {1}, 100).sizes(), Shape({0}));
+}
+
+TEST(Copies, WindowsThatShareElementsMayHaveAnySize) {
+  const Dim n("n");
+  const auto sums = compile([](Tensor x) { return x.unfold(1, 3, 1).sum({2}); }, {spec({n, 4})});
+  for (int64_t rows : {1, 3}) {
+    const Tensor x = countTo(rows * 4).reshape({rows, 4});
+    EXPECT_EQ(floats(sums(x)), floats(x.unfold(1, 3, 1).sum({2})));
+  }
+}
+
 TEST(Copies, WritingOneThatPyTorchSharesIsAnError) {
   Tensor x = countTo(6);
   EXPECT_EQ(floats(x.unfold(0, 2, 3)), Floats({0, 1, 3, 4}));
@@ -285,6 +304,11 @@ TEST(Copies, WritingOneThatPyTorchSharesIsAnError) {
   EXPECT_ERROR(x.unfold(0, 2, 4).zero_(), "clone() the result to write to the copy");
   EXPECT_ERROR(x.as_strided({2, 2}, {1, 1}).mul_(2), "the result of as_strided() is written");
   EXPECT_EQ(floats(x), floats(countTo(6)));
+  compile([](Tensor copy) { // an argument, too
+    EXPECT_ERROR(copy.add_(1), "the result of unfold() is written");
+    return copy + 1;
+  })(x.unfold(0, 2, 1));
+  EXPECT_ERROR(x.index({tensor(1)}).fill_(7), "index() with a tensor without dimensions is written");
   EXPECT_EQ(floats(x.unfold(0, 5, 1).clone().fill_(7)), Floats(10, 7));
   EXPECT_EQ(floats(unfold_copy(x, 0, 5, 1).fill_(7)), Floats(10, 7));
   EXPECT_EQ(floats(unfold_copy(x, 0, 3, 3).fill_(7)), Floats(6, 7));
