@@ -8,6 +8,7 @@
 
 #include "frontend/graph/GradHooks.h"
 #include "frontend/graph/History.h"
+#include "frontend/graph/Symbols.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/lazy/Pending.h"

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/fourier/FourierRoutine.h"
-#include "runtime/fourier/FourierTables.h"
 
 #include "PlanFixture.h"
 #include "runtime/plan/FourierPlan.h"
@@ -270,14 +269,4 @@ TEST(FourierPlan, RefusesLaunchesThatAreWrong) {
   expect([](fb::FourierLaunchT &f, fb::LaunchT &) { f.outer = INT64_MAX; }, "which are not those of");
   expect([](fb::FourierLaunchT &f, fb::LaunchT &) { f.outer = -2; }, "which are not those of");
   expect([](fb::FourierLaunchT &, fb::LaunchT &l) { l.may_fail = true; }, "is marked as one that may fail");
-}
-
-// What is kept for lengths that come again is bounded: the tables of a long prime are its routine's alone.
-TEST(FourierTables, LargeOnesAreNotKept) {
-  const auto isKept = [](int64_t n) {
-    std::weak_ptr<const FourierTables<float>> tables = FourierTables<float>::of(n, false);
-    return !tables.expired();
-  };
-  EXPECT_TRUE(isKept(1009));
-  EXPECT_FALSE(isKept(1500007));
 }
