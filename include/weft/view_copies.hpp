@@ -48,7 +48,8 @@ inline Tensor diagonal_copy(const Tensor &a, int64_t offset = 0, int64_t dim1 = 
   return a.diagonal(offset, dim1, dim2, loc).clone(loc);
 }
 /// Windows of `size` elements along `dim`, `step` apart, whose elements are a new last dimension. A view if
-/// no two windows share an element; else a copy, and writing to it is an error.
+/// there is one window, if windows have one element, or if no two share one and `step` elements begin with
+/// the last window; else a copy, and writing to it is an error.
 WEFT_API Tensor unfold(const Tensor &a, int64_t dim, int64_t size, int64_t step, Loc loc = Loc::current());
 inline Tensor unfold_copy(const Tensor &a, int64_t dim, int64_t size, int64_t step,
                           Loc loc = Loc::current()) {
