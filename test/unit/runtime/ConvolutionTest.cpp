@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvolutionOperands.h"
 #include "PlanFixture.h"
 
 #include "runtime/gemm/Convolution.h"
@@ -25,25 +26,7 @@ using namespace weft::runtime::test;
 
 namespace {
 
-using Extents = std::array<int64_t, 6>;
-
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-int64_t count_of(const Extents &extents) {
-  int64_t count = 1;
-  for (const int64_t extent : extents)
-    count *= extent;
-  return count;
-}
-
-/// Memory that has the dimensions of a tensor in this order.
-ConvolutionPlace ordered(const Extents &extents, const std::array<size_t, 6> &order) {
-  ConvolutionPlace place;
-  int64_t step = 1;
-  for (size_t i = 6; i-- > 0; step *= extents[order[i]])
-    place.strides[order[i]] = step;
-  return place;
-}
 
 constexpr std::array<size_t, 6> rowMajor = {0, 1, 2, 3, 4, 5}, exchanged = {2, 1, 0, 3, 4, 5};
 
@@ -70,66 +53,13 @@ int64_t at(const ConvolutionPlace &place, const Extents &index) {
   return element;
 }
 
-/// Memory whose lines begin where the runtime's scratch does, with a number behind it that must stay.
-class Scratch {
-public:
-  explicit Scratch(size_t bytes) : bytes_((bytes + 63) / 64 * 64), memory_(bytes_ / sizeof(Line) + 1) {
-    std::memset(memory_.data(), 0xff, bytes_); // every float is NaN
-    std::memset(memory_.data() + bytes_ / sizeof(Line), 0x5a, sizeof(Line));
-  }
-  void *data() { return memory_.data(); }
-  bool is_intact() const {
-    const auto *last = reinterpret_cast<const unsigned char *>(memory_.data()) + bytes_;
-    return std::all_of(last, last + sizeof(Line), [](unsigned char byte) { return byte == 0x5a; });
-  }
-
-private:
-  struct alignas(64) Line {
-    char bytes[64];
-  };
-  size_t bytes_;
-  std::vector<Line> memory_;
-};
-
 /// A convolution of random numbers, and its sums in double precision.
-struct Problem {
-  ConvolutionShape shape;
-  std::vector<float> a, w;
-  std::vector<std::vector<float>> beside; ///< what each step but relu reads
-
-  Problem(const ConvolutionShape &of, uint32_t seed) : shape(of) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    a.resize(static_cast<size_t>(count_of(of.a_extents())));
-    w.resize(static_cast<size_t>(count_of(of.w_extents())));
-    for (std::vector<float> *values : {&a, &w})
-      for (float &value : *values)
-        value = normal(random);
-    for (const ConvolutionStep step : of.steps) {
-      if (step == ConvolutionStep::relu)
-        continue;
-      const bool residual = step == ConvolutionStep::residual;
-      beside.emplace_back(residual ? count_of(of.y_extents()) : of.groups * of.outputs);
-      for (float &value : beside.back())
-        value = normal(random);
-    }
-  }
+struct Problem : ConvolutionOperands {
+  using ConvolutionOperands::ConvolutionOperands;
 
   double work() const {
     return static_cast<double>(count_of(shape.y_extents())) *
            static_cast<double>(count_of(shape.w_extents()) / shape.groups / shape.outputs);
-  }
-
-  std::vector<float> run(bool serial, CpuLevel level) const {
-    const Convolution convolution(shape, level);
-    Scratch scratch(convolution.scratch_bytes(executor().width()));
-    std::vector<float> y(static_cast<size_t>(count_of(shape.y_extents())), -7);
-    std::vector<const void *> read;
-    for (const std::vector<float> &each : beside)
-      read.push_back(each.data());
-    convolution.run(a.data(), w.data(), y.data(), read.data(), scratch.data(), serial);
-    EXPECT_TRUE(scratch.is_intact());
-    return y;
   }
 
   /// The sum of an element, and of the magnitudes of its products.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvolutionOperands.h"
 #include "PlanFixture.h"
 
 #include "runtime/gemm/Winograd.h"
@@ -29,14 +30,6 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 /// The bound of docs/numerics.md: units of the sums of the largest elements of a tile.
 constexpr double units = 32;
 
-/// A dimension of a tensor, by its number in ConvolutionPlace; outermost first.
-void lay_out(ConvolutionPlace &place, const std::array<int64_t, 6> &extents,
-             const std::array<size_t, 6> &order) {
-  int64_t step = 1;
-  for (size_t i = 6; i-- > 0; step *= extents[order[i]])
-    place.strides[order[i]] = step;
-}
-
 struct Sizes {
   int64_t images, channels, outputs, height, width, low, beyond = 0; ///< padding before, and behind
 };
@@ -52,9 +45,9 @@ ConvolutionShape convolution(const Sizes &sizes) {
   const int64_t padding = sizes.low + sizes.beyond - 2;
   s.places = {1, sizes.height + padding, sizes.width + padding};
   s.low = {0, sizes.low, sizes.low};
-  lay_out(s.a, s.a_extents(), {0, 1, 2, 3, 4, 5});
-  lay_out(s.w, s.w_extents(), {0, 1, 2, 3, 4, 5});
-  lay_out(s.y, s.y_extents(), {0, 1, 2, 3, 4, 5});
+  s.a = ordered(s.a_extents(), {0, 1, 2, 3, 4, 5});
+  s.w = ordered(s.w_extents(), {0, 1, 2, 3, 4, 5});
+  s.y = ordered(s.y_extents(), {0, 1, 2, 3, 4, 5});
   s.winograd = true;
   return s;
 }
@@ -67,68 +60,14 @@ ConvolutionShape derivative(const Sizes &sizes) {
   s.channels = sizes.images;
   s.window = forward.places;
   s.places = {1, 3, 3};
-  lay_out(s.a, s.a_extents(), {2, 1, 0, 3, 4, 5});
-  lay_out(s.w, s.w_extents(), {2, 0, 1, 3, 4, 5});
-  lay_out(s.y, s.y_extents(), {1, 2, 0, 3, 4, 5});
+  s.a = ordered(s.a_extents(), {2, 1, 0, 3, 4, 5});
+  s.w = ordered(s.w_extents(), {2, 0, 1, 3, 4, 5});
+  s.y = ordered(s.y_extents(), {1, 2, 0, 3, 4, 5});
   return s;
 }
 
-/// Memory that begins where the runtime's scratch does, with lines behind it that must stay.
-struct Scratch {
-  explicit Scratch(size_t bytes) : lines((bytes + 63) / 64), memory(lines + 1) {
-    std::memset(memory.data(), 0xff, lines * 64); // every float is NaN
-    std::memset(&memory[lines], 0x5a, 64);
-  }
-  bool is_intact() const {
-    const auto *last = reinterpret_cast<const unsigned char *>(&memory[lines]);
-    return std::all_of(last, last + 64, [](unsigned char byte) { return byte == 0x5a; });
-  }
-  struct alignas(64) Line {
-    char bytes[64];
-  };
-  size_t lines;
-  std::vector<Line> memory;
-};
-
-int64_t count_of(const std::array<int64_t, 6> &extents) {
-  int64_t count = 1;
-  for (const int64_t extent : extents)
-    count *= extent;
-  return count;
-}
-
-struct Problem {
-  ConvolutionShape shape;
-  std::vector<float> a, w;
-  std::vector<std::vector<float>> beside; ///< what each step but relu reads
-
-  explicit Problem(const ConvolutionShape &of, uint32_t seed = 1) : shape(of) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    const auto fill = [&](std::vector<float> &values, int64_t count) {
-      values.resize(static_cast<size_t>(count));
-      for (float &value : values)
-        value = normal(random);
-    };
-    fill(a, count_of(of.a_extents()));
-    fill(w, count_of(of.w_extents()));
-    for (const ConvolutionStep step : of.steps)
-      if (step != ConvolutionStep::relu)
-        fill(beside.emplace_back(),
-             step == ConvolutionStep::residual ? count_of(of.y_extents()) : of.outputs);
-  }
-
-  std::vector<float> run(bool serial, CpuLevel level = cpu_level()) const {
-    const Convolution made(shape, level);
-    Scratch scratch(made.scratch_bytes(executor().width()));
-    std::vector<float> y(static_cast<size_t>(count_of(shape.y_extents())), -7);
-    std::vector<const void *> read;
-    for (const std::vector<float> &each : beside)
-      read.push_back(each.data());
-    made.run(a.data(), w.data(), y.data(), read.data(), scratch.memory.data(), serial);
-    EXPECT_TRUE(scratch.is_intact());
-    return y;
-  }
+struct Problem : ConvolutionOperands {
+  using ConvolutionOperands::ConvolutionOperands;
 
   float element(int64_t b, int64_t c, int64_t y, int64_t x) const {
     const ConvolutionShape &s = shape;
@@ -249,11 +188,11 @@ TEST(Winograd, OperandsLieAnywhere) {
       s.w.offset = 8;
       s.w.strides = {0, 9, 19 * 9, 0, -3, -1};
     } else if (variant == 1) { // channels innermost
-      lay_out(s.a, s.a_extents(), {0, 3, 4, 5, 1, 2});
-      lay_out(s.y, s.y_extents(), {0, 3, 4, 5, 1, 2});
+      s.a = ordered(s.a_extents(), {0, 3, 4, 5, 1, 2});
+      s.y = ordered(s.y_extents(), {0, 3, 4, 5, 1, 2});
     } else if (variant == 2) {
-      lay_out(s.a, s.a_extents(), {5, 4, 0, 1, 2, 3});
-      lay_out(s.y, s.y_extents(), {1, 2, 0, 3, 4, 5});
+      s.a = ordered(s.a_extents(), {5, 4, 0, 1, 2, 3});
+      s.y = ordered(s.y_extents(), {1, 2, 0, 3, 4, 5});
     } else { // an image upside down
       s.a.offset = 60;
       s.a.strides[4] = -10;
