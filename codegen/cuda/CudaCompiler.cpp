@@ -178,20 +178,22 @@ Expected<CudaText> kernelTextToCuda(llvm::StringRef text, llvm::StringRef name) 
   return printed;
 }
 
+std::vector<std::string> nvrtcOptions(llvm::StringRef target) {
+  // What is contracted, the text says. ptxas reports registers and spills with -v. Kernels use none of what
+  // --minimal leaves out (textures, the CUDA runtime's functions). Where there is a driver, NVRTC takes
+  // machine code from the driver's cache, and then there is no report (seen with NVRTC 13.0 and driver 580):
+  // --no-cache asks for a compilation. Kernels have a cache of their own.
+  return {"--gpu-architecture=" + target.str(),
+          "--std=c++17",
+          "-fmad=false",
+          "-lineinfo",
+          "--minimal",
+          "--no-cache",
+          "--ptxas-options=-v"};
+}
+
 CudaTextCompiler::CudaTextCompiler(const Nvrtc &nvrtc, llvm::StringRef target)
-    : nvrtc(&nvrtc), architecture(target),
-      // What is contracted, the text says. ptxas reports registers and spills with -v. Kernels use none of
-      // what --minimal leaves out (textures, the CUDA runtime's functions). Where there is a driver, NVRTC
-      // takes machine code from the driver's cache, and then there is no report (seen with NVRTC 13.0 and
-      // driver 580):
-      // --no-cache asks for a compilation. Kernels have a cache of their own.
-      options{"--gpu-architecture=" + architecture,
-              "--std=c++17",
-              "-fmad=false",
-              "-lineinfo",
-              "--minimal",
-              "--no-cache",
-              "--ptxas-options=-v"} {}
+    : nvrtc(&nvrtc), architecture(target), options(nvrtcOptions(target)) {}
 
 Expected<CudaTextCompiler> CudaTextCompiler::make(llvm::StringRef target) {
   Expected<const Nvrtc *> nvrtc = Nvrtc::get();

@@ -42,6 +42,9 @@ struct CudaKernel {
   static Expected<CudaKernel> deserialize(llvm::ArrayRef<char> bytes);
 };
 
+/// The options with which NVRTC compiles every kernel for a target as "sm_90".
+std::vector<std::string> nvrtcOptions(llvm::StringRef target);
+
 /// Compiles kernels whose text is CUDA C++: a kernel `weft_kernel` with `__launch_bounds__`.
 class CudaTextCompiler : public KernelCompiler {
 public:

@@ -111,13 +111,7 @@ Status CompiledTogether::compile(ArrayRef<std::pair<const std::string, Kernel> *
   for (auto [number, each] : llvm::enumerate(some))
     all += numbered(each->first, number);
   const ir::TargetDescription &device = *target.getCuda();
-  const std::vector<std::string> flags = {"--gpu-architecture=" + std::string(device.name),
-                                          "--std=c++17",
-                                          "-fmad=false",
-                                          "--minimal",
-                                          "--no-cache",
-                                          "--ptxas-options=-v"};
-  auto binary = nvrtc->compile(all, "together", flags);
+  auto binary = nvrtc->compile(all, "together", codegen::nvrtcOptions(device.name));
   if (!binary)
     return binary.status();
   for (auto [number, each] : llvm::enumerate(some)) {
