@@ -86,7 +86,9 @@ void factor_qr(double *a, int64_t m, int64_t n, double *q, int64_t columns) {
       size = std::hypot(size, a[i * n + c]);
     double tau = 0;
     if (size != 0) {
-      const double alpha = a[c * n + c], beta = -std::copysign(std::hypot(alpha, size), alpha);
+      // hypot(NaN, inf) is inf, whose sign would be that of a NaN, which differs from device to device.
+      const double alpha = a[c * n + c],
+                   beta = std::isnan(alpha) ? alpha : -std::copysign(std::hypot(alpha, size), alpha);
       tau = (beta - alpha) / beta;
       for (int64_t i = c + 1; i < m; ++i)
         a[i * n + c] /= alpha - beta;

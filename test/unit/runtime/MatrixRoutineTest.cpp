@@ -157,6 +157,18 @@ TEST(MatrixRoutine, QrOfEveryShape) {
     }
 }
 
+TEST(MatrixRoutine, TheSignOfNaNDecidesNoSignOfQr) {
+  // Beside an infinity, hypot() would take NaN for a number, and devices differ in the sign of a NaN.
+  for (const double nan : {std::nan(""), std::copysign(std::nan(""), -1.0)}) {
+    const Results found =
+        computed({.kind = MatrixKind::qr, .batch = 1, .rows = 2, .columns = 2}, {{nan, 1, HUGE_VAL, 2}});
+    const double *r = found.real(2);
+    EXPECT_TRUE(std::isnan(r[0]) && std::isnan(r[1]) && std::isnan(r[3]))
+        << r[0] << ' ' << r[1] << ' ' << r[3];
+    EXPECT_EQ(r[2], 0);
+  }
+}
+
 TEST(MatrixRoutine, EigenvaluesOfSymmetricMatrices) {
   for (const int64_t n : {1, 2, 6, 20}) {
     Numbers a = random_numbers(n * n, 4);
