@@ -15,6 +15,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -53,6 +54,12 @@ Expected<std::vector<std::string>> findCudaTools(const std::string &name) {
   return Status::error(where +
                        " or PATH: install a CUDA toolkit, or run scripts/install-deps, which brings it");
 }
+
+namespace {
+std::atomic<const Nvrtc *> usedInstead{nullptr};
+} // namespace
+
+void Nvrtc::use(const Nvrtc &instead) { usedInstead = &instead; }
 
 #if WEFT_CUDA
 
@@ -229,6 +236,8 @@ Expected<CudaBinary> LoadedNvrtc::compile(const std::string &text, const std::st
 } // namespace
 
 Expected<const Nvrtc *> Nvrtc::get() {
+  if (const Nvrtc *instead = usedInstead)
+    return instead;
   // A library that was not found is searched for again, since it may be installed meanwhile.
   static std::mutex mutex;
   static const Nvrtc *loaded = nullptr;
@@ -244,6 +253,8 @@ Expected<const Nvrtc *> Nvrtc::get() {
 #else
 
 Expected<const Nvrtc *> Nvrtc::get() {
+  if (const Nvrtc *instead = usedInstead)
+    return instead;
   return Status::error("this Weft is built without CUDA (-DWEFT_CUDA=OFF), so it compiles no kernels for it: "
                        "configure it with -DWEFT_CUDA=ON");
 }

@@ -34,6 +34,9 @@ public:
   virtual ~Nvrtc() = default;
   /// The library, loaded by the first caller. An error if there is none, or a Weft built without CUDA.
   static Expected<const Nvrtc *> get();
+  /// From now on get() gives `instead`, which stays for the rest of the process. Its build() must tell its
+  /// code from the library's, because kernels are cached by it.
+  static void use(const Nvrtc &instead);
 
   /// "13.0"
   virtual std::string version() const = 0;

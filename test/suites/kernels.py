@@ -26,17 +26,17 @@ def cuda(level):
         say("    cuda: skipped, in a build without CUDA")
         return Counts(skipped=1)
     shards = os.cpu_count() or 1
-    count = max({"quick": 40, "default": 200, "ci": 1600, "full": 2000}[level] // shards, 1)
+    count = max({"quick": 40, "default": 200, "ci": 2000, "full": 2000}[level] // shards, 1)
 
     def part(shard):
-        return closing_line(f"cuda-random-{shard}", [program, f"--count={count}", f"--seed={1 + shard * count}", "--threads=1"],
-                            timeout=2 * base.HOUR)
+        return closing_line(f"cuda-random-{shard}", [program, f"--count={count}", f"--seed={1 + shard * count}", "--threads=1",
+                                                     "--together"], timeout=2 * base.HOUR)
 
     def other(target):
         """A tenth of the programs, with other seeds."""
         number = max(count * shards // 10, 1)
         return closing_line(f"cuda-random-{target}", [program, f"--count={number}", "--seed=500001", "--threads=1",
-                                                      f"--target=cuda:{target}"], timeout=2 * base.HOUR)
+                                                      "--together", f"--target=cuda:{target}"], timeout=2 * base.HOUR)
 
     mutator = os.path.join(base.RELEASE, "bin", "weft-cuda-mutants")
     skeletons = subprocess.run([mutator, "--list"], check=False, capture_output=True, text=True).stdout.splitlines()

@@ -58,14 +58,18 @@ Status KernelChecker::compare(const CudaProgram &program, ArrayRef<ir::Literal> 
   return {};
 }
 
+CudaOptions KernelChecker::optionsFor(uint64_t seed) const {
+  CudaOptions cuda = options.cuda;
+  cuda.memoryLimit = seed % 2 ? 0 : -1;
+  return cuda;
+}
+
 Expected<SmallVector<ir::Literal>> KernelChecker::run(ModuleOp module, ArrayRef<ir::Literal> inputs,
                                                       uint64_t seed) {
   const size_t resultCount = module.lookupSymbol<ir::FuncOp>(randomtest::kEntry).getNumResults();
   OwningOpRef<ModuleOp> copy(module.clone());
   const SmallVector<size_t> shifts = randomtest::shiftArguments(module, seed);
-  CudaOptions cuda = options.cuda;
-  cuda.memoryLimit = seed % 2 ? 0 : -1;
-  auto program = compileForCuda(module, cuda);
+  auto program = compileForCuda(module, optionsFor(seed));
   if (!program)
     return program.status().context("for the engine: ");
   counted.kernels += (*program)->kernels.size();
@@ -137,47 +141,91 @@ static void eraseUnused(ModuleOp module) {
       op.erase();
 }
 
-std::optional<Failure> KernelChecker::check(ModuleOp given, uint64_t seed) {
-  auto symbols =
-      given.lookupSymbol<ir::FuncOp>(randomtest::kEntry)->getAttrOfType<ArrayAttr>(ir::attr::symbols);
-  if (!symbols || symbols.empty())
-    return checkStatic(given, seed, given);
-  OwningOpRef<ModuleOp> used(given.clone());
-  ModuleOp module = *used;
-  eraseUnused(module);
+namespace {
+
+/// A program with numbers for its symbols.
+struct Twin {
+  std::string stage; ///< "with sizes 1, 2"
+  bool hasOne = false;
+  OwningOpRef<ModuleOp> module; ///< null if it does not verify
+};
+
+std::vector<Twin> twinsOf(ModuleOp module, ArrayAttr symbols) {
   static constexpr int64_t sizes[] = {0, 1, 2, 7, 33};
   std::set<std::map<std::string, int64_t>> tried;
+  std::vector<Twin> twins;
   for (size_t first = 0; first < std::size(sizes); ++first) {
     // Several symbols have different sizes.
     std::map<std::string, int64_t> values;
-    std::string stage = "with sizes";
-    bool hasOne = false;
+    Twin twin;
+    twin.stage = "with sizes";
     for (auto [i, symbol] : llvm::enumerate(symbols.getAsRange<ir::SymbolAttr>())) {
       const int64_t size =
           std::clamp(sizes[(first + i) % std::size(sizes)], symbol.getMin(), symbol.getMax());
       values[symbol.getName().str()] = size;
-      stage += (i ? ", " : " ") + std::to_string(size);
-      hasOne |= size == 1;
+      twin.stage += (i ? ", " : " ") + std::to_string(size);
+      twin.hasOne |= size == 1;
     }
     if (!tried.insert(values).second)
       continue;
-    OwningOpRef<ModuleOp> twin(module.clone());
-    if (failed(ir::specialize(*twin, values)) || failed(verify(*twin)))
-      return Failure{stage, "the program with these sizes does not verify"};
+    twin.module = module.clone();
+    if (failed(ir::specialize(*twin.module, values)) || failed(verify(*twin.module)))
+      twin.module = nullptr;
     // With these sizes an index may be out of range.
-    if (randomtest::assumesIndices(*twin))
+    else if (randomtest::assumesIndices(*twin.module))
       continue;
-    for (ModuleOp compiled : {*twin, module})
-      if (auto failure = checkStatic(*twin, seed, compiled))
-        return Failure{failure->stage + ", " + stage +
+    twins.push_back(std::move(twin));
+  }
+  return twins;
+}
+
+/// The symbols of a program; null if it has none.
+ArrayAttr symbolsOf(ModuleOp module) {
+  auto symbols =
+      module.lookupSymbol<ir::FuncOp>(randomtest::kEntry)->getAttrOfType<ArrayAttr>(ir::attr::symbols);
+  return symbols && !symbols.empty() ? symbols : ArrayAttr();
+}
+
+} // namespace
+
+void KernelChecker::prepare(ModuleOp given, uint64_t seed, PreparedKernels &kernels) const {
+  auto add = [&](ModuleOp module) {
+    OwningOpRef<ModuleOp> copy(module.clone());
+    randomtest::shiftArguments(*copy, seed);
+    kernels.add(*copy, optionsFor(seed));
+  };
+  const ArrayAttr symbols = symbolsOf(given);
+  if (!symbols)
+    return add(given);
+  OwningOpRef<ModuleOp> module(given.clone());
+  eraseUnused(*module);
+  add(*module);
+  for (Twin &twin : twinsOf(*module, symbols))
+    if (twin.module)
+      add(*twin.module);
+}
+
+std::optional<Failure> KernelChecker::check(ModuleOp given, uint64_t seed) {
+  const ArrayAttr symbols = symbolsOf(given);
+  if (!symbols)
+    return checkStatic(given, seed, given);
+  OwningOpRef<ModuleOp> used(given.clone());
+  ModuleOp module = *used;
+  eraseUnused(module);
+  for (Twin &twin : twinsOf(module, symbols)) {
+    if (!twin.module)
+      return Failure{twin.stage, "the program with these sizes does not verify"};
+    for (ModuleOp compiled : {*twin.module, module})
+      if (auto failure = checkStatic(*twin.module, seed, compiled))
+        return Failure{failure->stage + ", " + twin.stage +
                            (compiled == module ? "" : ", which it was compiled for"),
                        failure->message};
     // A dimension of one element is dropped where it is a number, so that a reduction of columns may become
     // one of rows, which adds in another order: such results are only within the bounds.
-    if (hasOne)
+    if (twin.hasOne)
       continue;
-    if (auto failure = checkSameBits(module, *twin, seed))
-      return Failure{stage, *failure};
+    if (auto failure = checkSameBits(module, *twin.module, seed))
+      return Failure{twin.stage, *failure};
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #define WEFT_TEST_CUDASIM_KERNELS_CHECKKERNELS_H
 
 #include "CompileForCuda.h"
+#include "PreparedKernels.h"
 
 #include "test/random/Check.h"
 
@@ -46,9 +47,12 @@ public:
 
   /// A program whose sizes are numbers; or which has symbols, for several values of these.
   std::optional<randomtest::Failure> check(mlir::ModuleOp module, uint64_t seed);
+  /// Adds the kernels that check() will compile.
+  void prepare(mlir::ModuleOp module, uint64_t seed, PreparedKernels &kernels) const;
   const CheckCounts &counts() const { return counted; }
 
 private:
+  CudaOptions optionsFor(uint64_t seed) const;
   Expected<llvm::SmallVector<ir::Literal>> run(mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs,
                                                uint64_t seed);
   Status compare(const CudaProgram &program, llvm::ArrayRef<ir::Literal> found,

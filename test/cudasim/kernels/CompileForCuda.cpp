@@ -34,7 +34,8 @@ Expected<DeviceKernel> read(const fb::DeviceKernel &packed) {
   DeviceKernel kernel;
   kernel.symbol = packed.symbol()->str();
   kernel.ptx = packed.ptx()->str();
-  kernel.cubin.assign(packed.cubin()->begin(), packed.cubin()->end());
+  if (packed.cubin()) // those of PreparedKernels have none
+    kernel.cubin.assign(packed.cubin()->begin(), packed.cubin()->end());
   kernel.resources = {.registers = packed.registers(),
                       .stackBytes = packed.local_bytes(),
                       .spillLoadBytes = packed.spill_bytes(),

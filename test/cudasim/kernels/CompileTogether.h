@@ -5,16 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Half of what NVRTC takes for a kernel is what it takes for an empty text. Where nothing is asked of kernels
-// but whether ptxas keeps them in registers, those of many programs are compiled as one text.
+// Where nothing is asked of kernels but whether ptxas keeps them in registers, those of many programs are
+// compiled as one text (KernelTexts.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_KERNELS_COMPILETOGETHER_H
 #define WEFT_TEST_CUDASIM_KERNELS_COMPILETOGETHER_H
 
-#include "CompileForCuda.h"
-
-#include "llvm/ADT/ArrayRef.h"
+#include "KernelTexts.h"
 
 #include <map>
 #include <set>
@@ -38,6 +36,7 @@ public:
   const codegen::CudaResources &resources(const std::string &text) const {
     return texts.at(text).kernel.resources;
   }
+  const std::string &ptx(const std::string &text) const { return texts.at(text).kernel.ptx; }
   size_t kernelsOf(size_t program) const { return programs.at(program).kernels; }
 
 private:
@@ -51,7 +50,6 @@ private:
     std::set<size_t> programs;
   };
   void keep(const std::string &text, DeviceKernel kernel, int64_t resident, size_t program);
-  template <typename Emitted> Status keepTexts(const Expected<std::vector<Emitted>> &emitted, size_t program);
   Status compile(llvm::ArrayRef<std::pair<const std::string, Kernel> *> some);
 
   CudaOptions options;

@@ -47,17 +47,18 @@ interpreter and with the CPU.
   --spoil=FORM,N    negative control: change launch N of each call, a bit of what it wrote (bit), or the end of its
                     largest buffer (bound); every program with so many launches has to fail then
   --max-failures=N  stop after N failures (10)
+  --together        compile kernels of many programs in one text, which takes a third of the time; programs whose kernels
+                    do not keep to their first schedules are then compiled by themselves
   --compile-only    compile the files, whatever their size; a kernel that spills registers, or has more than its schedule
                     allows, is a failure
-  --together        with --compile-only: compile kernels of many programs in one text, which takes half as long; programs
-                    whose kernels do not keep to their first schedules are then compiled by themselves
+  --compile-others  the same for files with a tensor that is too large to run them
   --static-speed    print what the kernels of the files move, and what ptxas says of them, instead
   --verbose         print a line for each program
 )";
 
 struct Arguments {
   uint64_t count = 50, seed = 1, maxFailures = 10, mostElements = uint64_t(1) << 20;
-  bool verbose = false, staticSpeed = false, compileOnly = false, together = false;
+  bool verbose = false, staticSpeed = false, compileOnly = false, compileOthers = false, together = false;
   CheckOptions check;
   std::vector<std::string> files;
 };
@@ -98,6 +99,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       continue;
     else if (text == "--compile-only")
       arguments.compileOnly = true;
+    else if (text == "--compile-others")
+      arguments.compileOthers = true;
     else if (text == "--together")
       arguments.together = true;
     else if (text == "--static-speed")
@@ -112,17 +115,31 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
   return true;
 }
 
+/// A program that is checked.
+struct Subject {
+  std::string name;
+  uint64_t seed;
+  OwningOpRef<ModuleOp> module;
+};
+
+/// So many programs are prepared together: their kernels fill texts, and they fit into memory.
+constexpr size_t mostPrepared = 128;
+
 class Run {
 public:
-  Run(MLIRContext &context, const Arguments &arguments)
-      : context(context), arguments(arguments), checker(arguments.check) {}
+  Run(MLIRContext &context, const Arguments &arguments, PreparedKernels *kernels)
+      : context(context), arguments(arguments), checker(arguments.check), kernels(kernels) {}
   int files();
   int random();
   int speed();
   int compile();
 
 private:
-  Status compileAll(std::set<std::string> &paths, size_t &kernels);
+  Status compileTogether(std::set<std::string> &paths, size_t &compiled);
+  void compile(std::set<std::string> paths);
+  bool mayGoOn() const { return failed < arguments.maxFailures; }
+  void add(std::string name, uint64_t seed, OwningOpRef<ModuleOp> module);
+  void checkAll();
   void check(ModuleOp module, uint64_t seed, const std::string &name);
   OwningOpRef<ModuleOp> read(const std::string &path);
   int finish();
@@ -130,9 +147,31 @@ private:
   MLIRContext &context;
   const Arguments &arguments;
   KernelChecker checker;
-  uint64_t passed = 0, failed = 0, leftOut = 0;
+  PreparedKernels *kernels; ///< null if each program is compiled by itself
+  std::vector<Subject> subjects;
+  std::set<std::string> leftOut; ///< for their size
+  uint64_t passed = 0, failed = 0;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
+
+/// Checks a program, or keeps it until there are enough to prepare them together.
+void Run::add(std::string name, uint64_t seed, OwningOpRef<ModuleOp> module) {
+  subjects.push_back({std::move(name), seed, std::move(module)});
+  if (!kernels || subjects.size() >= mostPrepared)
+    checkAll();
+}
+
+void Run::checkAll() {
+  if (kernels && !subjects.empty()) {
+    for (const Subject &each : subjects)
+      checker.prepare(*each.module, each.seed, *kernels);
+    kernels->compile();
+  }
+  for (const Subject &each : subjects)
+    if (mayGoOn())
+      check(*each.module, each.seed, each.name);
+  subjects.clear();
+}
 
 void Run::check(ModuleOp module, uint64_t seed, const std::string &name) {
   const std::string place = "checking " + name;
@@ -198,10 +237,11 @@ static uint64_t mostElements(ModuleOp module) {
 }
 
 int Run::files() {
+  uint64_t number = 0;
   for (const std::string &path : arguments.files) {
     OwningOpRef<ModuleOp> module = read(path);
     if (module && mostElements(*module) > arguments.mostElements) {
-      ++leftOut;
+      leftOut.insert(path);
       continue;
     }
     if (module) {
@@ -211,19 +251,23 @@ int Run::files() {
           op->erase();
       });
       randomtest::limitTrips(*module);
-      nameArguments(*module, (passed + failed) % 2);
-      check(*module, arguments.seed + passed + failed, path);
+      nameArguments(*module, number % 2);
+      add(path, arguments.seed + number, std::move(module));
     } else {
       ++failed;
     }
-    if (failed >= arguments.maxFailures)
+    ++number;
+    if (!mayGoOn())
       break;
   }
+  checkAll();
+  if (arguments.compileOthers)
+    compile(std::exchange(leftOut, {}));
   return finish();
 }
 
 /// Compiles the kernels of all files together, and takes those away whose kernels keep to their schedules.
-Status Run::compileAll(std::set<std::string> &paths, size_t &kernels) {
+Status Run::compileTogether(std::set<std::string> &paths, size_t &compiled) {
   Expected<CompiledTogether> together = CompiledTogether::make(arguments.check.cuda);
   if (!together)
     return together.status();
@@ -240,7 +284,7 @@ Status Run::compileAll(std::set<std::string> &paths, size_t &kernels) {
     if (left.count(path))
       continue;
     if (together->of(number))
-      kernels += together->kernelsOf(number);
+      compiled += together->kernelsOf(number);
     else
       left.insert(path);
   }
@@ -249,14 +293,9 @@ Status Run::compileAll(std::set<std::string> &paths, size_t &kernels) {
   return {};
 }
 
-int Run::compile() {
-  if (arguments.files.empty()) {
-    llvm::errs() << "weft-cuda-kernels: --compile-only needs files\n\n" << kUsage;
-    return 2;
-  }
-  size_t kernels = 0;
-  std::set<std::string> paths(arguments.files.begin(), arguments.files.end());
-  if (Status status = arguments.together ? compileAll(paths, kernels) : Status(); !status)
+void Run::compile(std::set<std::string> paths) {
+  size_t compiled = 0;
+  if (Status status = arguments.together ? compileTogether(paths, compiled) : Status(); !status)
     llvm::outs() << status.message() << "\n";
   if (arguments.together)
     llvm::outs() << paths.size() << " programs were compiled by themselves\n";
@@ -265,13 +304,21 @@ int Run::compile() {
     auto program = module ? compileForCuda(*module, arguments.check.cuda)
                           : Expected<std::unique_ptr<CudaProgram>>(Status::error("it is no program"));
     if (program)
-      kernels += (*program)->kernels.size();
+      compiled += (*program)->kernels.size();
     else
       llvm::outs() << path << ": " << program.status().message() << "\n";
     ++(program ? passed : failed);
   }
-  llvm::outs() << kernels << " kernels compiled for " << arguments.check.cuda.target << "\n"
-               << passed << " passed, " << failed << " failed\n";
+  llvm::outs() << compiled << " kernels compiled for " << arguments.check.cuda.target << "\n";
+}
+
+int Run::compile() {
+  if (arguments.files.empty()) {
+    llvm::errs() << "weft-cuda-kernels: --compile-only needs files\n\n" << kUsage;
+    return 2;
+  }
+  compile({arguments.files.begin(), arguments.files.end()});
+  llvm::outs() << passed << " passed, " << failed << " failed\n";
   return failed ? 1 : 0;
 }
 
@@ -299,20 +346,22 @@ int Run::random() {
     llvm::errs() << "weft-cuda-kernels: " << catalog.status().message() << "\n";
     return 2;
   }
-  for (uint64_t i = 0; i < arguments.count && failed < arguments.maxFailures; ++i) {
+  for (uint64_t i = 0; i < arguments.count && mayGoOn(); ++i) {
     const uint64_t seed = arguments.seed + i;
     const std::string name = "seed " + std::to_string(seed);
     OwningOpRef<ModuleOp> module = randomtest::generateProgram(context, *catalog, seed);
-    check(*module, seed, name);
-    if (seed % 10 != 5 || failed >= arguments.maxFailures)
-      continue;
-    const bool last = seed / 10 % 2;
-    OwningOpRef<ModuleOp> lifted = randomtest::liftProgram(*module, last);
-    if (!lifted)
-      lifted = randomtest::liftProgram(*module, !last);
+    OwningOpRef<ModuleOp> lifted;
+    if (seed % 10 == 5) {
+      const bool last = seed / 10 % 2;
+      lifted = randomtest::liftProgram(*module, last);
+      if (!lifted)
+        lifted = randomtest::liftProgram(*module, !last);
+    }
+    add(name, seed, std::move(module));
     if (lifted)
-      check(*lifted, seed, name + " with a dynamic dimension");
+      add(name + " with a dynamic dimension", seed, std::move(lifted));
   }
+  checkAll();
   return finish();
 }
 
@@ -320,8 +369,11 @@ int Run::finish() {
   const CheckCounts &counts = checker.counts();
   const DeviceCounts &device = EngineDevice::get().counts();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (leftOut)
-    llvm::outs() << leftOut << " programs left out, for their size\n";
+  if (!leftOut.empty())
+    llvm::outs() << leftOut.size() << " programs left out, for their size\n";
+  if (kernels)
+    llvm::outs() << kernels->together() << " kernels were compiled together, " << kernels->alone()
+                 << " alone\n";
   llvm::outs() << counts.calls << " calls, " << counts.failing << " of them fail as on the CPU\n"
                << counts.kernels << " kernels, " << counts.fallbacks << " of them fallbacks; NVRTC compiled "
                << counts.compiled << "\n"
@@ -360,10 +412,19 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   ir::registerDialect(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  Run run(context, arguments);
   if (arguments.staticSpeed)
-    return run.speed();
+    return Run(context, arguments, nullptr).speed();
   if (arguments.compileOnly)
-    return run.compile();
+    return Run(context, arguments, nullptr).compile();
+  PreparedKernels *kernels = nullptr;
+  if (arguments.together) {
+    auto installed = PreparedKernels::install(arguments.check.cuda);
+    if (!installed) {
+      llvm::errs() << "weft-cuda-kernels: " << installed.status().message() << "\n";
+      return 2;
+    }
+    kernels = *installed;
+  }
+  Run run(context, arguments, kernels);
   return arguments.files.empty() ? run.random() : run.files();
 }

@@ -23,6 +23,8 @@
 
 #include "gtest/gtest.h"
 
+#include <regex>
+
 using namespace mlir;
 namespace weft::cudasim {
 namespace {
@@ -124,8 +126,29 @@ TEST(KernelReports, SpilledRegistersAreAnError) {
   EXPECT_FALSE(checkSpills(kernel, "cuda:sm_80").ok());
 }
 
-/// Kernels of many programs in one text have the registers that each has by itself.
-TEST_F(AllKernels, TogetherHaveTheSameResources) {
+/// The statements of PTX, without what differs with the text that a kernel comes from: lines, and the numbers
+/// of functions and the lengths of names in names.
+static std::vector<std::string> statementsOf(StringRef ptx) {
+  static const std::regex comment("//.*"), label(R"(\$L__BB\d+_)"),
+      space(R"(_ZN\d+_INTERNAL_[0-9a-f]+_9_kernel_cu_[0-9a-f]+(\d+w\d+)?)"), length(R"(_ZZ\d+weft_kernel)");
+  std::vector<std::string> statements;
+  SmallVector<StringRef> lines;
+  ptx.split(lines, '\n');
+  for (StringRef line : lines) {
+    std::string text = std::regex_replace(line.str(), comment, "");
+    text = std::regex_replace(std::regex_replace(text, label, "$L__BB_"), space, "");
+    text = std::regex_replace(text, length, "_ZZweft_kernel");
+    const StringRef trimmed = StringRef(text).trim();
+    if (trimmed.starts_with(".section"))
+      break; // names for a debugger, at the end
+    if (!trimmed.empty() && !trimmed.starts_with(".loc") && !trimmed.starts_with(".file"))
+      statements.push_back(trimmed.str());
+  }
+  return statements;
+}
+
+/// Kernels of many programs in one text have the registers, and the PTX, that each has by itself.
+TEST_F(AllKernels, TogetherAreTheSame) {
   CudaOptions options;
   options.target = "cuda:sm_80";
   options.texts = true;
@@ -150,6 +173,10 @@ TEST_F(AllKernels, TogetherHaveTheSameResources) {
       EXPECT_EQ(same.registers, kernel.resources.registers) << symbol;
       EXPECT_EQ(same.sharedBytes, kernel.resources.sharedBytes) << symbol;
       EXPECT_EQ(same.stackBytes, kernel.resources.stackBytes) << symbol;
+      const auto found = statementsOf(together->ptx(kernel.text)), expected = statementsOf(kernel.ptx);
+      ASSERT_EQ(found.size(), expected.size()) << symbol;
+      for (size_t i = 0; i < found.size(); ++i)
+        ASSERT_EQ(found[i], expected[i]) << symbol;
       ++kernels;
     }
   }

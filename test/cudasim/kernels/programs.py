@@ -25,7 +25,8 @@ import tempfile
 SHARDS = 96
 OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["cnn", "--steps", "2", "--batch", "8"], ["lstm"], ["lazy_tensors"], ["linear_regression"], ["save_step"], ["resume", "--steps", "2"],
           *(["weft-bench", "--first-step", step] for step in ("mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300"))]
-COMPILED_FOR = ["cuda:sm_80", "cuda:sm_90", "cuda:sm_100"]
+# Beside the device whose programs run, all of which are compiled.
+COMPILED_FOR = ["cuda:sm_80", "cuda:sm_100"]
 # What the tests compile today is more; less means that they were not traced.
 LEAST_PROGRAMS = 2000
 # Each of their kernels has several f64 functions of the vendor's library, and derivatives of them: they spill with every schedule.
@@ -84,14 +85,12 @@ def main():
         paths, problems = programs(binaries, folder)
         processors = os.cpu_count() or 1
         parts = [paths[i::processors] for i in range(processors) if paths[i::processors]]
-        commands = [[checker, "--threads=1", f"--most-elements={ELEMENTS[arguments.part]}", *part] for part in parts]
+        checking = [checker, "--threads=1", "--together"]
+        commands = [[*checking, "--compile-others", f"--most-elements={ELEMENTS[arguments.part]}", *part] for part in parts]
         if arguments.part == "ci":
-            some = [part[::8] for part in parts]
-            commands += [[checker, "--threads=1", f"--most-elements={ELEMENTS['full']}", *part] for part in some]
+            commands += [[*checking, f"--most-elements={ELEMENTS['full']}", *part[::8]] for part in parts]
         for target in COMPILED_FOR:
-            # Those for the device that they ran on are in the cache.
-            how = ["--compile-only"] if target == "cuda:sm_90" else ["--compile-only", "--together"]
-            commands += [[checker, "--threads=1", *how, f"--target={target}", *part] for part in parts]
+            commands += [[*checking, "--compile-only", f"--target={target}", *part] for part in parts]
         with concurrent.futures.ThreadPoolExecutor(max_workers=processors) as pool:
             outputs = list(pool.map(run, commands))
         kernels = fallbacks = passed = 0
