@@ -247,6 +247,7 @@ std::vector<Ref> CompiledImpl::takeResults(Variant &variant, const Flat &outputs
   for (size_t i = 0; i < outputs.tensors.size(); ++i) {
     results.push_back(use(outputs.tensors[i], loc));
     variant.resultRetains.push_back(Access::slot(outputs.tensors[i])->retained != nullptr);
+    variant.resultCopiedBy.push_back(Access::slot(outputs.tensors[i])->storage()->copiedBy);
     if (Access::slot(outputs.tensors[i])->view()) {
       std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
                          str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +

@@ -218,6 +218,7 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Si
         variant.resultRefs[i].node->kind == NodeKind::op) // an argument has hooks of its own
       ownHooks(results.tensors.back());
     Tensor &result = results.tensors.back();
+    Access::slot(result)->copiedBy = variant.resultCopiedBy[i];
     if (differentiable && variant.resultRetains[i])
       result.retain_grad(at);
     if (variant.resultIsLeaf[i])

@@ -99,6 +99,7 @@ struct Variant {
   std::vector<int> resultMap; ///< executable result of each tensor of the C++ result
   std::vector<Spec> resultSpecs;
   std::vector<Loc> resultLocs;
+  std::vector<const char *> resultCopiedBy; ///< as `Slot::copiedBy`
   std::vector<runtime::Device *> pinnedFor; ///< whose pinned memory results are made in, or null; or empty
   std::shared_ptr<Program> program;
   std::string notes; ///< of the frontend, for explain

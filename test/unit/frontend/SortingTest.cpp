@@ -308,6 +308,17 @@ TEST(Copies, WritingOneThatPyTorchSharesIsAnError) {
     EXPECT_ERROR(copy.add_(1), "the result of unfold() is written");
     return copy + 1;
   })(x.unfold(0, 2, 1));
+  // A result as well, and a part of one, at every call; a clone may be written.
+  const auto windows = compile([](Tensor t) {
+    const Tensor made = t.unfold(0, 2, 1);
+    return std::tuple(made, made[1], made.clone());
+  });
+  for (int call = 0; call < 2; ++call) {
+    auto [made, row, own] = windows(x);
+    EXPECT_ERROR(made.fill_(7), "the result of unfold() is written");
+    EXPECT_ERROR(row.fill_(7), "the result of unfold() is written");
+    EXPECT_EQ(floats(own.fill_(7)), Floats(10, 7));
+  }
   EXPECT_ERROR(x.index({tensor(1)}).fill_(7), "index() with a tensor without dimensions is written");
   EXPECT_EQ(floats(x.unfold(0, 5, 1).clone().fill_(7)), Floats(10, 7));
   EXPECT_EQ(floats(unfold_copy(x, 0, 5, 1).fill_(7)), Floats(10, 7));
