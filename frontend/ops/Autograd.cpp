@@ -9,10 +9,10 @@
 #include "frontend/graph/GradBoundary.h"
 #include "frontend/graph/GradHooks.h"
 #include "frontend/graph/History.h"
-#include "frontend/graph/Notes.h"
 #include "frontend/graph/Recording.h"
 #include "frontend/graph/Region.h"
 #include "frontend/graph/Trace.h"
+#include "frontend/ops/GradAdditions.h"
 #include "frontend/ops/Ops.h"
 #include "weft/creation.hpp"
 
@@ -135,6 +135,12 @@ namespace {
 struct Waiting {
   Ref value, gradient;
   const GradAccumulator &accumulator() const { return *value.node->accumulator(value.result); }
+  /// The serial number up to which values may get a gradient from it: that of the value through which the
+  /// gradient goes on, which is older than its value with hooks.
+  uint64_t reach() const {
+    const GradAccumulator &own = accumulator();
+    return own.inner ? own.inner->node->serial : value.node->serial;
+  }
 };
 
 /// The values with hooks or rules at which reverse mode has stopped.
@@ -149,11 +155,12 @@ public:
     list_.push_back({value, std::move(gradient)});
   }
   bool empty() const { return list_.empty(); }
-  /// Removes and returns the youngest, to which no gradient flows from the others, with the other results of
-  /// its function.
+  /// Removes and returns the one that was computed last, as PyTorch does, with the other results of its
+  /// function. No gradient flows to it from the others, which reach older values only.
   std::vector<Waiting> take() {
-    const auto youngest = std::max_element(
-        list_.begin(), list_.end(), [](const auto &a, const auto &b) { return isOlder(a.value, b.value); });
+    const auto youngest = std::ranges::max_element(list_, {}, [](const Waiting &each) {
+      return std::tuple(each.reach(), each.value.node->serial, each.value.result);
+    });
     std::vector<Waiting> taken{*youngest};
     const auto boundary = youngest->accumulator().boundary;
     list_.erase(youngest);
@@ -294,70 +301,11 @@ static Reached reachedFrom(const GradStart &start, bool keepsGraph, Loc loc) {
   return reached;
 }
 
-/// Adds a gradient to that of the tensor of an accumulator.
-static void accumulate(const std::shared_ptr<GradAccumulator> &accumulator, const Ref &value,
-                       bool create_graph, Loc loc) {
-  const auto owner = accumulator->slot.lock();
-  if (owner) {
-    if (Trace *trace = Trace::current())
-      trace->seeGrad(owner);
-    noteGradient(owner);
-  }
-  if (const auto sum = accumulator->gradient()) {
-    const Ref before = useSlot(sum, loc);
-    const Ref after = record1("add", {before, value}, {}, loc);
-    assign(sum, create_graph ? after : keepHistory(before, after, loc));
-  } else if (owner) {
-    Tensor made = wrap(value, owner->loc);
-    owner->grad = Access::slot(made);
-    owner->grad->gradOf = accumulator;
-    owner->grad->name = owner->name + ".grad";
-  }
-}
-
-namespace {
-
-/// What one `backward` adds to gradients. It is written when all of it is known, so that a `backward` that
-/// fails has added nothing.
-class Additions {
-public:
-  Additions(bool create_graph, Loc loc) : createGraph_(create_graph), loc_(loc) {}
-
-  /// Throws the error of an addition that cannot be.
-  void add(const std::shared_ptr<GradAccumulator> &accumulator, const Ref &value) {
-    if (const auto sum = accumulator->gradient()) {
-      const Ref before = useSlot(sum, loc_);
-      if (before.spec() != value.spec())
-        record1("add", {before, value}, {}, loc_);
-      checkViewWrite(sum, createGraph_ && (before.requiresGrad() || value.requiresGrad()), loc_,
-                     {before, value});
-    }
-    list_.emplace_back(accumulator, value);
-  }
-
-  void write() const {
-    for (const auto &[accumulator, value] : list_)
-      accumulate(accumulator, value, createGraph_, loc_);
-  }
-
-private:
-  const bool createGraph_;
-  const Loc loc_;
-  std::vector<std::pair<std::shared_ptr<GradAccumulator>, Ref>> list_;
-};
-
-} // namespace
-
-/// `keepsGraph`: whether the function that is traced may pass gradients through the operations again.
-static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc loc) {
-  if (const Trace *trace = Trace::current(); trace && trace->isBody())
-    fail("the body of a loop or a branch sets gradients with backward() (WEFT-T001): it computes values "
-         "only; use "
-         "grad(), which returns them",
-         loc, {}, "WEFT-T001");
-  const GradMode recording(create_graph);
+/// Finds all gradients of the root, and calls the hooks on the way. `keepsGraph`: whether the function that
+/// is traced may pass gradients through the operations again.
+static void findAdditions(GradAdditions &additions, GradStart start, bool create_graph, bool keepsGraph,
+                          Loc loc) {
   WaitingValues waiting;
-  Additions additions(create_graph, loc);
   std::vector<std::pair<std::shared_ptr<GradAccumulator>, Ref>> leavesWithHooks;
   const auto take = [&](const Ref &leaf, const Ref &value) {
     const auto &accumulator = leaf.node->accumulators[leaf.result];
@@ -384,16 +332,35 @@ static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc
         else
           for (const auto &accumulator : input.node->watch(input.result)->retained)
             if (!accumulator->slot.expired())
-              additions.add(accumulator, value);
+              additions.addRetained(accumulator, value, input);
       }
     }
     if (waiting.empty())
       break;
     std::vector<Waiting> next = waiting.take();
+    additions.writeRetained(next.front().reach());
     start = continued(next, create_graph, loc);
   }
+  if (!leavesWithHooks.empty())
+    additions.writeRetained(0);
   for (const auto &[accumulator, sum] : leavesWithHooks)
     additions.add(accumulator, callHooks(accumulator->hooks.get(), sum, create_graph, loc));
+}
+
+static void runBackward(GradStart start, bool create_graph, bool keepsGraph, Loc loc) {
+  if (const Trace *trace = Trace::current(); trace && trace->isBody())
+    fail("the body of a loop or a branch sets gradients with backward() (WEFT-T001): it computes values "
+         "only; use "
+         "grad(), which returns them",
+         loc, {}, "WEFT-T001");
+  const GradMode recording(create_graph);
+  GradAdditions additions(create_graph, loc);
+  try {
+    findAdditions(additions, std::move(start), create_graph, keepsGraph, loc);
+  } catch (...) {
+    additions.takeBack();
+    throw;
+  }
   additions.write();
 }
 

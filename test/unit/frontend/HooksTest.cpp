@@ -181,6 +181,73 @@ TEST(Hooks, RetainedGradientsAddUpAndAreThoseAfterTheHooks) {
   EXPECT_EQ(gradOf(k), (Floats{80, 120}));
 }
 
+// The numbers and the order are PyTorch's: the gradient of what was computed last is found first.
+TEST(Hooks, SeeTheGradientsThatYoungerTensorsRetain) {
+  Tensor x = leafOf({1, 2});
+  Tensor a = x * 2, b = x * 3;
+  std::string order;
+  const auto note = [&order](const char *name, Tensor &other) {
+    return [&order, name, &other](const Tensor &) {
+      order += name + std::string(other.grad().defined() ? " sees one, " : " sees none, ");
+    };
+  };
+  b.register_hook(note("b", a));
+  a.register_hook(note("a", b));
+  a.retain_grad();
+  b.retain_grad();
+  x.register_hook(note("x", a));
+  (a + b).sum().backward();
+  EXPECT_EQ(order, "b sees none, a sees one, x sees one, ");
+  // One that reads what is retained, and one that is not complete yet when a hook is called.
+  for (const bool isCompiled : {false, true}) {
+    const auto run = [](Tensor w) {
+      Tensor h = w * 2, k;
+      h.register_hook([&](const Tensor &g) {
+        EXPECT_FALSE(h.grad().defined());
+        return g + k.grad();
+      });
+      h.retain_grad();
+      k = h * 3;
+      k.retain_grad();
+      (k * 5 + h).sum().backward();
+      return std::tuple(w.grad().clone(), h.grad(), k.grad());
+    };
+    const auto [ofW, ofH, ofK] = isCompiled ? compile(run)(leafOf({1, 2})) : run(leafOf({1, 2}));
+    EXPECT_EQ(floats(ofW), (Floats{42, 42}));
+    EXPECT_EQ(floats(ofH), (Floats{21, 21}));
+    EXPECT_EQ(floats(ofK), (Floats{5, 5}));
+  }
+}
+
+TEST(Hooks, RetainedGradientsAreTakenBackIfAHookFails) {
+  Tensor x = leafOf({1, 2}), y = leafOf({3, 4});
+  Tensor h = x * 2, k;
+  Floats seen;
+  bool fails = false;
+  h.register_hook([&](const Tensor &) {
+    seen = floats(k.grad());
+    if (fails)
+      throw std::runtime_error("the hook fails");
+  });
+  k = h * y;
+  k.retain_grad();
+  k.sum().backward();
+  EXPECT_EQ(seen, (Floats{1, 1}));
+  Tensor next = h * 7;
+  next.retain_grad();
+  const Tensor loss = (k * 10 + next).sum();
+  fails = true;
+  EXPECT_THROW(loss.backward(), std::runtime_error);
+  EXPECT_EQ(seen, (Floats{11, 11}));
+  EXPECT_EQ(floats(k.grad()), (Floats{1, 1}));
+  EXPECT_FALSE(next.grad().defined());
+  EXPECT_EQ(floats(y.grad()), (Floats{2, 4}));
+  fails = false;
+  loss.backward();
+  EXPECT_EQ(floats(k.grad()), (Floats{11, 11}));
+  EXPECT_EQ(floats(next.grad()), (Floats{1, 1}));
+}
+
 namespace {
 struct Twice : autograd::Function<Twice> {
   static Tensor forward(autograd::AutogradContext *, const Tensor &x) { return x * 2; }
