@@ -267,7 +267,7 @@ void CompiledImpl::noteGradients(Variant &variant, const Flat &outputs, const Tr
     const bool isMade = !trace.touched(slot);
     variant.resultIsLeaf.push_back(isMade && slot.requiresGrad);
     const bool hasGrad = isMade && slot.grad && slot.grad->trace == TraceMark(&trace);
-    variant.resultGradients.push_back({-1, hasGrad ? slot.grad->value() : Ref(), false});
+    variant.resultGradients.push_back({-1, hasGrad ? slot.grad->value() : Ref(), {}});
   }
 }
 

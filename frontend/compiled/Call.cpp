@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Compiled.h"
 #include "frontend/compiled/Replay.h"
+#include "frontend/compiled/SpentHistories.h"
 #include "frontend/compiled/Strides.h"
 #include "frontend/graph/GradHooks.h"
 #include "frontend/graph/Undo.h"
@@ -158,21 +159,14 @@ static size_t writtenResult(const Binding &binding) {
   return static_cast<size_t>(binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult);
 }
 
-/// A value without the history that the function has used up, for a slot. A gradient through it is an error.
-static Ref spentLeaf(const Slot &slot, Spec spec, const std::shared_ptr<runtime::Buffer> &buffer) {
-  Ref value = leaf(std::move(spec), buffer, slot.loc);
-  markSpent(value);
-  return value;
-}
-
 /// Gives a slot a gradient that the call computed. `recorded` is its value if it has a history.
-static void setGradient(const std::shared_ptr<Slot> &slot, const Ref &recorded, bool isSpent,
-                        const std::shared_ptr<runtime::Buffer> &buffer) {
+static void setGradient(const std::shared_ptr<Slot> &slot, const Ref &recorded, const SpentFrom &spent,
+                        const SpentHistories &histories, const std::shared_ptr<runtime::Buffer> &buffer) {
   const Loc loc = slot->loc;
-  const Tensor made = wrap(recorded  ? withStorage(recorded, buffer, loc)
-                           : isSpent ? spentLeaf(*slot, slot->spec(), buffer)
-                                     : leaf(slot->spec(), buffer, loc),
-                           loc);
+  const Ref value = recorded ? withStorage(recorded, buffer, loc) : leaf(slot->spec(), buffer, loc);
+  if (!recorded)
+    histories.mark(value, spent);
+  const Tensor made = wrap(value, loc);
   slot->grad = Access::slot(made);
   slot->grad->name = slot->name + ".grad";
 }
@@ -201,7 +195,8 @@ static void makeLeaf(const Tensor &result) {
 }
 
 /// The C++ result of a call.
-static Flat wrapResults(const Variant &variant, const Replay &recorded, const SizeValues &sizes) {
+static Flat wrapResults(const Variant &variant, const Replay &recorded, const SpentHistories &spent,
+                        const SizeValues &sizes) {
   Flat results;
   results.structure = variant.resultStructure;
   results.tensors.reserve(variant.resultMap.size());
@@ -211,8 +206,7 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Si
     const bool differentiable = variant.differentiable && recorded.results[i];
     const Ref value = differentiable ? withStorage(recorded.results[i], buffer, at)
                                      : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at);
-    if (variant.resultIsSpent[i])
-      markSpent(value);
+    spent.mark(value, variant.resultSpent[i]);
     results.tensors.push_back(wrap(value, at));
     if (differentiable &&
         variant.resultRefs[i].node->kind == NodeKind::op) // an argument has hooks of its own
@@ -225,18 +219,21 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Si
       makeLeaf(result);
     if (const int gradient = variant.resultGradients[i].result; gradient >= 0)
       setGradient(Access::slot(result), variant.differentiable ? recorded.resultGradients[i] : Ref(),
-                  variant.resultGradients[i].isSpent, variant.resultBuffers[static_cast<size_t>(gradient)]);
+                  variant.resultGradients[i].spent, spent,
+                  variant.resultBuffers[static_cast<size_t>(gradient)]);
   }
   return results;
 }
 
 /// Writes a value whose history the function has used up to a slot.
 static void writeSpent(const std::shared_ptr<Slot> &slot, Spec spec,
-                       const std::shared_ptr<runtime::Buffer> &buffer) {
+                       const std::shared_ptr<runtime::Buffer> &buffer, const SpentHistories &histories,
+                       const SpentFrom &from) {
   const View *view = slot->view();
   if (view && (!gradEnabled() || !view->reachesBase())) // no gradient flows through what is written here
     return assign(slot, leaf(std::move(spec), buffer, slot->loc));
-  const Ref value = spentLeaf(*slot, std::move(spec), buffer);
+  const Ref value = leaf(std::move(spec), buffer, slot->loc);
+  histories.mark(value, from);
   value.node->accumulator(value.result)->slot = slot; // which has it from now on
   assign(slot, value);
 }
@@ -250,7 +247,7 @@ static void storeLeaves(const Variant &variant, const Replay &recorded) {
 
 /// Stores the values and gradients that a call computed in their slots.
 static void writeBindings(const Variant &variant, const Slots &bound, const Slots &arguments,
-                          const Replay &recorded, const SizeValues &sizes) {
+                          const Replay &recorded, const SpentHistories &spent, const SizeValues &sizes) {
   const auto &out = variant.resultBuffers;
   for (size_t i = 0; i < bound.size(); ++i) {
     const Binding &binding = variant.bindings[i];
@@ -260,8 +257,8 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
       if (variant.differentiable && recorded.written[i])
         assign(slot, binding.requiresGrad ? recorded.written[i]
                                           : withStorage(recorded.written[i], buffer, slot->loc));
-      else if (binding.writtenIsSpent)
-        writeSpent(slot, concrete(binding.freshSpec, sizes), buffer);
+      else if (binding.writtenSpent)
+        writeSpent(slot, concrete(binding.freshSpec, sizes), buffer, spent, binding.writtenSpent);
       // The call wrote what it took: a copy, if the slot was a view, which it may no longer be.
       else if (binding.freshResult >= 0 || slot->view() || slot->value().buffer() != buffer)
         assign(slot, leaf(concrete(binding.freshSpec, sizes), buffer, slot->loc));
@@ -273,7 +270,7 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
     if (binding.gradArgument >= 0)
       slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
     if (binding.gradResult >= 0)
-      setGradient(slot, variant.differentiable ? recorded.gradients[i] : Ref(), binding.leftIsSpent,
+      setGradient(slot, variant.differentiable ? recorded.gradients[i] : Ref(), binding.leftSpent, spent,
                   out[binding.gradResult]);
   }
 }
@@ -286,12 +283,13 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   Replay recorded;
   if (variant.differentiable)
     recorded = replay(variant, bound, sizes);
+  const SpentHistories spent(variant, bound);
   takeArguments(variant, bound, loc);
   ++variant.calls;
   execute(variant, sizes, waits, loc);
   storeLeaves(variant, recorded);
-  Flat results = wrapResults(variant, recorded, sizes);
-  writeBindings(variant, bound, arguments, recorded, sizes);
+  Flat results = wrapResults(variant, recorded, spent, sizes);
+  writeBindings(variant, bound, arguments, recorded, spent, sizes);
   for (const ModeChange &mode : variant.modes)
     if (mode.after)
       *mode.flag = *mode.after;

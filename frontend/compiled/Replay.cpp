@@ -13,6 +13,7 @@
 #include "frontend/graph/Region.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -56,10 +57,15 @@ private:
 
 namespace {
 
-/// Finds histories that a gradient in a trace has used up.
-class SpentHistories {
+/// Finds operations whose history a gradient in a trace has used up.
+class SpentOperations {
 public:
-  SpentHistories(const Trace &trace, const WrittenLeaves &leaves) : trace_(trace), leaves_(leaves) {}
+  SpentOperations(const Variant &variant, const Trace &trace, const WrittenLeaves &leaves)
+      : trace_(trace), leaves_(leaves) {
+    for (const Binding &binding : variant.bindings) // the history of an input is outside
+      if (binding.input)
+        clean_.insert(binding.input.node.get());
+  }
 
   /// Whether a gradient of the value would meet an operation whose history is used up.
   bool reaches(const Ref &value) {
@@ -100,34 +106,60 @@ private:
   std::unordered_set<const Node *> clean_; ///< nodes from which none is reached
 };
 
-/// Ends reverse mode at a value whose history is used up.
-class SpentValue final : public GradBoundary {
+/// Finds the bindings at whose values a history begins.
+class Beginnings {
 public:
-  explicit SpentValue(Loc loc) : GradBoundary(1), loc_(loc) {}
-  /// Which inputs lie below is not known any more.
-  std::vector<Ref> below() const override { refuse(loc_); }
-  std::vector<Ref> read() const override { return {}; }
-  GradStart goOn(const std::vector<Ref> &, const std::vector<Ref> &, bool, Loc loc) override { refuse(loc); }
-  std::shared_ptr<GradBoundary> copied(const RefMap &, const SpecMap &) const override {
-    return std::make_shared<SpentValue>(loc_);
+  Beginnings(const Variant &variant, const WrittenLeaves &leaves) : leaves_(leaves) {
+    for (size_t i = 0; i < variant.bindings.size(); ++i) {
+      const Binding &binding = variant.bindings[i];
+      if (binding.input)
+        inputs_.emplace(binding.input.node.get(), i);
+      if (binding.slot && !binding.isGradient)
+        slots_.emplace(binding.slot.get(), i);
+    }
+  }
+
+  /// Those to which a gradient of the value would get, in order.
+  std::vector<size_t> of(const Ref &value) const {
+    std::set<size_t> found;
+    RefSet seen;
+    std::vector<Ref> stack{value};
+    while (!stack.empty()) {
+      const Ref ref = std::move(stack.back());
+      stack.pop_back();
+      if (!ref.requiresGrad() || !seen.insert(ref).second)
+        continue;
+      if (const auto binding = bindingOf(ref)) {
+        found.insert(*binding);
+        continue;
+      }
+      if (const GradAccumulator *accumulator = ref.node->accumulator(ref.result))
+        for (Ref &next : below(*accumulator))
+          stack.push_back(std::move(next));
+      stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
+    }
+    return {found.begin(), found.end()};
   }
 
 private:
-  [[noreturn]] void refuse(Loc loc) const {
-    fail("the gradient would flow through a compiled function that has used the history of this value up: "
-         "backward() or grad() in it went through what the value was computed from, or it wrote a view that "
-         "is a leaf, and the value reads that (WEFT-G009): give them retain_graph, detach the value, or "
-         "compute the value or its gradients outside\n  value made at " +
-             str(loc_),
-         loc, {}, "WEFT-G009");
+  std::optional<size_t> bindingOf(const Ref &value) const {
+    if (const auto written = leaves_.bindingOf(value))
+      return written;
+    if (const auto input = inputs_.find(value.node.get()); input != inputs_.end())
+      return input->second;
+    // A leaf from outside that is a view has values that are computed.
+    if (!value.node->isGradLeaf(value.result))
+      return std::nullopt;
+    const auto slot = slots_.find(value.node->leafSlot(value.result).get());
+    return slot == slots_.end() ? std::nullopt : std::optional(slot->second);
   }
 
-  const Loc loc_;
+  const WrittenLeaves &leaves_;
+  std::unordered_map<const Node *, size_t> inputs_;
+  std::unordered_map<const Slot *, size_t> slots_;
 };
 
 } // namespace
-
-void markSpent(const Ref &value) { setBoundary(value, std::make_shared<SpentValue>(value.node->loc), 0); }
 
 //===----------------------------------------------------------------------===//
 // Histories that are kept
@@ -229,8 +261,8 @@ namespace {
 /// Decides which values keep their history.
 class Histories {
 public:
-  Histories(const Trace &trace, const WrittenLeaves &leaves)
-      : trace_(trace), leaves_(leaves), spent_(trace, leaves) {}
+  Histories(const Variant &variant, const Trace &trace, const WrittenLeaves &leaves)
+      : trace_(trace), leaves_(leaves), spent_(variant, trace, leaves), beginnings_(variant, leaves) {}
 
   /// Whether a gradient flows through a value, which may be null.
   bool keeps(const Ref &value) {
@@ -242,45 +274,52 @@ public:
       roots.push_back(value);
     return isKept;
   }
-  /// Whether a gradient through a value that keeps none is an error. What `backward()` itself went through
-  /// requires no gradient outside.
-  bool isSpent(const Ref &value) const {
-    return value && value.requiresGrad() && !value.node->isGradLeaf(value.result) &&
-           !trace_.isSpentByBackward(*value.node);
+  /// Where the history of a value that keeps none begins. What `backward()` itself went through requires no
+  /// gradient outside.
+  SpentFrom spentFrom(const Ref &value) {
+    if (!value || !value.requiresGrad() || value.node->isGradLeaf(value.result) ||
+        trace_.isSpentByBackward(*value.node))
+      return std::nullopt;
+    std::vector<size_t> from = beginnings_.of(value);
+    spentBindings.insert(from.begin(), from.end());
+    return from;
   }
   /// Makes the value of a tensor that the call leaves null if it keeps no history.
-  void keep(Ref &value, bool &isSpentValue) {
+  void keep(Ref &value, SpentFrom &spent) {
     if (keeps(value))
       return;
-    isSpentValue = isSpent(value);
+    spent = spentFrom(value);
     value = {};
   }
 
-  std::vector<Ref> roots; ///< the values that keep theirs
+  std::vector<Ref> roots;         ///< the values that keep theirs
+  std::set<size_t> spentBindings; ///< where the histories of the others begin
 
 private:
   const Trace &trace_;
   const WrittenLeaves &leaves_;
-  SpentHistories spent_;
+  SpentOperations spent_;
+  const Beginnings beginnings_;
 };
 
 } // namespace
 
 void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
   const WrittenLeaves leaves(variant);
-  Histories histories(trace, leaves);
+  Histories histories(variant, trace, leaves);
   for (const Ref &result : results) {
     const bool isKept = histories.keeps(result);
     variant.resultRefs.push_back(isKept ? result : Ref());
-    variant.resultIsSpent.push_back(!isKept && histories.isSpent(result));
+    variant.resultSpent.push_back(isKept ? std::nullopt : histories.spentFrom(result));
   }
   for (Binding &binding : variant.bindings) {
     if (!binding.requiresGrad)
-      histories.keep(binding.written, binding.writtenIsSpent);
-    histories.keep(binding.leftGradient, binding.leftIsSpent);
+      histories.keep(binding.written, binding.writtenSpent);
+    histories.keep(binding.leftGradient, binding.leftSpent);
   }
   for (Variant::ResultGradient &gradient : variant.resultGradients)
-    histories.keep(gradient.value, gradient.isSpent);
+    histories.keep(gradient.value, gradient.spent);
+  variant.spentBindings.assign(histories.spentBindings.begin(), histories.spentBindings.end());
   std::vector<Ref> &roots = histories.roots;
   variant.differentiable = !roots.empty();
   if (variant.differentiable)

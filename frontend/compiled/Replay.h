@@ -18,9 +18,6 @@ namespace weft::frontend {
 /// they have no history. A leaf that the function wrote keeps its value if what has a history reads that.
 void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace);
 
-/// Makes every gradient through a value that a call leaves an error.
-void markSpent(const Ref &value);
-
 /// The variant's operations, recorded again on the present values of its bindings: the values of the results,
 /// the gradients with which these are returned, and, of each binding, the value that the call writes and the
 /// gradient that it leaves. Null for those that have no history. A value for a leaf has no storage yet.

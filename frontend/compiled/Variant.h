@@ -19,6 +19,10 @@
 
 namespace weft::frontend {
 
+/// Of a value through which a gradient is an error, because the function used its history up: the bindings at
+/// whose values that history begins. None for every other value.
+using SpentFrom = std::optional<std::vector<size_t>>;
+
 /// A slot that a variant reads or writes, and the properties that it must have for the variant to fit. It is
 /// a slot from outside, an argument of the call, or the gradient of either.
 struct Binding {
@@ -40,9 +44,9 @@ struct Binding {
   /// If gradients flow through what the call writes, or through a leaf that it writes to what reads the leaf
   /// then: that value.
   Ref written;
-  bool writtenIsSpent = false;    ///< a gradient through it is an error: the function used its history up
+  SpentFrom writtenSpent;         ///< of what the call writes
   Ref leftGradient;               ///< if gradients flow through it: the value of `gradResult`
-  bool leftIsSpent = false;       ///< as `writtenIsSpent`
+  SpentFrom leftSpent;            ///< of `gradResult`
   int gradResult = -1;            ///< the result that becomes its gradient,
   std::shared_ptr<Slot> gradSlot; ///< or the slot from outside that becomes its gradient,
   int gradArgument = -1;          ///< or the argument of the call that becomes it
@@ -132,14 +136,14 @@ struct Variant {
   };
   std::vector<LeafValue> passingValues; ///< those that the function overwrote again
   std::vector<Ref> resultRefs;          ///< null for a result through which no gradient flows
-  std::vector<bool> resultIsSpent; ///< a gradient through it is an error: the function used its history up
+  std::vector<SpentFrom> resultSpent;
   std::vector<bool> resultRetains; ///< the function asked for its gradient with `retain_grad`
   std::vector<bool> resultIsLeaf;  ///< the function made a leaf
   /// The gradient with which a result is returned, if the function computed that of a tensor that it made.
   struct ResultGradient {
-    int result = -1;      ///< of the executable; -1 for none
-    Ref value;            ///< null if no gradient flows through it
-    bool isSpent = false; ///< as `Binding::writtenIsSpent`
+    int result = -1; ///< of the executable; -1 for none
+    Ref value;       ///< null if no gradient flows through it
+    SpentFrom spent;
   };
   std::vector<ResultGradient> resultGradients; ///< one for each result
   bool differentiable = false;
@@ -155,6 +159,7 @@ bool hasType(const Binding &binding, const Slot &slot);
 struct Mismatch {
   std::string text;
   const char *code;
+  std::vector<size_t> spentBindings; ///< at whose values a history begins that the function used up
   const char *kind = ""; ///< what kind of thing differs, for the advice; empty for modes and the presence of
                          ///< gradients, which differ in every training loop
   int argument = -1, dim = -1; ///< set if only the size of one dimension differs

@@ -69,6 +69,18 @@ std::vector<Ref> readBy(const GradAccumulator &accumulator) {
   return accumulator.boundary ? accumulator.boundary->read() : below(accumulator);
 }
 
+bool hasLostWayTo(const GradAccumulator &accumulator, const std::vector<Ref> &values) {
+  if (!accumulator.boundary)
+    return false;
+  return std::ranges::any_of(accumulator.boundary->lost(), [&](const auto &ways) {
+    return std::ranges::any_of(values, [&](const Ref &value) {
+      return value.node->isGradLeaf(value.result)
+                 ? ways->leaves.contains(value.node->accumulators[value.result])
+                 : ways->computed.contains(value.node);
+    });
+  });
+}
+
 void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index) {
   auto made = std::make_shared<GradAccumulator>();
   made->boundary = std::move(boundary);

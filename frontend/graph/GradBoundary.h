@@ -17,6 +17,8 @@
 #include "frontend/graph/Node.h"
 
 #include <functional>
+#include <memory>
+#include <set>
 #include <unordered_map>
 
 namespace weft::frontend {
@@ -50,6 +52,12 @@ using RefMap = std::function<Ref(const Ref &)>;
 /// The types that copies of values have.
 using SpecMap = std::function<Spec(const Spec &)>;
 
+/// The leaves and the computed values to which gradients of a value would get. Keeps none of them alive.
+struct LostWays {
+  std::set<std::weak_ptr<GradAccumulator>, std::owner_less<>> leaves;
+  std::set<std::weak_ptr<Node>, std::owner_less<>> computed;
+};
+
 /// The results of a function whose gradient has a rule of its own. The accumulators of the results have it.
 class GradBoundary {
 public:
@@ -62,6 +70,8 @@ public:
   virtual std::vector<Ref> below() const = 0;
   /// Those, and others that the rule reads.
   virtual std::vector<Ref> read() const { return below(); }
+  /// Where gradients would get to by ways that are not there any more, so that `below` does not have them.
+  virtual std::vector<std::shared_ptr<const LostWays>> lost() const { return {}; }
   /// Where reverse mode goes on. `values` and `gradients` are of each result, null where no gradient reached
   /// it.
   virtual GradStart goOn(const std::vector<Ref> &values, const std::vector<Ref> &gradients, bool create_graph,
@@ -77,6 +87,8 @@ private:
 std::vector<Ref> below(const GradAccumulator &accumulator);
 /// Those, and others that the rule reads.
 std::vector<Ref> readBy(const GradAccumulator &accumulator);
+/// Whether a gradient from it would get to one of the values by a way that is lost.
+bool hasLostWayTo(const GradAccumulator &accumulator, const std::vector<Ref> &values);
 
 /// Gives a new value the place of result `index` of a boundary. The value has no history of its own.
 void setBoundary(const Ref &value, std::shared_ptr<GradBoundary> boundary, size_t index);

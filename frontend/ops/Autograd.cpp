@@ -431,10 +431,11 @@ std::vector<Ref> valuesOf(const std::vector<Tensor> &inputs, uint64_t &oldest, L
   return values;
 }
 
-/// Whether a gradient flows from one of `roots` to one of the values, also through values with hooks or
-/// rules.
-bool reachesAny(std::vector<Ref> roots, const std::vector<Ref> &values, uint64_t oldest) {
-  bool reaches = false;
+/// Whether a gradient goes on from a value with hooks or a rule to one of the values, also through others of
+/// that kind; or would, by a history that is used up.
+bool leadsTo(const GradAccumulator &from, const std::vector<Ref> &values, uint64_t oldest) {
+  bool reaches = hasLostWayTo(from, values);
+  std::vector<Ref> roots = below(from);
   while (!roots.empty() && !reaches) {
     const Ref next = std::move(roots.back());
     roots.pop_back();
@@ -445,9 +446,11 @@ bool reachesAny(std::vector<Ref> roots, const std::vector<Ref> &values, uint64_t
           reaches |= std::ranges::any_of(values, [&](const Ref &value) {
             return value == ref || (accumulator && value.node->accumulator(value.result) == accumulator);
           });
-          if (accumulator)
-            for (Ref &value : below(*accumulator))
-              roots.push_back(std::move(value));
+          if (!accumulator)
+            return;
+          reaches |= hasLostWayTo(*accumulator, values);
+          for (Ref &value : below(*accumulator))
+            roots.push_back(std::move(value));
         },
         [](const Ref &, const Node &) {});
   }
@@ -491,7 +494,7 @@ Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t
   }
   std::erase_if(hooked, [&](const Ref &ref) {
     return std::ranges::find(values, ref) == values.end() &&
-           !reachesAny(below(*ref.node->accumulator(ref.result)), values, oldest);
+           !leadsTo(*ref.node->accumulator(ref.result), values, oldest);
   });
   std::ranges::sort(hooked, isOlder);
   wanted.values.insert(wanted.values.end(), hooked.begin(), hooked.end());
@@ -529,7 +532,10 @@ std::pair<std::vector<Ref>, Ref> gradientsOf(GradStart start, const std::vector<
     if (waiting.empty())
       break;
     std::vector<Waiting> taken = waiting.take();
-    start = continued(taken, create_graph, loc);
+    // The gradient with respect to a result of a rule does not need the rule.
+    const GradAccumulator &from = taken.front().accumulator();
+    const bool goesOn = from.inner || leadsTo(from, values, oldest);
+    start = goesOn ? continued(taken, create_graph, loc) : GradStart();
     for (const Waiting &each : taken)
       for (size_t i = 0; i < values.size(); ++i)
         if (values[i] == each.value)

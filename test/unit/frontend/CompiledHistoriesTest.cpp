@@ -126,6 +126,67 @@ TEST(CompiledHistories, OfGradientsThatWereUsedUpAreErrors) {
 }
 
 //===----------------------------------------------------------------------===//
+// What is beside a history that the function used up
+//===----------------------------------------------------------------------===//
+
+// As in PyTorch, only a gradient that needs the history is an error.
+TEST(CompiledHistories, AreNotNeededByTheGradientOfAFactor) {
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4}), z = leafOf({5, 6});
+  const auto step = compile([](Tensor x) {
+    const Tensor y = x * x;
+    y.sum().backward();
+    return y * 2;
+  });
+  for (const bool isHooked : {false, true}) {
+    Tensor y = step(x);
+    if (isHooked)
+      y.register_hook([](const Tensor &g) { return g * 10; });
+    const Tensor loss = (y * w).sum();
+    EXPECT_EQ(floats(grad(loss, {w})[0]), (Floats{2, 8}));
+    EXPECT_EQ(floats(grad(loss * z[0], {z})[0]), (Floats{38, 0}));
+    const std::vector<Tensor> both = grad(loss, {y, w});
+    EXPECT_EQ(floats(both[0]), isHooked ? (Floats{30, 40}) : (Floats{3, 4}));
+    EXPECT_EQ(floats(both[1]), (Floats{2, 8}));
+    EXPECT_FALSE(grad(loss, {z}, {.allow_unused = true})[0].defined());
+    EXPECT_ERROR(grad(loss, {x}), "WEFT-G009");
+    EXPECT_ERROR(grad(loss, {w, x}), "WEFT-G009");
+    EXPECT_ERROR(grad(loss, {y, x}), "WEFT-G009");
+    EXPECT_ERROR(loss.backward(), "WEFT-G009");
+    EXPECT_FALSE(w.grad().defined());
+  }
+}
+
+TEST(CompiledHistories, ThatWereUsedUpLeadToAllThatTheyBeganAt) {
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4}), v = leafOf({1, 1}), h = zeros({2});
+  const auto step = compile([&](Tensor x, Tensor other) {
+    const Tensor y = x * x;
+    grad(y.sum(), {x});
+    h.copy_(h + y * 2);
+    return std::pair(y, other * 2);
+  });
+  // What was computed outside, and what that was computed from, also if it is gone.
+  Tensor middle = x * 3, t = middle * 1;
+  auto [y, beside] = step(t, v);
+  t = middle = Tensor();
+  const Tensor loss = (h * w + y * w + beside).sum();
+  EXPECT_EQ(floats(grad(loss, {w})[0]), (Floats{27, 108}));
+  EXPECT_EQ(floats(grad(loss, {v})[0]), (Floats{2, 2}));
+  EXPECT_ERROR(grad(loss, {x}), "WEFT-G009");
+  EXPECT_ERROR(grad((y * w).sum(), {x}), "WEFT-G009");
+  // State leads to what each call wrote from.
+  Tensor later = leafOf({1, 1});
+  for (int call = 0; call < 2; ++call)
+    step(later * 1, v);
+  EXPECT_EQ(floats(h), (Floats{22, 76}));
+  EXPECT_EQ(floats(grad((h * w).sum(), {w})[0]), (Floats{22, 76}));
+  EXPECT_ERROR(grad(h.sum(), {x}), "WEFT-G009");
+  EXPECT_ERROR(grad(h.sum(), {later}), "WEFT-G009");
+  EXPECT_FALSE(grad((h * w).sum(), {v}, {.allow_unused = true})[0].defined());
+  h.zero_();
+  EXPECT_FALSE(h.requires_grad());
+}
+
+//===----------------------------------------------------------------------===//
 // Leaves that the function wrote
 //===----------------------------------------------------------------------===//
 
