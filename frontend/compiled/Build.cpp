@@ -106,7 +106,8 @@ private:
       binding.needsGrad = touched.slot->needsGrad();
     binding.guardsGrad = touched.gradSeen;
     binding.hadGrad = touched.gradBefore != nullptr;
-    binding.input = touched.input;
+    binding.isWatched = touched.isWatched;
+    binding.input = touched.input ? touched.input : touched.watched;
     const bool isArgument = touched.argument >= 0 && !touched.gradientOf;
     const std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
     bindValue(change, binding, isArgument, name);

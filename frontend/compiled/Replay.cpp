@@ -170,6 +170,9 @@ private:
 static std::vector<Node *> operationsOf(Variant &variant, const WrittenLeaves &leaves) {
   std::vector<bool> isRead(variant.bindings.size());
   std::unordered_set<const Node *> seen;
+  for (const Binding &binding : variant.bindings)
+    if (binding.input)
+      seen.insert(binding.input.node.get());
   RefSet passing;
   std::vector<Node *> nodes;
   std::vector<Ref> stack = variant.roots;
@@ -357,9 +360,13 @@ static Ref leafToWrite(const Binding &binding, Slot &slot, const SizeValues &siz
   return value;
 }
 
-/// Gives each tensor that a call leaves a value of its own: the hooks of one are not those of another.
-static void separate(Replay &made, const Variant &variant) {
+/// Gives each tensor that a call leaves a value of its own: the hooks of one are not those of another, nor
+/// those of a view that the function read.
+static void separate(Replay &made, const Variant &variant, const std::vector<Ref> &given) {
   std::unordered_map<Ref, int, RefHash> uses;
+  for (size_t i = 0; i < variant.bindings.size(); ++i)
+    if (const Binding &binding = variant.bindings[i]; binding.isWatched && binding.input)
+      ++uses[given[2 * i]];
   std::vector<Ref *> values;
   for (size_t i = 0; i < made.results.size(); ++i)
     if (!variant.resultIsLeaf[i])
@@ -453,7 +460,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     result.written.push_back(mapped(binding.written));
     result.gradients.push_back(mapped(binding.leftGradient));
   }
-  separate(result, variant);
+  separate(result, variant, values);
   return result;
 }
 

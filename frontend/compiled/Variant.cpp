@@ -8,6 +8,7 @@
 #include "frontend/compiled/Strides.h"
 #include "frontend/graph/Layout.h"
 #include "frontend/graph/View.h"
+#include "frontend/graph/WatchedView.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/lazy/Pending.h"
 
@@ -224,3 +225,8 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
 }
 
 } // namespace weft::frontend
+    if (binding.view && !binding.isGradient && gradEnabled() && isWatched(*slot) != binding.isWatched)
+      return Mismatch{"the gradient of " + binding.str() +
+                          (binding.isWatched ? " was given to a hook or retained, and is not"
+                                             : " is given to a hook or retained, and was not"),
+                      "WEFT-R004"};

@@ -33,6 +33,7 @@ struct Binding {
   Spec spec;
   std::shared_ptr<const View> view; ///< of a slot: how it was a view, or null
   bool requiresGrad = false;        ///< it is a gradient leaf
+  bool isWatched = false;           ///< that view's gradient was watched (`WatchedView.h`)
   bool needsGrad = false;           ///< operations on it record a gradient
   bool guardsGrad = false;          ///< whether it has a gradient before the call is part of the signature,
   bool hadGrad = false;             ///< and it had one
@@ -54,7 +55,9 @@ struct Binding {
   bool keepsStrides = false;      ///< an argument that is only read, in place, with
   std::vector<int64_t> strides;   ///< these strides of its memory; empty: row-major
   int64_t alignment = 0; ///< bytes that divide its address on a GPU; 0: as many as that accesses at once
-  Ref input;             ///< if the variant is differentiable: the node that stood for it in the trace
+  /// If the variant is differentiable: the value that stood for it in the trace. Of a view only if its
+  /// gradient was watched; the operations that computed it there are not recorded again.
+  Ref input;
 
   bool writes() const { return tiedResult >= 0 || freshResult >= 0; }
   /// Whether calls move the slot to the device of `spec`.

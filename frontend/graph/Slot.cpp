@@ -179,6 +179,13 @@ void Slot::exchange(SlotState &other) noexcept {
   }
 }
 
+Ref Slot::otherValue(const SlotState &ofBase) const {
+  for (const auto &[side, shelved] : shelf_)
+    if (side == ofBase.side)
+      return shelved;
+  return {};
+}
+
 void Slot::close(SlotState &other) noexcept {
   std::erase(sides_, other.side);
   for (Slot *view = views_.first(); view; view = views_.next(*view))

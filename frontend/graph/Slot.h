@@ -92,6 +92,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// Exchanges the value of a slot that is no view, its gradient, and what depends on the value. Types may
   /// differ; views remain views. This allocates nothing, so that no exchange of several slots ends half-way.
   void exchange(SlotState &other) noexcept;
+  /// The value of a view for the side of its base that is not there, which `open` made; null if it has none.
+  Ref otherValue(const SlotState &ofBase) const;
   /// Drops what `open` made.
   void close(SlotState &other) noexcept;
   /// Makes this new slot a view, whose present value is `value`.

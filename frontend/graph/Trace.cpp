@@ -7,8 +7,10 @@
 #include "frontend/graph/Trace.h"
 
 #include "frontend/graph/Devices.h"
+#include "frontend/graph/GradHooks.h"
 #include "frontend/graph/Message.h"
 #include "frontend/graph/View.h"
+#include "frontend/graph/WatchedView.h"
 
 #include <algorithm>
 #include <utility>
@@ -121,6 +123,7 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot, const std::optional
     SlotState state;
     state.grad = slot->grad;
     add({slot, {}, slot->grad, -1, nullptr}, slot, std::move(state));
+    watch(touched_.size() - 1);
   } else {
     const Ref before = slot->value();
     Spec spec = before.spec();
@@ -143,11 +146,49 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot, const std::optional
     }
     slot->exchange(hidden_.back().state);
   }
-  size_t index = touched_.size() - 1;
+  const size_t index = index_.at(slot.get());
   // An existing gradient is a slot of its own, which the trace may read and write.
   if (slot->grad && !index_.contains(slot->grad.get()))
     touch(slot->grad).gradientOf = slot;
   return touched_[index];
+}
+
+void Trace::watch(size_t index) {
+  const std::shared_ptr<Slot> slot = touched_[index].slot;
+  const View &view = *slot->view();
+  const auto base = index_.find(view.base.get());
+  if (base == index_.end())
+    return;
+  const TouchedSlot &ofBase = touched_[base->second];
+  const SlotState &outside = hidden_[base->second].state;
+  const Ref value = slot->otherValue(outside);
+  if (value ? !value.requiresGrad() : !slot->retained)
+    return;
+  // Without a value, it retains the gradient of the one that it is going to have.
+  std::optional<ViewPath> path;
+  if (value)
+    path.emplace(view, value, outside.value);
+  if (path && !path->isWatched())
+    return;
+  touched_[index].isWatched = true;
+  if (view.base->value() != ofBase.input)
+    return;
+  Ref made;
+  if (path && path->isWhole()) {
+    made = copyPath(*path, view.source->value(), watchedValues_);
+  } else {
+    // A path that is not whole leads to no leaf, so that no gradient in the trace may go through it.
+    made = slot->value();
+    if (!made.requiresGrad())
+      return;
+    if (!path)
+      watchOf(made).retained.push_back(slot->retained);
+  }
+  slot->setValue(made);
+  touched_[index].watched = made;
+  if (path)
+    for (const auto &retaining : path->retaining()) // their gradients are state of the trace
+      touch(retaining);
 }
 
 TouchedSlot *Trace::known(const std::shared_ptr<Slot> &slot) {

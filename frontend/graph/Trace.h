@@ -26,6 +26,8 @@ struct TouchedSlot {
   std::shared_ptr<Slot> gradientOf; ///< the slot whose gradient it is, or null
   bool gradSeen = false;            ///< the function depends on its gradient, or on whether it has one
   bool gradDropped = false;         ///< the function set its gradient before it depended on it
+  bool isWatched = false;           ///< it is a view whose gradient is watched outside (`WatchedView.h`)
+  Ref watched = {}; ///< of such a view, if it was read before its base was written: what stands for its value
 };
 
 /// The training mode of a module, in a trace.
@@ -210,6 +212,8 @@ private:
   void exchange(size_t index) noexcept;
   void cutAgain(CutView &cut) noexcept;
   void rejoin(CutView &cut) noexcept;
+  /// Gives a view that was just touched the hooks and retained gradients that lie between it and its source.
+  void watch(size_t index);
   /// Changes nothing if it throws.
   void add(TouchedSlot touched, std::shared_ptr<Slot> guarded, SlotState state = {});
   void restore() noexcept;
@@ -228,6 +232,7 @@ private:
   std::vector<Hidden> hidden_; ///< of each touched slot
   std::vector<CutView> cuts_;
   std::unordered_map<const Slot *, size_t> index_;
+  std::vector<std::pair<Ref, Ref>> watchedValues_; ///< of views outside, each with its copy
   std::vector<ModeChange> modes_;
   std::vector<std::pair<const void *, std::unique_ptr<TraceDraft>>> drafts_; ///< with their owners
   bool isDraftOutdated_ = false;

@@ -203,12 +203,21 @@ static Ref callHooks(const GradHooks *hooks, Ref gradient, bool create_graph, Lo
   return gradient;
 }
 
+/// In a trace, the function depends on which hooks a view from outside has.
+static void guardOuterHooks(const GradAccumulator &accumulator) {
+  Trace *trace = Trace::current();
+  const auto slot = accumulator.slot.lock();
+  if (trace && slot && slot->trace != TraceMark(trace) && accumulator.hooks)
+    trace->guard(accumulator.hooks->unchanged, "a hook of a gradient was registered or removed");
+}
+
 /// Where reverse mode goes on from values that waited. Replaces the gradient of a value with hooks by what
 /// these made of it.
 static GradStart continued(std::vector<Waiting> &waiting, bool create_graph, Loc loc) {
   const GradAccumulator &accumulator = waiting.front().accumulator();
   if (accumulator.inner) {
     Ref &gradient = waiting.front().gradient;
+    guardOuterHooks(accumulator);
     gradient = callHooks(accumulator.hooks.get(), gradient, create_graph, loc);
     WeightedRoot root(create_graph, loc);
     root.add(*accumulator.inner, gradient);

@@ -225,3 +225,148 @@ TEST(HooksOfViews, InACompiledFunctionAreThoseOfItsValues) {
   EXPECT_EQ(ofView.item<float>(), 5);
   EXPECT_EQ(floats(ofLeaf), (Floats{0, 30}));
 }
+
+//===----------------------------------------------------------------------===//
+// Views that a compiled function captures
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What two calls of `body` and backward() from what it returns leave: the gradients of x and v, and what the
+/// hook saw.
+using Left = std::tuple<Floats, Floats, std::vector<Floats>>;
+Left leftBy(const std::function<void(Parts &)> &prepare, const std::function<Tensor(Parts &)> &body,
+            bool isCompiled) {
+  Parts p;
+  prepare(p);
+  std::function<Tensor()> run = [&] { return body(p); };
+  const auto compiled = compile([&] { return body(p); });
+  if (isCompiled)
+    run = [&] { return compiled(); };
+  for (int call = 0; call < 2; ++call)
+    (run() + p.v * 2).backward();
+  if (isCompiled)
+    EXPECT_EQ(compiled.variants().size(), 1U);
+  return {floats(p.x.grad()), p.v.grad().defined() ? floats(p.v.grad()) : Floats(), p.seen};
+}
+
+} // namespace
+
+TEST(HooksOfViews, ThatACompiledFunctionCapturesAreCalled) {
+  const auto expect = [](const Left &left, const std::function<void(Parts &)> &prepare,
+                         const std::function<Tensor(Parts &)> &body) {
+    EXPECT_EQ(leftBy(prepare, body, false), left);
+    EXPECT_EQ(leftBy(prepare, body, true), left);
+  };
+  const auto hooked = [](Parts &p) {
+    p.hook(p.v);
+    p.v.retain_grad();
+  };
+  // Once, with the gradients from inside and outside.
+  expect({{4, 204}, {100}, {{5}, {5}}}, hooked, [](Parts &p) { return p.v * 3 + p.h.sum(); });
+  expect({{4, 84}, {40}, {{2}, {2}}}, hooked, [](Parts &p) { return p.h.sum(); });
+  // A base that is read first, and a view of the view.
+  expect({{4, 204}, {100}, {{5}, {5}}}, hooked, [](Parts &p) {
+    const Tensor sum = p.h.sum();
+    return sum + p.v * 3;
+  });
+  Tensor part;
+  expect(
+      {{4, 204}, {100}, {{5}, {5}}},
+      [&](Parts &p) {
+        hooked(p);
+        part = p.v.view({1});
+      },
+      [&](Parts &p) { return (part * 3).sum() + p.h.sum(); });
+  // Retained alone, before the base is written, too.
+  const auto retained = [](Parts &p) { p.v.retain_grad(); };
+  expect({{4, 24}, {10}, {}}, retained, [](Parts &p) { return p.v * 3 + p.h.sum(); });
+  expect(
+      {{12, 72}, {10}, {}},
+      [](Parts &p) {
+        p.v.retain_grad();
+        p.h.mul_(3);
+      },
+      [](Parts &p) { return p.v * 3 + p.h.sum(); });
+  // The view itself is returned.
+  expect({{0, 120}, {60}, {{3}, {3}}}, hooked, [](Parts &p) { return p.v; });
+}
+
+TEST(HooksOfViews, ThatACompiledFunctionCapturesAreCalledInside) {
+  for (const bool isCompiled : {false, true}) {
+    Tensor w = tensor({1, 2, 3}, {3}).requires_grad_(), v = w[1];
+    v.register_hook([](const Tensor &g) { return g * 10; });
+    v.retain_grad();
+    const Tensor part = v.view({1});
+    const auto body = [&](Tensor factor) { (v * v + (part * factor).sum() + w.sum()).backward(); };
+    const auto compiled = compile(body);
+    for (int call = 0; call < 2; ++call) {
+      w.set_grad({});
+      v.set_grad({});
+      const Tensor factor = full({}, 3.0);
+      isCompiled ? compiled(factor) : body(factor);
+      EXPECT_EQ(floats(w.grad()), (Floats{1, 71, 1})); // 10 * (2 v + 3) + 1
+      EXPECT_EQ(floats(v.grad()), Floats{70});
+    }
+    RemovableHandle second = v.register_hook([](const Tensor &g) { return g + 1; });
+    for (const float expected : {72.0F, 71.0F}) {
+      w.set_grad({});
+      v.set_grad({});
+      const Tensor factor = full({}, 3.0);
+      isCompiled ? compiled(factor) : body(factor);
+      EXPECT_EQ(floats(w.grad()), (Floats{1, expected, 1}));
+      second.remove();
+    }
+  }
+}
+
+TEST(HooksOfViews, ThatACompiledFunctionWritesStayWithTheValueBefore) {
+  const auto left = [](bool isCompiled, const std::function<Tensor(Parts &)> &body) {
+    Parts p;
+    p.hook(p.v);
+    const Tensor result = isCompiled ? compile([&] { return body(p); })() : body(p);
+    (result + p.v * 2).backward();
+    return std::pair(floats(p.x.grad()), p.seen);
+  };
+  const std::function<Tensor(Parts &)> bodies[] = {[](Parts &p) {
+                                                     p.v.mul_(3);
+                                                     return p.h.sum() + p.v * 7;
+                                                   },
+                                                   [](Parts &p) {
+                                                     const Tensor before = p.v + 1;
+                                                     p.h.mul_(3);
+                                                     return before + p.v * 5 + p.h.sum();
+                                                   },
+                                                   [](Parts &p) {
+                                                     p.h.mul_(3);
+                                                     return p.v * 5;
+                                                   }};
+  const std::pair<Floats, std::vector<Floats>> expected[] = {
+      {{2, 600}, {{30}}}, {{6, 68}, {{1}}}, {{0, 42}, {}}};
+  for (size_t i = 0; i < std::size(bodies); ++i)
+    for (const bool isCompiled : {false, true})
+      EXPECT_EQ(left(isCompiled, bodies[i]), expected[i]) << i << isCompiled;
+}
+
+TEST(HooksOfViews, OfACapturedViewThatComeLaterAreCompiledFor) {
+  Parts p;
+  const auto run = compile([&] { return p.v * 3 + p.h.sum(); });
+  run().backward();
+  EXPECT_EQ(floats(p.x.grad()), (Floats{2, 8}));
+  p.hook(p.v);
+  for (int call = 0; call < 2; ++call) {
+    p.x.set_grad({});
+    run().backward();
+    EXPECT_EQ(floats(p.x.grad()), (Floats{2, 62}));
+  }
+  ASSERT_EQ(run.variants().size(), 2U);
+  EXPECT_EQ(run.variants()[0].code, "WEFT-R004");
+  EXPECT_TRUE(mentions(run.variants()[0].reason, "is given to a hook or retained, and was not"))
+      << run.variants()[0].reason;
+  p.h.mul_(1); // the hook stays with the value before
+  p.x.set_grad({});
+  run().backward();
+  EXPECT_EQ(floats(p.x.grad()), (Floats{2, 8}));
+  EXPECT_EQ(p.seen.size(), 2U);
+  EXPECT_EQ(run.variants().size(), 2U);
+}
