@@ -368,6 +368,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (!trace.keep()) // another thread made the state that the trace made as well
       return nullptr;
   }
+  variant->holdSlots();
   variant->pinnedFor = pinnedFor(region);
   variant->waits = waitsForSuccess(*variant);
   variant->number = made_++;

@@ -174,8 +174,35 @@ bool hasType(const Binding &binding, const Slot &slot) {
   return fits(binding.spec, moved);
 }
 
+/// Whether nothing beside variants holds a slot.
+static bool isOnlyBound(const std::shared_ptr<Slot> &slot) {
+  return slot.use_count() == static_cast<long>(slot->bindings);
+}
+
+void Variant::holdSlots() {
+  GraphLock lock(graphMutex());
+  for (const Binding &binding : bindings)
+    if (binding.slot)
+      ++binding.slot->bindings;
+  for (Binding &binding : bindings)
+    binding.isHeldOutside = binding.slot && !isOnlyBound(binding.slot);
+  holdsSlots = true;
+}
+
+Variant::~Variant() {
+  if (!holdsSlots)
+    return;
+  GraphLock lock(graphMutex());
+  for (const Binding &binding : bindings)
+    if (binding.slot)
+      --binding.slot->bindings;
+}
+
 bool isDead(const Variant &variant) {
-  return std::ranges::any_of(variant.guards, [](const Trace::Guard &guard) { return !*guard.unchanged; });
+  return std::ranges::any_of(variant.guards, [](const Trace::Guard &guard) { return !*guard.unchanged; }) ||
+         std::ranges::any_of(variant.bindings, [](const Binding &binding) {
+           return binding.isHeldOutside && isOnlyBound(binding.slot);
+         });
 }
 
 std::optional<Mismatch> findMismatch(const Variant &variant,
@@ -209,6 +236,11 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
       return Mismatch{binding.str() + (binding.view ? " was a view of another tensor and is none"
                                                     : " was no view of another tensor and is one"),
                       "WEFT-R004"};
+    if (binding.view && !binding.isGradient && gradEnabled() && isWatched(*slot) != binding.isWatched)
+      return Mismatch{"the gradient of " + binding.str() +
+                          (binding.isWatched ? " was given to a hook or retained, and is not"
+                                             : " is given to a hook or retained, and was not"),
+                      "WEFT-R004"};
     if (auto why = stridesMismatch(binding, *slot))
       return why;
     if (slot->requiresGrad != binding.requiresGrad ||
@@ -225,8 +257,3 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
 }
 
 } // namespace weft::frontend
-    if (binding.view && !binding.isGradient && gradEnabled() && isWatched(*slot) != binding.isWatched)
-      return Mismatch{"the gradient of " + binding.str() +
-                          (binding.isWatched ? " was given to a hook or retained, and is not"
-                                             : " is given to a hook or retained, and was not"),
-                      "WEFT-R004"};

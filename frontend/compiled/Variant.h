@@ -27,13 +27,14 @@ using SpentFrom = std::optional<std::vector<size_t>>;
 /// a slot from outside, an argument of the call, or the gradient of either.
 struct Binding {
   std::shared_ptr<Slot> slot; ///< null for an argument of the call, or its gradient
+  bool isHeldOutside = false; ///< something beside variants held that slot when the variant was made
   int callArgument = -1;      ///< the argument of the call
   bool isGradient = false;    ///< it is the gradient of that slot or argument
 
   Spec spec;
   std::shared_ptr<const View> view; ///< of a slot: how it was a view, or null
-  bool requiresGrad = false;        ///< it is a gradient leaf
   bool isWatched = false;           ///< that view's gradient was watched (`WatchedView.h`)
+  bool requiresGrad = false;        ///< it is a gradient leaf
   bool needsGrad = false;           ///< operations on it record a gradient
   bool guardsGrad = false;          ///< whether it has a gradient before the call is part of the signature,
   bool hadGrad = false;             ///< and it had one
@@ -92,6 +93,14 @@ struct ReplayPlaces {
 };
 
 struct Variant {
+  Variant() = default;
+  ~Variant();
+  Variant(const Variant &) = delete;
+  Variant &operator=(const Variant &) = delete;
+  /// Called when it is complete, and the trace that it was made from is gone: its bindings hold their slots.
+  void holdSlots();
+  bool holdsSlots = false; ///< that was called
+
   std::vector<RecordedOperation> recorded; ///< kept with WEFT_CHECK_CAPTURES
   std::vector<Dim> symbols;                ///< of declared arguments
   Structure structure;                     ///< static arguments and the shape of the argument list
@@ -150,6 +159,7 @@ struct Variant {
   };
   std::vector<ResultGradient> resultGradients; ///< one for each result
   bool differentiable = false;
+  std::vector<size_t> spentBindings; ///< at whose values a history begins that the function used up
 
   // Kept between calls, so that a steady loop does not allocate them.
   std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;
@@ -162,7 +172,6 @@ bool hasType(const Binding &binding, const Slot &slot);
 struct Mismatch {
   std::string text;
   const char *code;
-  std::vector<size_t> spentBindings; ///< at whose values a history begins that the function used up
   const char *kind = ""; ///< what kind of thing differs, for the advice; empty for modes and the presence of
                          ///< gradients, which differ in every training loop
   int argument = -1, dim = -1; ///< set if only the size of one dimension differs
@@ -176,7 +185,8 @@ std::optional<std::string> aliasConflict(const Variant &variant,
 std::optional<Mismatch> findMismatch(const Variant &variant,
                                      const std::vector<std::shared_ptr<Slot>> &arguments,
                                      const Structure &structure);
-/// Whether the variant fits no call any more, because what one of its guards watches has changed for good.
+/// Whether the variant fits no call any more: what one of its guards watches has changed for good, or a
+/// tensor that it captured, as one of a module, is gone for the rest of the program.
 bool isDead(const Variant &variant);
 
 /// "(tensor<2xf32, cpu>, 3) train".

@@ -138,7 +138,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   std::shared_ptr<GradAccumulator>
       retained; ///< of `retain_grad`: collects the gradient of one value; null if none is kept
   std::weak_ptr<GradAccumulator>
-      gradOf; ///< set if `backward` made this slot as the gradient of a slot that had none
+      gradOf;            ///< set if `backward` made this slot as the gradient of a slot that had none
+  uint32_t bindings = 0; ///< how many bindings of variants of compiled functions hold it
   std::string name;
   /// The trace that made it, if any.
   TraceMark trace;

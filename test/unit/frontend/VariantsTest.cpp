@@ -8,6 +8,7 @@
 
 #include "weft/weft.h"
 
+#include <map>
 #include <random>
 
 using namespace weft;
@@ -305,6 +306,39 @@ TEST(Recompilation, WhatTheUsersCodeThrowsOverADimIsNoReasonToEndTheCall) {
   EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws 'the batch has no size'."), 1u)
       << text;
   EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws an exception."), 1u) << text;
+}
+
+TEST(Variants, OfAModuleThatIsGoneAreDropped) {
+  std::map<int64_t, nn::Linear> nets;
+  for (int64_t i = 0; i < 3; ++i)
+    nets.emplace(i, nn::Linear(1, 1));
+  const Tensor x = ones({1, 1});
+  const auto run = compile([&](Tensor x, int64_t i) {
+    NoGradGuard guard; // a tensor that the function makes is held by its variant alone
+    return nets.at(i)(x) + Tensor::from(std::vector<float>{1}, {1});
+  });
+  const auto beside = compile([&](Tensor x, int64_t i) { return nets.at(i).weight * x; });
+  const auto numbers = [&] {
+    std::vector<size_t> list;
+    for (const VariantInfo &each : run.variants())
+      list.push_back(each.number);
+    return list;
+  };
+  run(x, 0);
+  run(x, 1);
+  beside(x, 0);
+  EXPECT_EQ(numbers(), (std::vector<size_t>{1, 0}));
+  nets.erase(0);
+  run(x, 2);
+  EXPECT_EQ(numbers(), (std::vector<size_t>{2, 1}));
+  beside(x, 1);
+  EXPECT_EQ(beside.variants().size(), 1U);
+  // A copy of the module has its tensors.
+  const nn::Linear kept = nets.at(1);
+  nets.erase(1);
+  nets.emplace(3, nn::Linear(1, 1));
+  run(x, 3);
+  EXPECT_EQ(numbers(), (std::vector<size_t>{3, 2, 1}));
 }
 
 TEST(Variants, ACapturedViewThatIsCutOffIsNoViewInCallsEither) {
