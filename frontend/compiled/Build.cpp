@@ -107,6 +107,8 @@ private:
     binding.guardsGrad = touched.gradSeen;
     binding.hadGrad = touched.gradBefore != nullptr;
     binding.isWatched = touched.isWatched;
+    binding.reread = touched.reread;
+    binding.isReread = touched.isReread;
     binding.input = touched.input ? touched.input : touched.watched;
     const bool isArgument = touched.argument >= 0 && !touched.gradientOf;
     const std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;

@@ -275,6 +275,16 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
   }
 }
 
+/// Makes views that retain their gradient keep that of the value with which the function read them last.
+static void retainReread(const Variant &variant, const Slots &bound, const Replay &recorded) {
+  for (size_t i = 0; variant.differentiable && i < bound.size(); ++i)
+    if (const Ref &value = recorded.reread[i]; value && bound[i]->view() && bound[i]->retained) {
+      if (variant.bindings[i].isReread)
+        bound[i]->setValue(value);
+      retainGradOf(value, bound[i]);
+    }
+}
+
 Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
   bool waits = variant.waits;
   const Slots bound = resolveBindings(variant, arguments, waits);
@@ -290,6 +300,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   storeLeaves(variant, recorded);
   Flat results = wrapResults(variant, recorded, spent, sizes);
   writeBindings(variant, bound, arguments, recorded, spent, sizes);
+  retainReread(variant, bound, recorded);
   for (const ModeChange &mode : variant.modes)
     if (mode.after)
       *mode.flag = *mode.after;

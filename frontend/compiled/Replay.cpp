@@ -319,6 +319,8 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
     if (!binding.requiresGrad)
       histories.keep(binding.written, binding.writtenSpent);
     histories.keep(binding.leftGradient, binding.leftSpent);
+    if (!histories.keeps(binding.reread))
+      binding.reread = {};
   }
   for (Variant::ResultGradient &gradient : variant.resultGradients)
     histories.keep(gradient.value, gradient.spent);
@@ -459,6 +461,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
   for (const Binding &binding : variant.bindings) {
     result.written.push_back(mapped(binding.written));
     result.gradients.push_back(mapped(binding.leftGradient));
+    result.reread.push_back(mapped(binding.reread));
   }
   separate(result, variant, values);
   return result;

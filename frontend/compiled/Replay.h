@@ -23,6 +23,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
 /// gradient that it leaves. Null for those that have no history. A value for a leaf has no storage yet.
 struct Replay {
   std::vector<Ref> results, resultGradients, written, gradients;
+  std::vector<Ref> reread; ///< of each binding that is a view which the function read again: that value
 };
 Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
               const SizeValues &sizes);

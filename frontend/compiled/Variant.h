@@ -47,6 +47,8 @@ struct Binding {
   /// then: that value.
   Ref written;
   SpentFrom writtenSpent;         ///< of what the call writes
+  Ref reread;                     ///< as `TouchedSlot::reread`, if gradients flow through it
+  bool isReread = false;          ///< as `TouchedSlot::isReread`
   Ref leftGradient;               ///< if gradients flow through it: the value of `gradResult`
   SpentFrom leftSpent;            ///< of `gradResult`
   int gradResult = -1;            ///< the result that becomes its gradient,

@@ -11,6 +11,7 @@
 #include "frontend/graph/Record.h"
 #include "frontend/graph/Recording.h"
 #include "frontend/graph/Slot.h"
+#include "frontend/graph/Trace.h"
 
 #include <algorithm>
 #include <numeric>
@@ -110,8 +111,13 @@ void retainGradOf(const Ref &value, const std::shared_ptr<Slot> &slot) {
 }
 
 void retainAfterWrite(Slot &slot) {
-  if (!slot.retained || slot.trace != TraceMark(TraceScope::innermost()))
+  if (!slot.retained)
     return;
+  if (slot.trace != TraceMark(TraceScope::innermost())) {
+    if (Trace *trace = Trace::current())
+      trace->noteReread(slot);
+    return;
+  }
   Ref value = slot.value();
   const GradAccumulator *hooked = value.node->accumulator(value.result);
   if (hooked && hooked->inner) // the gradient that is kept is what the hooks made of it

@@ -57,7 +57,7 @@ inline GradWatch &watchOf(const Ref &value) {
 void retainGradOf(const Ref &value, const std::shared_ptr<Slot> &slot);
 /// Called after a tensor was written, and when a view is read whose base was written. If it keeps its
 /// gradient, it keeps that of its present value from then on. Hooks stay with the value before. In a trace, a
-/// tensor from outside keeps what it keeps outside.
+/// tensor from outside keeps what it keeps outside; calls of the function see to that (`Trace::noteReread`).
 void retainAfterWrite(Slot &slot);
 
 } // namespace weft::frontend

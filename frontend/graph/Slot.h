@@ -63,6 +63,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// The current value; during a trace, the value that the trace sees. If its base was written since, a
   /// view's value is computed again.
   const Ref &value();
+  /// Whether it has this value, and a view need not compute it again.
+  bool hasValue(const Ref &value) const { return value_ == value; }
   /// Its type, which needs no value. The reference is valid as long as the slot, and what it refers to never
   /// changes: a slot whose type changes refers to another one.
   const Spec &spec() const { return *spec_; }

@@ -186,9 +186,15 @@ void Trace::watch(size_t index) {
   }
   slot->setValue(made);
   touched_[index].watched = made;
+  touched_[index].reread = {};
   if (path)
     for (const auto &retaining : path->retaining()) // their gradients are state of the trace
       touch(retaining);
+}
+
+void Trace::noteReread(Slot &slot) {
+  if (const auto found = index_.find(&slot); found != index_.end() && slot.view())
+    touched_[found->second].reread = slot.value();
 }
 
 TouchedSlot *Trace::known(const std::shared_ptr<Slot> &slot) {
@@ -380,6 +386,7 @@ std::vector<Trace::Change> Trace::finish() {
   std::vector<Change> changes;
   for (TouchedSlot &touched : touched_) {
     const auto &gradient = touched.slot->grad;
+    touched.isReread = touched.reread && touched.slot->hasValue(touched.reread);
     changes.push_back({touched, touched.slot->view() ? Ref() : touched.slot->value(), gradient,
                        gradient && gradient->trace == this ? gradient->value() : Ref()});
   }

@@ -28,6 +28,9 @@ struct TouchedSlot {
   bool gradDropped = false;         ///< the function set its gradient before it depended on it
   bool isWatched = false;           ///< it is a view whose gradient is watched outside (`WatchedView.h`)
   Ref watched = {}; ///< of such a view, if it was read before its base was written: what stands for its value
+  /// Of a view that retains its gradient: the value with which the trace read it last, after a write.
+  Ref reread = {};
+  bool isReread = false; ///< the view had that value at the end
 };
 
 /// The training mode of a module, in a trace.
@@ -121,6 +124,8 @@ public:
   TouchedSlot &touchOn(const std::shared_ptr<Slot> &slot, const Device &device) {
     return touch(slot, device);
   }
+  /// Called when a slot from outside that retains its gradient has another value in the trace.
+  void noteReread(Slot &slot);
   /// Notes that the function depends on the gradient of this slot, or on whether it has one. That is part of
   /// the signature, unless the function set the gradient before.
   void seeGrad(const std::shared_ptr<Slot> &slot);

@@ -348,6 +348,38 @@ TEST(HooksOfViews, ThatACompiledFunctionWritesStayWithTheValueBefore) {
       EXPECT_EQ(left(isCompiled, bodies[i]), expected[i]) << i << isCompiled;
 }
 
+TEST(HooksOfViews, ThatACompiledFunctionReadsAgainKeepTheGradientOfThat) {
+  const auto kept = [](bool isCompiled, const std::function<Tensor(Parts &)> &body) {
+    Parts p;
+    p.v.retain_grad();
+    const Tensor before = p.v * 100, result = isCompiled ? compile([&] { return body(p); })() : body(p);
+    (result + p.v * 2 + before).backward();
+    return std::pair(floats(p.x.grad()), p.v.grad().item<float>());
+  };
+  for (const bool isCompiled : {false, true}) {
+    EXPECT_EQ(kept(isCompiled,
+                   [](Parts &p) {
+                     p.h.mul_(3);
+                     return p.v * 5;
+                   }),
+              (std::pair(Floats{0, 242}, 7.0F)));
+    EXPECT_EQ(kept(isCompiled,
+                   [](Parts &p) {
+                     p.v.mul_(3);
+                     return p.h.sum() + p.v * 7;
+                   }),
+              (std::pair(Floats{2, 260}, 9.0F)));
+    EXPECT_EQ(kept(isCompiled,
+                   [](Parts &p) { // and is then written once more
+                     p.h.mul_(3);
+                     const Tensor read = p.v * 5;
+                     p.h.mul_(2);
+                     return read + p.h.sum();
+                   }),
+              (std::pair(Floats{12, 266}, 2.0F)));
+  }
+}
+
 TEST(HooksOfViews, OfACapturedViewThatComeLaterAreCompiledFor) {
   Parts p;
   const auto run = compile([&] { return p.v * 3 + p.h.sum(); });
