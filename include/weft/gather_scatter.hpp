@@ -55,8 +55,8 @@ WEFT_API Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const
 WEFT_API Tensor scatter_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                             Loc loc = Loc::current());
 /// The same with "sum", "prod", "mean", "amax" or "amin". The old element takes part, unless `include_self`
-/// is false; elements that no index names do not change. "prod", "amax" and "amin" have no derivative. Means
-/// of integers are rounded down.
+/// is false; elements that no index names do not change. Means of integers are rounded down. Equal extremes
+/// share the gradient. PyTorch gives a share to an old element that is equal but not included, and loses it.
 WEFT_API Tensor scatter_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                                const std::string &reduce, bool include_self = true, Loc loc = Loc::current());
 /// `a` with alpha times the slices of `source` added to those that a 1-dimensional index names.

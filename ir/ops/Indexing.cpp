@@ -166,41 +166,113 @@ LogicalResult ScatterOp::verify() {
   return verifyWithin(*this, index, u, "what is written", -1);
 }
 
-LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
-  if (getKind() != ScatterKind::add && getKind() != ScatterKind::set && (vjp.needs(0) || vjp.needs(2)))
-    return emitOpError() << "of kind " << stringifyScatterKind(getKind()) << " has no derivative ("
-                         << "WEFT-G002" << "); detach its operands";
-  bool set = getKind() == ScatterKind::set;
-  Sym g = vjp.cotangent(0), index = vjp.operand(1);
+/// The ops that the derivatives of a scatter are made of.
+struct ScatterRule {
+  ScatterOp op;
+  VjpBuilder &vjp;
+  Sym index = vjp.operand(1), result = vjp.result(0);
   ArrayRef<Size> written = sizesOf(index.type());
-  auto scatter = [&](Sym into, Sym what, ScatterKind kind) {
-    Sym made = vjp.make<ScatterOp>(into.value, index.value, what.value, getDim(), kind, getMode());
-    return made;
-  };
-  if (vjp.needs(0)) {
-    auto type = withShape(g.type(), written);
-    Sym zeros = vjp.make<ConstantOp>(type, splatOf(type, vjp.builder.getZeroAttr(type.getElementType())));
-    vjp.set(0, set ? scatter(g, zeros, ScatterKind::set) : g);
+
+  Sym scatter(Sym into, Sym what, ScatterKind kind) {
+    return vjp.make<ScatterOp>(into.value, index.value, what.value, op.getDim(), kind, op.getMode());
   }
+  Sym gather(Sym from) {
+    return vjp.make<GatherOp>(from.value, index.value, op.getDim(), GatherKind::along, op.getMode());
+  }
+  /// A number for each position of the index.
+  Sym elements(Type element, double value) {
+    auto type = withShape(result.type(), written, element);
+    return vjp.make<ConstantOp>(type, splatOf(type, vjp.builder.getFloatAttr(element, value)));
+  }
+  /// The elements of u that positions of the index read.
+  Sym used() {
+    Sym u = vjp.operand(2);
+    if (sizesOf(u.type()) == written)
+      return u;
+    SmallVector<Size> start(written.size(), 0), limit(written);
+    return vjp.make<SliceOp>(u.value, start, limit, SmallVector<int64_t>(written.size(), 1));
+  }
+  /// Sets the derivative of u. Elements that no position of the index reads have none.
+  void setElements(Sym u) {
+    ArrayRef<Size> shape = sizesOf(vjp.operand(2).type());
+    SmallVector<Size> low(shape.size(), 0), high;
+    SmallVector<int64_t> interior(shape.size(), 0);
+    for (auto [all, some] : llvm::zip_equal(shape, written))
+      high.push_back(all - some);
+    vjp.set(2, shape == written ? u : vjp.make<PadOp>(u.value, low, high, interior));
+  }
+};
+
+/// The derivative of an extreme is shared equally by the elements that are equal to it; beside a NaN it is
+/// NaN.
+static void scatterExtremeVjp(ScatterRule rule) {
+  VjpBuilder &vjp = rule.vjp;
+  Sym a = vjp.operand(0), u = rule.used(), g = vjp.cotangent(0);
+  Type element = a.type().getElementType(), wide = statisticsType(a.type()); // halves count to 256 only
+  Sym isA = vjp.convert(vjp.compare<EqOp>(a, rule.result), wide);
+  Sym isU = vjp.convert(vjp.compare<EqOp>(u, rule.gather(rule.result)), wide);
+  Sym share = vjp.convert(g, wide) / rule.scatter(isA, isU, ScatterKind::add);
+  if (vjp.needs(0))
+    vjp.set(0, vjp.convert(isA * share, element));
+  if (vjp.needs(2))
+    rule.setElements(vjp.convert(isU * rule.gather(share), element));
+}
+
+/// The derivative with respect to a factor is the product of the others. For an element of u that is the
+/// result divided by the element; where elements of u are 0, it is the product of all others, and of the
+/// zeros beside it. One other zero is a factor, 0 itself, because the derivative of the derivative has the
+/// product behind it.
+static void scatterProductVjp(ScatterRule rule) {
+  VjpBuilder &vjp = rule.vjp;
+  Sym a = vjp.operand(0), u = rule.used(), g = vjp.cotangent(0);
+  Type element = a.type().getElementType();
+  Sym one = rule.elements(element, 1);
+  if (vjp.needs(0))
+    vjp.set(0, g * rule.scatter(vjp.like(a, 1), u, ScatterKind::mul));
+  if (!vjp.needs(2))
+    return;
+  Sym none = rule.elements(element, 0), isZero = vjp.compare<EqOp>(u, none);
+  Sym factors = vjp.select(isZero, one, u);
+  Sym nonzero = rule.gather(g * rule.scatter(a, factors, ScatterKind::mul));
+  Sym zeros = vjp.like(a, 0.0);
+  Sym count = rule.gather(rule.scatter(zeros, vjp.select(isZero, one, none), ScatterKind::add));
+  Sym sum = rule.gather(rule.scatter(zeros, vjp.select(isZero, u, none), ScatterKind::add));
+  Sym twice = vjp.select(vjp.compare<EqOp>(count, one + 1.0), nonzero * (sum - u), none);
+  Sym ofZero = vjp.select(vjp.compare<EqOp>(count, one), nonzero, twice);
+  rule.setElements(vjp.select(isZero, ofZero, rule.gather(g * rule.result) / factors));
+}
+
+LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0) && !vjp.needs(2))
+    return success();
+  ScatterRule rule{*this, vjp};
+  switch (getKind()) {
+  case ScatterKind::mul:
+    scatterProductVjp(rule);
+    return success();
+  case ScatterKind::max:
+  case ScatterKind::min:
+    scatterExtremeVjp(rule);
+    return success();
+  case ScatterKind::add:
+  case ScatterKind::set:
+    break;
+  }
+  bool set = getKind() == ScatterKind::set;
+  Sym g = vjp.cotangent(0);
+  if (vjp.needs(0))
+    vjp.set(0, set ? rule.scatter(g, rule.elements(g.type().getElementType(), 0), ScatterKind::set) : g);
   if (!vjp.needs(2))
     return success();
-  auto gather = [&](Sym from) {
-    return vjp.make<GatherOp>(from.value, index.value, getDim(), GatherKind::along, getMode());
-  };
-  Sym u = gather(g);
+  Sym u = rule.gather(g);
   if (set) {
     Sym last = isLastWrite(
-        vjp, getType(), written, [&](Sym none, Sym order) { return scatter(none, order, ScatterKind::set); },
-        gather);
+        vjp, getType(), rule.written,
+        [&](Sym none, Sym order) { return rule.scatter(none, order, ScatterKind::set); },
+        [&](Sym from) { return rule.gather(from); });
     u = vjp.select(last, u, zerosLike(vjp, u));
   }
-  // Elements that no position of the index reads have no derivative.
-  ArrayRef<Size> shape = sizesOf(vjp.operand(2).type());
-  SmallVector<Size> low(shape.size(), 0), high;
-  SmallVector<int64_t> interior(shape.size(), 0);
-  for (auto [all, some] : llvm::zip_equal(shape, written))
-    high.push_back(all - some);
-  vjp.set(2, shape == written ? u : vjp.make<PadOp>(u.value, low, high, interior));
+  rule.setElements(u);
   return success();
 }
 

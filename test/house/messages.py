@@ -62,7 +62,7 @@ SELF_TEST = [
     ("runtime/A.cpp", '// status.message().find("x") is what nobody writes', False),
     ("runtime/A.cpp", 'if (status.code() == "WEFT-M001") {}', False),
     ("passes/A.cpp", 'op.emitOpError() << "is on two devices (WEFT-P001)";', True),
-    ("ir/A.cpp", 'op.emitOpError() << "no derivative (WEFT-G002); detach it";', True),
+    ("ir/A.cpp", 'op.emitOpError() << "no derivative (WEFT-G001); detach it";', True),
     ("ir/A.cpp", 'op.emitOpError() << "is on two devices (" << "WEFT-P001" << ")";', False),
     ("ir/A.cpp", "// the verifier says (WEFT-P001)", False),
     ("frontend/A.cpp", 'fail("built without CUDA (WEFT-E001)", loc, {}, "WEFT-E001");', False),

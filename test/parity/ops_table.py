@@ -426,9 +426,8 @@ TABLE = [
     Entry("nn.functional.one_hot", "input num_classes", gradient=False),
     Entry("scatter", "input dim index src reduce", "input dim index src", change=source),
     Entry("scatter_add", "input dim index src"),
-    *(Entry("scatter_reduce", "input dim index src reduce include_self", variant=kind) for kind in ("sum", "mean")),
-    *(Entry("scatter_reduce", "input dim index src reduce include_self", variant=kind, gradient=False)
-      for kind in ("prod", "amax", "amin")),  # no derivative
+    *(Entry("scatter_reduce", "input dim index src reduce include_self", variant=kind)
+      for kind in ("sum", "mean", "prod", "amax", "amin")),
     Entry("index_add", "input dim index source alpha", change=number("alpha")),
     Entry("index_copy", "input dim index source"),
     Entry("index_put", "input indices values accumulate", change=no_mask),
@@ -626,9 +625,8 @@ TABLE = [
     Entry("unsafe_split", "input split_size dim"),
     Entry("sum_to_size", "input *size", "input size", function=method("sum_to_size")),
     Entry("put", "input index source accumulate"),
-    Entry("index_reduce", "input dim index source reduce include_self", variant="mean"),
-    *(Entry("index_reduce", "input dim index source reduce include_self", variant=kind, gradient=False)
-      for kind in ("prod", "amin", "amax")),
+    *(Entry("index_reduce", "input dim index source reduce include_self", variant=kind)
+      for kind in ("mean", "prod", "amin", "amax")),
     *entries("bitwise_left_shift bitwise_right_shift gcd lcm", "input other", gradient=False),
     Entry("fill", "input value"),
     Entry("zero_", function=lambda x: x.clone().zero_(), gradient=False),

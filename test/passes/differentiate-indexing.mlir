@@ -30,10 +30,14 @@ weft.func @last(%w: tensor<9xf32, #cpu>, %i: tensor<6xi64, #cpu>, %u: tensor<6xf
 // -----
 
 #cpu = #weft.device<cpu>
-// An extreme of what meets has no derivative.
+// Equal extremes that meet share the gradient.
+// CHECK-LABEL: weft.func @extreme
 weft.func @extreme(%w: tensor<9xf32, #cpu>, %i: tensor<6xi64, #cpu>, %u: tensor<6xf32, #cpu>) -> tensor<6xf32, #cpu> {
-  // expected-error@+1 {{'weft.scatter' op of kind max has no derivative (WEFT-G002); detach its operands}}
+  // CHECK: %[[R:.*]] = weft.scatter %{{.*}}, %{{.*}}, %{{.*}}, dim = 0, kind = max
   %r = weft.scatter %w, %i, %u, dim = 0, kind = max : tensor<9xf32, #cpu>, tensor<6xi64, #cpu>, tensor<6xf32, #cpu>
+  // CHECK: weft.gather %[[R]]
+  // CHECK: %[[N:.*]] = weft.scatter {{.*}} kind = add
+  // CHECK: weft.div %{{.*}}, %[[N]]
   %g = weft.gradient %r wrt %u : tensor<9xf32, #cpu>, tensor<6xf32, #cpu>
   weft.return %g : tensor<6xf32, #cpu>
 }

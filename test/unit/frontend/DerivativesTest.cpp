@@ -232,6 +232,54 @@ TEST(Derivatives, OfASoftmaxOfHalvesAreRoundedOnce) {
   expectNear(firstAt(g, {1.5, -2.25}, DType::bf16), exact, 0x1p-8);
 }
 
+// Of prod, amax and amin with scatter_reduce and index_reduce. The numbers are PyTorch's.
+TEST(Derivatives, OfElementsThatMeetInOnePlace) {
+  const auto check = [](const char *reduce, bool include, const Doubles &a, const Doubles &u,
+                        const Doubles &ofA, const Doubles &ofU) {
+    const Tensor index = Tensor::from(std::vector<int64_t>{0, 0, 1, 0}, {4});
+    const Tensor weights = Tensor::from(Doubles{1, 2, 3}, {3});
+    for (const bool isIndex : {false, true}) {
+      Tensor x = leafOf(a), y = leafOf(u);
+      Tensor result = isIndex ? index_reduce(x, 0, index, y, reduce, include)
+                              : scatter_reduce(x, 0, index, y, reduce, include);
+      (result * weights).sum().backward();
+      expectNear(x.grad().to_vector<double>(), ofA);
+      expectNear(y.grad().to_vector<double>(), ofU);
+    }
+  };
+  check("amax", true, {1, 2, 3}, {1, 1, 2, 0}, {1. / 3, 1, 3}, {1. / 3, 1. / 3, 1, 0});
+  check("amin", true, {1, 2, 3}, {1, 1, 2, 0}, {0, 1, 3}, {0, 0, 1, 1});
+  check("amin", false, {1, 2, 3}, {1, 1, 2, 0}, {0, 0, 3}, {0, 0, 2, 1});
+  // What is not included has no share; PyTorch's is a third for each, and none for it.
+  check("amax", false, {1, 2, 3}, {1, 1, 2, 0}, {0, 0, 3}, {0.5, 0.5, 2, 0});
+  check("amax", true, {1, 2, 3}, {1, kNan, 2, 0}, {kNan, 1, 3}, {kNan, kNan, 1, kNan});
+  check("prod", true, {2, 0, 3}, {0, 5, 2, 7}, {0, 4, 3}, {70, 0, 0, 0});
+  check("prod", true, {2, 4, 3}, {0, 5, 2, 0}, {0, 4, 3}, {0, 0, 8, 0});
+  check("prod", false, {2, 4, 3}, {3, 5, 2, 0}, {0, 0, 3}, {0, 0, 2, 15});
+  check("mean", false, {2, 4, 3}, {0, 5, 2, 0}, {0, 0, 3}, {1. / 3, 1. / 3, 2, 1. / 3});
+}
+
+TEST(Derivatives, SecondOnesOfProductsThatMeetInOnePlace) {
+  // Of y = a u0 u1 u3, with respect to each factor, and then weighted with 1, 2, 3, 4.
+  const auto check = [](double a, const Doubles &u, double ofA, const Doubles &ofU) {
+    const Tensor index = Tensor::from(std::vector<int64_t>{0, 0, 1, 0}, {4});
+    Tensor x = leafOf({a, 1}), y = leafOf(u);
+    Tensor result = scatter_reduce(x, 0, index, y, "prod").select(0, 0);
+    std::vector<Tensor> first = grad(result, {x, y}, {.create_graph = true});
+    Tensor weighted = first[0].select(0, 0) + (first[1] * Tensor::from(Doubles{2, 3, 0, 4}, {4})).sum();
+    std::vector<Tensor> second = grad(weighted, {x, y});
+    EXPECT_NEAR(second[0].to_vector<double>()[0], ofA, 1e-12);
+    expectNear(second[1].to_vector<double>(), ofU);
+  };
+  // d2/(da du0) = u1 u3 and so on.
+  check(2, {3, 5, 1, 7}, 2 * 35 + 3 * 21 + 4 * 15,
+        {35 + 3 * 14 + 4 * 10, 21 + 2 * 14 + 4 * 6, 0, 15 + 2 * 10 + 3 * 6});
+  check(2, {0, 5, 1, 7}, 2 * 35, {35 + 3 * 14 + 4 * 10, 2 * 14, 0, 2 * 10});
+  check(2, {0, 5, 1, 0}, 0, {4 * 10, 0, 0, 2 * 10});
+  check(0, {0, 5, 1, 7}, 2 * 35, {35, 0, 0, 0});
+  check(2, {0, 0, 1, 0}, 0, {0, 0, 0, 0});
+}
+
 TEST(Derivatives, OfAClassAtTheMarginThereIsNone) {
   Tensor x = Tensor::from(Floats{1, 0, 0.5}, {1, 3}).requires_grad_();
   nn::functional::multi_margin_loss(x, Tensor::from(std::vector<int64_t>{0}, {1})).backward();
