@@ -216,5 +216,8 @@ Tensor prelu(const Tensor &a, const Tensor &weight, Loc loc) {
 }
 
 Tensor softmin(const Tensor &a, int64_t dim, Loc loc) { return neg({a, loc}).softmax(dim, loc); }
+Tensor softmin(const Tensor &a, int64_t dim, DType dtype, Loc loc) {
+  return neg({a.to(dtype, loc), loc}).softmax(dim, dtype, loc);
+}
 
 } // namespace weft

@@ -28,10 +28,23 @@ static Tensor alongDim(const char *op, const Tensor &a, int64_t dim, Loc loc) {
   }
   return wrap(record1(op, {value}, {{"dim", dim}}, loc), loc);
 }
+static Tensor alongDimIn(const char *op, const Tensor &a, int64_t dim, DType dtype, Loc loc) {
+  if (!is_floating_point(dtype))
+    fail(std::string(op) + "_lastdim_kernel_impl not implemented for " + std::string(name(dtype)) +
+             ": ask for a floating-point dtype, such as weft::f32",
+         loc, {use(a, loc)});
+  return alongDim(op, a.to(dtype, loc), dim, loc);
+}
 Tensor softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("softmax", a, dim, loc); }
 Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("log_softmax", a, dim, loc); }
 Tensor Tensor::softmax(int64_t dim, Loc loc) const { return weft::softmax(*this, dim, loc); }
 Tensor Tensor::log_softmax(int64_t dim, Loc loc) const { return weft::log_softmax(*this, dim, loc); }
+Tensor Tensor::softmax(int64_t dim, DType dtype, Loc loc) const {
+  return alongDimIn("softmax", *this, dim, dtype, loc);
+}
+Tensor Tensor::log_softmax(int64_t dim, DType dtype, Loc loc) const {
+  return alongDimIn("log_softmax", *this, dim, dtype, loc);
+}
 
 /// Throws Error unless the trailing dimensions of `value` are `normalized_shape`.
 static void checkTrailing(const Ref &value, const Shape &normalized_shape, Loc loc) {

@@ -230,11 +230,8 @@ WEFT_API Tensor glu(const Tensor &a, int64_t dim = -1, Loc loc = Loc::current())
 WEFT_API Tensor prelu(const Tensor &a, const Tensor &weight, Loc loc = Loc::current());
 /// softmax(-a).
 WEFT_API Tensor softmin(const Tensor &a, int64_t dim, Loc loc = Loc::current());
-/// In a dtype, to which elements are converted before.
-template <std::same_as<DType> T>
-Tensor softmin(const Tensor &a, int64_t dim, T dtype, Loc loc = Loc::current()) {
-  return softmin(a.to(dtype, loc), dim, loc);
-}
+/// In a floating-point dtype, to which elements are converted before.
+WEFT_API Tensor softmin(const Tensor &a, int64_t dim, DType dtype, Loc loc = Loc::current());
 
 } // namespace weft
 

@@ -63,8 +63,6 @@ WEFT_REDUCTION_IN(nanmean)
   }
 WEFT_ALONG_IN(cumsum)
 WEFT_ALONG_IN(cumprod)
-WEFT_ALONG_IN(softmax)
-WEFT_ALONG_IN(log_softmax)
 #undef WEFT_ALONG_IN
 /// @}
 
@@ -108,6 +106,13 @@ inline Tensor var(const Tensor &a, IntList dims = {}, double correction = 1, boo
 /// Floating-point tensors only; f16 and bf16 compute in f32.
 WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
 WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
+/// In a floating-point dtype, to which elements are converted before: `softmax(x, -1, f32)`.
+inline Tensor softmax(const Tensor &a, int64_t dim, DType dtype, Loc loc = Loc::current()) {
+  return a.softmax(dim, dtype, loc);
+}
+inline Tensor log_softmax(const Tensor &a, int64_t dim, DType dtype, Loc loc = Loc::current()) {
+  return a.log_softmax(dim, dtype, loc);
+}
 
 /// (a - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions, which are
 /// `normalized_shape`; `weight` and `bias` have that shape, or are undefined. The statistics of f16 and bf16

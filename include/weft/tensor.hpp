@@ -503,9 +503,10 @@ public:
   }
   WEFT_ALONG_IN(cumsum)
   WEFT_ALONG_IN(cumprod)
-  WEFT_ALONG_IN(softmax)
-  WEFT_ALONG_IN(log_softmax)
 #undef WEFT_ALONG_IN
+  /// A dtype that is not floating-point is an error.
+  Tensor softmax(int64_t dim, DType dtype, Loc loc = Loc::current()) const;
+  Tensor log_softmax(int64_t dim, DType dtype, Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Elementwise, as the free functions of the same names

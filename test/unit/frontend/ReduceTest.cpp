@@ -300,6 +300,11 @@ TEST(Reduce, InADtypeElementsAreConvertedBefore) {
   EXPECT_NEAR(nn::functional::log_softmax(y, 0, f64)[0].item<double>(), -299.2, 1e-4);
   EXPECT_TRUE(equal(nn::functional::softmin(y, 0, f64), weft::softmax(y.to(f64).neg(), 0)));
   EXPECT_EQ(x.sum({}).dtype(), i64);
+  for (const DType dtype : {i64, u8, i1}) {
+    EXPECT_ERROR(y.softmax(0, dtype), "softmax_lastdim_kernel_impl not implemented for");
+    EXPECT_ERROR(weft::log_softmax(y, 0, dtype), "log_softmax_lastdim_kernel_impl not implemented for");
+    EXPECT_ERROR(nn::functional::softmin(y, 0, dtype), "softmax_lastdim_kernel_impl not implemented for");
+  }
   Tensor leaf = y.clone().requires_grad_();
   leaf.sum(f64).backward();
   EXPECT_EQ(floats(leaf.grad()), Floats({1, 1, 1}));
