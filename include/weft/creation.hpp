@@ -85,6 +85,10 @@ WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::
 /// another dtype is given. A step of 0, or away from `end`, is an error.
 WEFT_API Tensor arange(const Arg &start, const Arg &end, const Arg &step = Arg(1), TensorOptions options = {},
                        Loc loc = Loc::current());
+/// With a step of 1: `arange(0, 5, {.dtype = f64})`.
+inline Tensor arange(const Arg &start, const Arg &end, TensorOptions options, Loc loc = Loc::current()) {
+  return arange(start, end, Arg(1, loc), options, loc);
+}
 /// The same from 0 to a real number: 0, 1, .. below `end`, f32 unless another dtype is given.
 template <std::floating_point T> Tensor arange(T end, TensorOptions options = {}, Loc loc = Loc::current()) {
   return arange(Arg(0, loc), Arg(end, loc), Arg(1, loc), options, loc);
@@ -96,9 +100,16 @@ WEFT_API Tensor linspace(double start, double end, int64_t steps, TensorOptions 
 /// `steps` powers of `base`, whose exponents are those of linspace.
 WEFT_API Tensor logspace(double start, double end, int64_t steps, double base = 10,
                          TensorOptions options = {}, Loc loc = Loc::current());
+inline Tensor logspace(double start, double end, int64_t steps, TensorOptions options,
+                       Loc loc = Loc::current()) {
+  return logspace(start, end, steps, 10, options, loc);
+}
 /// Ones on the main diagonal of a matrix of n rows and m (or n) columns.
 WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions options = {},
                     Loc loc = Loc::current());
+inline Tensor eye(int64_t n, TensorOptions options, Loc loc = Loc::current()) {
+  return eye(n, {}, options, loc);
+}
 /// With the shape and, unless the options have others, the dtype and device of another tensor.
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, LikeOptions options,

@@ -40,12 +40,16 @@ WEFT_REDUCTION(logsumexp)
 #undef WEFT_REDUCTION
 
 /// \name In a dtype, which is the last argument: elements are converted to it before
-/// `sum(x, f64)`, `sum(x, {0}, true, f64)`, `cumsum(x, 0, f64)`, `softmax(x, -1, f32)`.
+/// `sum(x, f64)`, `sum(x, 0, f64)`, `sum(x, {0}, true, f64)`, `cumsum(x, 0, f64)`.
 /// @{
 #define WEFT_REDUCTION_IN(name)                                                                              \
   template <std::same_as<DType> T>                                                                           \
   Tensor name(const Tensor &a, IntList dims, bool keepdim, T dtype, Loc loc = Loc::current()) {              \
     return a.name(std::move(dims), keepdim, dtype, loc);                                                     \
+  }                                                                                                          \
+  template <std::same_as<DType> T>                                                                           \
+  Tensor name(const Tensor &a, IntList dims, T dtype, Loc loc = Loc::current()) {                            \
+    return a.name(std::move(dims), dtype, loc);                                                              \
   }                                                                                                          \
   template <std::same_as<DType> T> Tensor name(const Tensor &a, T dtype, Loc loc = Loc::current()) {         \
     return a.name(dtype, loc);                                                                               \

@@ -479,7 +479,7 @@ public:
   /// @}
 
   /// \name In a dtype, which is the last argument: elements are converted to it before
-  /// `x.sum(f64)`, `x.sum({0}, true, f64)`, `x.cumsum(0, f64)`, `x.softmax(-1, f32)`.
+  /// `x.sum(f64)`, `x.sum(0, f64)`, `x.sum({0}, true, f64)`, `x.cumsum(0, f64)`, `x.softmax(-1, f32)`.
   /// @{
   using TensorMembers::nanmean;
   using TensorMembers::nansum;
@@ -488,8 +488,11 @@ public:
   Tensor name(IntList dims, bool keepdim, T dtype, Loc loc = Loc::current()) const {                         \
     return to(dtype, loc).name(std::move(dims), keepdim, loc).to(dtype, loc);                                \
   }                                                                                                          \
+  template <std::same_as<DType> T> Tensor name(IntList dims, T dtype, Loc loc = Loc::current()) const {      \
+    return name(std::move(dims), false, dtype, loc);                                                         \
+  }                                                                                                          \
   template <std::same_as<DType> T> Tensor name(T dtype, Loc loc = Loc::current()) const {                    \
-    return to(dtype, loc).name(IntList(), false, loc).to(dtype, loc);                                        \
+    return name(IntList(), false, dtype, loc);                                                               \
   }
   WEFT_REDUCTION_IN(sum)
   WEFT_REDUCTION_IN(mean)

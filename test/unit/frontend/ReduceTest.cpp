@@ -310,6 +310,36 @@ TEST(Reduce, InADtypeElementsAreConvertedBefore) {
   EXPECT_EQ(floats(leaf.grad()), Floats({1, 1, 1}));
 }
 
+TEST(Reduce, ADtypeComesBehindTheDimensionsToo) {
+  const Tensor x = weft::tensor({{60, 120}, {180, 240}}, u8);
+  EXPECT_EQ(x.sum(0, f64).to_vector<double>(), (std::vector<double>{240, 360}));
+  EXPECT_EQ(x.sum({0}, f64).to_vector<double>(), (std::vector<double>{240, 360}));
+  EXPECT_EQ(weft::sum(x, -1, u8).to_vector<int64_t>(), (std::vector<int64_t>{180, 164}));
+  EXPECT_EQ(weft::sum(x, {0, 1}, f32).item<float>(), 600);
+  EXPECT_EQ(x.mean(0, f64).to_vector<double>(), (std::vector<double>{120, 180}));
+  EXPECT_EQ(weft::mean(x, 1, f32).dtype(), f32);
+  EXPECT_EQ(x.prod(0, i32).to_vector<int64_t>(), (std::vector<int64_t>{10800, 28800}));
+  EXPECT_EQ(weft::nansum(x, 0, f64).dtype(), f64);
+  EXPECT_EQ(x.nanmean({1}, f64).to_vector<double>(), (std::vector<double>{90, 210}));
+  EXPECT_EQ(x.sum(0, true).sizes(), (Shape{1, 2}));
+}
+
+TEST(Reduce, OptionsComeBehindTheNumbersThatAreGiven) {
+  EXPECT_EQ(arange(0, 5, {.dtype = f64}).dtype(), f64);
+  EXPECT_EQ(arange(2, 5, {.dtype = f64}).to_vector<double>(), (std::vector<double>{2, 3, 4}));
+  EXPECT_EQ(arange(0, 5, 2, {.dtype = f16}).sizes(), Shape{3});
+  EXPECT_EQ(arange(0.5, 3., {.dtype = f64}).to_vector<double>(), (std::vector<double>{0.5, 1.5, 2.5}));
+  EXPECT_EQ(arange(0, 5, 2).dtype(), i64);
+  EXPECT_EQ(eye(3, {.dtype = f64}).dtype(), f64);
+  EXPECT_EQ(eye(3, {.dtype = f64}).sizes(), (Shape{3, 3}));
+  EXPECT_EQ(eye(3, 2, {.dtype = i64}).sizes(), (Shape{3, 2}));
+  EXPECT_TRUE(eye(2, {.requires_grad = true}).requires_grad());
+  EXPECT_EQ(linspace(0, 1, 3, {.dtype = f64}).dtype(), f64);
+  EXPECT_EQ(logspace(0, 2, 3, {.dtype = f64}).to_vector<double>(), (std::vector<double>{1, 10, 100}));
+  EXPECT_EQ(full({2}, 7, {.dtype = f64}).dtype(), f64);
+  EXPECT_EQ(zeros({2}, {.dtype = f64}).dtype(), f64);
+}
+
 TEST(Reduce, LikeAnotherTensorButForTheOptions) {
   const Tensor x = weft::tensor({{1, 2}, {3, 4}}, u8);
   EXPECT_EQ(zeros_like(x, f16).dtype(), f16);
