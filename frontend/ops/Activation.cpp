@@ -78,10 +78,15 @@ Tensor leaky_relu(const Tensor &a, double negative_slope, Loc loc) {
 /// exp(x) - 1 is as accurate, and its derivative is exact.
 static Expr expMinusOne(const Expr &x) { return select(x < -0.5, apply("exp", x) - 1.0, apply("expm1", x)); }
 
+/// `above` for x > 0, `below` for x < 0, and x * slope at 0, so that the second derivative is 0 there.
+static Expr linearAtZero(const Expr &x, const Expr &above, const Expr &below, const Expr &slope) {
+  return select(x > 0.0, above, select(apply("eq", x, 0.0), x * slope, below));
+}
+
 Tensor elu(const Tensor &a, double alpha, Loc loc) {
   return activate("elu", a, loc, [&](const Expr &x) {
-    Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
-    return select(positive, x, expMinusOne(guarded) * x.parameter(alpha));
+    Expr guarded = select(x > 0.0, x.like(0), x), factor = x.parameter(alpha);
+    return linearAtZero(x, x, expMinusOne(guarded) * factor, factor);
   });
 }
 
@@ -89,8 +94,8 @@ Tensor celu(const Tensor &a, double alpha, Loc loc) {
   if (alpha == 0)
     fail("celu: 'alpha' is 0, and the formula divides by it", loc);
   return activate("celu", a, loc, [&](const Expr &x) {
-    Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
-    return select(positive, x, expMinusOne(guarded * x.parameter(1 / alpha)) * x.parameter(alpha));
+    Expr guarded = select(x > 0.0, x.like(0), x);
+    return linearAtZero(x, x, expMinusOne(guarded * x.parameter(1 / alpha)) * x.parameter(alpha), x.like(1));
   });
 }
 
@@ -165,8 +170,8 @@ Tensor mish(const Tensor &a, Loc loc) {
 Tensor selu(const Tensor &a, Loc loc) {
   constexpr double scale = 1.0507009873554804934193349852946, alpha = 1.6732632423543772848170429916717;
   return activate("selu", a, loc, [](const Expr &x) {
-    Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
-    return select(positive, x * scale, expMinusOne(guarded) * (scale * alpha));
+    Expr guarded = select(x > 0.0, x.like(0), x);
+    return linearAtZero(x, x * scale, expMinusOne(guarded) * (scale * alpha), x.like(scale * alpha));
   });
 }
 
@@ -211,8 +216,9 @@ Tensor prelu(const Tensor &a, const Tensor &weight, Loc loc) {
   } else {
     slope = reshapeTo(slope, {}, loc);
   }
-  return compute({value, broadcastTo(slope, shape, loc)}, loc,
-                 [](const std::vector<Expr> &x) { return select(x[0] > 0.0, x[0], x[1] * x[0]); });
+  return compute({value, broadcastTo(slope, shape, loc)}, loc, [](const std::vector<Expr> &x) {
+    return linearAtZero(x[0], x[0], x[1] * x[0], constantOf(x[1]));
+  });
 }
 
 Tensor softmin(const Tensor &a, int64_t dim, Loc loc) { return neg({a, loc}).softmax(dim, loc); }

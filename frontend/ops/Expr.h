@@ -72,11 +72,12 @@ inline Expr oneSidedAbs(const Expr &x) { return select(x < 0.0, -x, x); }
 
 /// The value without its gradient.
 inline Expr constantOf(const Expr &x) { return {use(wrap(x.ref, x.loc).detach(x.loc), x.loc), x.loc}; }
-/// 0, whose derivative for x in `here` is infinite with the sign of `slope`, or NaN where that is 0.
-inline Expr steep(const Expr &x, const Expr &here, const Expr &slope) {
-  // The sum is +0 of either sign of the slope.
-  Expr zero = select(here, (x - constantOf(x)) * slope + 0.0, x.like(1));
-  return select(here, apply("sqrt", zero), x.like(0));
+/// 0, whose derivative for x in `here` is infinite with the sign of `slope`, and the second one with that of
+/// `bend`. Both are NaN where the slope is 0.
+inline Expr steep(const Expr &x, const Expr &here, const Expr &slope, const Expr &bend) {
+  // A root, or minus that of the other side. The sum is +0 of either sign of the slope.
+  Expr side = -(slope * bend), zero = select(here, (x - constantOf(x)) * side + 0.0, x.like(1));
+  return select(here, apply("sqrt", zero) * -bend, x.like(0));
 }
 
 /// For a `select` whose comparisons of `x` with bounds are all false: then `x` or a bound is NaN, and the

@@ -84,7 +84,7 @@ Tensor logit(const Tensor &a, std::optional<double> eps, Loc loc) {
     Expr end = select(isZero, x.like(-infinity), select(isOne, x.like(infinity), nanOf(x)));
     Expr slope = select(isZero, apply("copysign", x.like(1), x), select(isOne, x.like(1), x.like(0)));
     return select(isInside, apply("log", safe / (x.like(1) - safe)),
-                  end + steep(x, apply("bnot", isInside), slope));
+                  end + steep(x, apply("bnot", isInside), slope, select(isOne, x.like(1), x.like(-1))));
   });
 }
 
@@ -134,12 +134,31 @@ Tensor hypot(const Arg &a, const Arg &b) {
   });
 }
 
+/// a * 2^b for whole numbers b, rounded once, also where 2^b is no number of the dtype.
+static Tensor scaledByPower(const Tensor &a, Tensor b, Loc loc) {
+  const DType dtype = a.dtype(loc);
+  const auto limit = [&](const Tensor &x, int64_t most) { return clamp(x, {-most, loc}, {most, loc}); };
+  const auto power = [&](const Tensor &x) { return exp2(x.to(DType::f64, loc), loc); };
+  Tensor result = a.to(DType::f64, loc);
+  b = limit(b.to(DType::i64, loc), dtype == DType::f64 ? 2200 : 400);
+  // Products of f64 in steps, of which only the last one rounds to a number without all digits. In f64 the
+  // powers for other dtypes, and their products, have all digits.
+  for (int step = 0; dtype == DType::f64 && step < 2; ++step) {
+    const Tensor part = limit(b, 969);
+    result = mul({result, loc}, {power(part), loc});
+    b = sub({b, loc}, {part, loc});
+  }
+  return mul({result, loc}, {power(b), loc}).to(dtype, loc);
+}
+
 Tensor ldexp(const Arg &a, const Arg &b) {
   GraphLock lock(graphMutex());
   // A power of an integer is f32, which the result is only where the operands ask for it.
   DType dtype = resultType({operand(a), operand(b)});
   if (!is_floating_point(dtype))
     dtype = DType::f32;
+  if (!a.is_number && !b.is_number && !is_floating_point(b.tensor.dtype(b.loc)))
+    return scaledByPower(a.tensor.to(dtype, b.loc), b.tensor, b.loc);
   return mul(a, {pow({2.0, b.loc}, b), b.loc}).to(dtype, b.loc);
 }
 

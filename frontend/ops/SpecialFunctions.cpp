@@ -187,7 +187,7 @@ Expr lgammaOf(const Expr &given) {
   Expr reflected = log(x.like(pi) / sine) - positive;
   Expr value =
       select(apply("eq", x, -infinity), infinity, frontend::select(isReflected, reflected, positive));
-  Expr atZero = steep(given, isZero, -apply("copysign", given.like(1), given)) + infinity;
+  Expr atZero = steep(given, isZero, -apply("copysign", given.like(1), given), given.like(1)) + infinity;
   return frontend::select(
       isZero, atZero, frontend::select(isInfinite, given * select(isInfinite, infinity, x.like(1)), value));
 }
@@ -204,15 +204,16 @@ Expr digammaOf(const Expr &x) {
   for (int k = 8; k > 0; --k)
     tail = tail * square + bernoulli[k - 1] / (2.0 * k);
   Expr positive = log(z) - inverse * 0.5 - tail * square - sum;
-  // psi(x) = psi(1 - x) - pi / tan(pi x); NaN at the poles below 0.
+  // psi(x) = psi(1 - x) - pi / tan(pi x); at 0 infinite, at the poles below it NaN, both with infinite
+  // derivatives.
   Expr angle = fromNearest(select(isReflected, x, 0.25)) * pi;
   Expr isPole = apply("eq", angle, 0.0);
   angle = select(isPole, 1.0, angle);
   Expr reflected = positive - apply("cos", angle) * pi / apply("sin", angle);
-  reflected = select(isPole, std::numeric_limits<double>::quiet_NaN(), reflected);
-  Expr isZero = apply("eq", x, 0.0);
-  reflected = frontend::select(isZero, x.like(-1) / select(isZero, x, 1.0), reflected);
-  return frontend::select(isReflected, reflected, positive);
+  Expr atPole = select(apply("eq", x, 0.0), -apply("copysign", x.like(infinity), x),
+                       x.like(std::numeric_limits<double>::quiet_NaN()));
+  atPole = atPole + steep(x, isPole, x.like(1), x.like(-1));
+  return frontend::select(isPole, atPole, frontend::select(isReflected, reflected, positive));
 }
 
 /// Hurwitz's zeta function, the sum of (q + k)^-s over k = 0, 1, .., for q > 0 and s > 1, by the summation of
@@ -475,11 +476,17 @@ Tensor entr(const Tensor &a, Loc loc) {
   GraphLock lock(graphMutex());
   return compute({use(asReal(a, loc), loc)}, loc, [](const std::vector<Expr> &v) {
     const Expr &x = v[0];
-    Expr isPositive = x > 0.0, value = -(x * log(select(isPositive, x, 1.0)));
-    // The derivative -1 - log(x) is infinite at 0, and NaN below.
+    Expr isInfinite = apply("eq", x, infinity), isPositive = x > 0.0;
+    Expr inside = select(isPositive & apply("bnot", isInfinite), x, 1.0);
+    Expr value =
+        frontend::select(isInfinite, x * select(isInfinite, -infinity, x.like(1)), -(inside * log(inside)));
+    // The derivative -1 - log(x) is infinite at 0, and NaN below. Of -inf the reciprocal is taken, which is
+    // 0.
     Expr isZero = apply("eq", x, 0.0), other = select(isZero, 0.0, select(x < 0.0, -infinity, nanOf(x)));
-    Expr isOther = apply("bnot", isPositive) & apply("ne", x, -infinity);
-    other = other + steep(x, isOther, select(isZero, 1.0, x.like(0)));
+    Expr isLowest = apply("eq", x, -infinity),
+         finite = frontend::select(isLowest, x.like(1) / select(isLowest, x, 1.0), x);
+    other = other + steep(finite, apply("bnot", isPositive), select(isZero, 1.0, x.like(0)),
+                          -apply("copysign", x.like(1), x));
     return frontend::select(isPositive, value, other);
   });
 }

@@ -31,7 +31,8 @@ COMPILED_FOR = ["cuda:sm_80", "cuda:sm_100"]
 LEAST_PROGRAMS = 2000
 # Each of their kernels has several f64 functions of the vendor's library, and derivatives of them: they spill with every schedule.
 SPILLING = ("Derivatives.SecondOnesAtZeroOfFormulasOfMagnitudes",
-            "Derivatives.OfInverseFunctionsTheValueDoesNotDependOnTheGradient")
+            "Derivatives.OfInverseFunctionsTheValueDoesNotDependOnTheGradient",
+            "Derivatives.SecondOnesOfDigammaAtItsPoles")
 ELEMENTS = {"ci": 1 << 16, "full": 1 << 20}
 MOST_FALLBACKS = 0.02
 

@@ -220,6 +220,64 @@ TEST(Derivatives, WhereAFunctionIsInfinite) {
   expectNear(special::entr(leafOf({0, -1, 1})).to_vector<double>(), {0, -kInf, 0});
   expectNear(polygamma(1, leafOf({kInf, 1})).to_vector<double>(),
              {0, std::numbers::pi * std::numbers::pi / 6});
+  expectNear(special::entr(leafOf({kInf, -kInf, kNan})).to_vector<double>(), {-kInf, -kInf, kNan});
+  expectNear(firstAt([](const Tensor &x) { return special::entr(x); }, {kInf, -kInf}), {-kInf, kNan});
+  expectNear(digamma(leafOf({0, -0.0, -1, -2})).to_vector<double>(), {-kInf, kInf, kNan, kNan});
+  expectNear(firstAt([](const Tensor &x) { return digamma(x); }, {0, -0.0, -1, -2}),
+             {kInf, kInf, kInf, kInf});
+}
+
+TEST(Derivatives, SecondOnesWhereAFunctionIsInfinite) {
+  expectNear(secondAt([](const Tensor &x) { return lgamma(x); }, {0, -0.0, kInf}), {kInf, kInf, 0});
+  // PyTorch's are NaN at 0 and 1.
+  expectNear(secondAt([](const Tensor &x) { return logit(x); }, {0, 1, 0.25}),
+             {-kInf, kInf, -14.222222222222221});
+  expectNear(secondAt([](const Tensor &x) { return special::entr(x); }, {0, -0.0, 1, kInf}),
+             {-kInf, kInf, -1, 0});
+}
+
+// Apart from the others, because on a GPU its kernel spills registers.
+TEST(Derivatives, SecondOnesOfDigammaAtItsPoles) {
+  expectNear(secondAt([](const Tensor &x) { return digamma(x); }, {0, -0.0, -1, 1}),
+             {-kInf, -kInf, -kInf, -2.404113806319189});
+}
+
+TEST(Derivatives, OfPowersAndLogarithmsTimesZero) {
+  // Of the base as in PyTorch, of the exponent 0; PyTorch's second ones of the exponent are NaN.
+  expectNear(secondAt([](const Tensor &x) { return pow(x, 2); }, {0, -0.0}), {2, 2});
+  expectNear(secondAt([](const Tensor &x) { return pow(x, full_like(x, 3)); }, {0, 2}), {0, 12});
+  expectNear(secondAt([](const Tensor &x) { return pow(x, 0.5); }, {0}), {-kInf});
+  for (const Formula &f : {Formula([](const Tensor &x) { return pow(zeros_like(x), x); }),
+                           Formula([](const Tensor &x) { return pow(0.0, x); })}) {
+    expectNear(firstAt(f, {0, 0.5, 1, 2, -1}), {0, 0, 0, 0, -kInf});
+    expectNear(secondAt(f, {0, 0.5, 1, 2, -1}), {0, 0, 0, 0, kInf});
+  }
+  const Tensor none = Tensor::from(Doubles{0, 0, 0}, {3});
+  const Formula ofY = [&](const Tensor &y) { return xlogy(none, y); };
+  expectNear(firstAt(ofY, {0, -1, 2}), {0, 0, 0});
+  expectNear(secondAt(ofY, {0, -1, 2}), {0, 0, 0});
+}
+
+TEST(Derivatives, SecondOnesAtTheKinksOfActivations) {
+  const Doubles values{0, -0.0, -1, 1};
+  const auto check = [&](const Formula &f, const Doubles &first, const Doubles &second) {
+    expectNear(firstAt(f, values), first);
+    expectNear(secondAt(f, values), second);
+    expectNear(f(leafOf({0})).to_vector<double>(), {0});
+  };
+  check([](const Tensor &x) { return elu(x, 2); }, {2, 2, 0.7357588823428847, 1},
+        {0, 0, 0.7357588823428847, 0});
+  check([](const Tensor &x) { return celu(x, 2); }, {1, 1, 0.6065306597126334, 1},
+        {0, 0, 0.3032653298563167, 0});
+  check([](const Tensor &x) { return selu(x); },
+        {1.7580993408473766, 1.7580993408473766, 0.646768603034814, 1.0507009873554805},
+        {0, 0, 0.646768603034814, 0});
+  // Of prelu with respect to the weight, and back.
+  Tensor x = leafOf({0, -0.0, -1, 1}), weight = leafOf({0.25});
+  std::vector<Tensor> first = grad(prelu(x, weight).sum(), {x, weight}, {.create_graph = true});
+  expectNear(first[0].to_vector<double>(), {0.25, 0.25, 0.25, 1});
+  EXPECT_EQ(grad(first[0].sum(), {weight})[0].item<double>(), 1);
+  expectNear(grad(first[1].sum(), {x})[0].to_vector<double>(), {0, 0, 1, 0});
 }
 
 TEST(Derivatives, OfASoftmaxOfHalvesAreRoundedOnce) {
@@ -310,6 +368,19 @@ TEST(Derivatives, TypesOfResults) {
   EXPECT_EQ(ones({2, 2}, DType::ui8).all({1}).to_vector<uint8_t>(), (std::vector<uint8_t>{1, 1}));
   EXPECT_EQ(ones({2, 2}, i8).any().dtype(), DType::i1);
   EXPECT_EQ(floats(ldexp(ones({2}, f16), Tensor::from(std::vector<int64_t>{1, 2}, {2}))), (Floats{2, 4}));
+  // The power alone is beyond the dtype.
+  const Doubles small{1e-40, 1e38, 1, 3};
+  const Tensor powers = Tensor::from(std::vector<int64_t>{200, -270, -149, 5000}, {4});
+  EXPECT_EQ(floats(ldexp(Tensor::from(small, {4}).to(f32), powers)),
+            (Floats{std::ldexp(1e-40f, 200), std::ldexp(1e38f, -270), 0x1p-149f, INFINITY}));
+  const std::vector<int64_t> far{2090, -2090, 1023, -1074};
+  const Doubles ends{5e-324, 1.5e308, 0.75, 1};
+  Doubles expected;
+  for (size_t i = 0; i < 4; ++i)
+    expected.push_back(std::ldexp(ends[i], static_cast<int>(far[i])));
+  EXPECT_EQ(ldexp(Tensor::from(ends, {4}), Tensor::from(far, {4})).to_vector<double>(), expected);
+  EXPECT_EQ(firstAt([&](const Tensor &x) { return ldexp(x, Tensor::from(far, {4}).slice(0, 2)); }, {1, 2}),
+            (Doubles{0x1p1023, 0x1p-1074}));
   EXPECT_ERROR(nn::functional::kl_div(zeros({2}), Tensor::from(std::vector<int64_t>{1, 0}, {2})),
                "kl_div: Integral inputs not supported");
 }
