@@ -295,7 +295,7 @@ namespace {
 /// of U.
 struct Repair {
   Term isZero, shift; ///< [.., n]; [.., n, n], which is added to the matrices
-  Term zeros, isFlat; ///< [..]: the number of zeros; whether the whole rows of U with a 0 are 0
+  Term zeros;         ///< [..]: the number of zeros
 };
 
 } // namespace
@@ -308,11 +308,31 @@ static Repair repairOf(const Tensor &a, const Factors &factors, Loc loc) {
   const Term columns = Term{tril(lu.tensor, -1, loc), loc} * Term{added.unsqueeze(-2, loc), loc} +
                        Term{diag_embed(added, 0, -2, -1, loc), loc};
   const Tensor order = argsort(factors.permutation, -1, false, true, loc);
-  const Term rows{abs(triu(lu.tensor, 0, loc), loc).sum({-1}, false, loc), loc};
-  return {isZero,
-          {permutedRows(columns.tensor, order, loc), loc},
-          {isZero.tensor.sum({-1}, false, loc), loc},
-          {(!isZero || rows == 0.0).tensor.all({-1}, false, loc), loc}};
+  return {
+      isZero, {permutedRows(columns.tensor, order, loc), loc}, {isZero.tensor.sum({-1}, false, loc), loc}};
+}
+
+/// The determinant of the rows and columns with a 0 of t, which is 0 up to rounding on and below the
+/// diagonal: then all cofactors are 0 but that of the corner on the left, which is the product of what stands
+/// beside the diagonal. The derivative of the cofactor is the only second one.
+static Term cornerDeterminant(const Term &t, const Repair &repair, Loc loc) {
+  Tensor behind; // [.., n, n]: pairs of a 0 and one behind it
+  {
+    NoGradGuard guard;
+    behind = triu(logical_and({repair.isZero.tensor.unsqueeze(-1, loc), loc},
+                              {repair.isZero.tensor.unsqueeze(-2, loc), loc}),
+                  1, loc);
+  }
+  const Term hasNext{behind.any({-1}, false, loc), loc}, hasPrevious{behind.any({-2}, false, loc), loc};
+  const Term isNext = Term{behind, loc} && Term{behind.cumsum(-1, loc), loc} == int64_t(1);
+  const Term beside{select(isNext, t, {0.0, loc}).tensor.sum({-1}, false, loc), loc};
+  const Term chain{select(hasNext, beside, {1.0, loc}).tensor.prod({-1}, false, loc), loc};
+  const Term isLast = repair.isZero && !hasNext, isFirst = repair.isZero && !hasPrevious;
+  const Term isCorner =
+      Term{isLast.tensor.unsqueeze(-1, loc), loc} && Term{isFirst.tensor.unsqueeze(-2, loc), loc};
+  const Term corner{select(isCorner, t, {0.0, loc}).tensor.sum({-2, -1}, false, loc), loc};
+  const Term isEven = Term{remainder({repair.zeros.tensor, loc}, {2, loc}), loc} == int64_t(0);
+  return chain * corner * select(isEven, {-1.0, loc}, {1.0, loc});
 }
 
 /// det(a) = det(a + s) det(1 - (a + s)^-1 s), where a + s is regular, so that its derivatives are those of
@@ -330,12 +350,8 @@ static Term repairedDeterminant(const Tensor &a, const Repair &repair, Loc loc) 
   const Term t1{diagonalOf(t.tensor, loc).sum({-1}, false, loc), loc}, t2 = total(t * turned);
   const Term t3 = total(Term{product(t, t), loc} * turned);
   const Term two = (t1 * t1 - t2) * 0.5, three = (t1 * t1 * t1 - t1 * t2 * 3.0 + t3 * 2.0) / 6.0;
-  // Four rows of zeros have no derivatives. Otherwise it takes higher powers, and the derivative is NaN, as
-  // that of the root of a constant 0 is.
-  const Term isOther = repair.zeros > int64_t(3) && !repair.isFlat,
-             zero = t1 - Term{t1.tensor.detach(loc), loc};
-  Term factor = select(isOther, sqrt(select(isOther, zero * 0.0, {1.0, loc})), {0.0, loc});
-  factor = select(repair.zeros == int64_t(3), three, factor);
+  Term factor =
+      select(repair.zeros == int64_t(3), three, rowsOf(a, loc) > 3 ? cornerDeterminant(t, repair, loc) : t1);
   factor = select(repair.zeros == int64_t(2), two, factor);
   factor = select(repair.zeros == int64_t(1), t1, factor);
   return determinantOf(factors, loc) * select(repair.zeros == int64_t(0), {1.0, loc}, factor);

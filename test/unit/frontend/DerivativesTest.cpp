@@ -205,8 +205,17 @@ TEST(Derivatives, OfDeterminantsOfSingularMatrices) {
     return grad(linalg::det(x).sum(), {x})[0];
   });
   expectNear(compiled(batch.detach()).to_vector<double>(), {2, 0, -1, 0, 3, -1, -1, 2}, 1e-6);
-  // Four zeros in a chain are not computed.
-  check({0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 4, Doubles(16, kNan), {});
+  // Four zeros and more in a chain.
+  Doubles corner(16), longer(25);
+  corner[12] = -1;
+  check({0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 4, corner, {});
+  check({0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0}, 4, Doubles(16), {});
+  longer[20] = 210;
+  check({0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0}, 5, longer, {});
+  // With a row and a column that are regular: the others are those of the first matrix.
+  Doubles beside(25);
+  beside[20] = -3;
+  check({0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}, 5, beside, {});
 }
 
 TEST(Derivatives, WhereAFunctionIsInfinite) {
