@@ -21,6 +21,7 @@
 #include "ir/RecordedLocation.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
+#include "ir/ValuesOnly.h"
 #include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
 #include "runtime/package/Kernel.h"
@@ -455,14 +456,16 @@ private:
 
   /// The numbers in runtime/linalg/MatrixRoutine.h of what the host computes with matrices.
   static uint8_t matrixKind(Operation *op) {
-    constexpr uint8_t solve = 5;
+    constexpr uint8_t solve = 5, eigenvalues = 6, singularValues = 7;
     auto factorize = dyn_cast<FactorizeOp>(op);
+    if (factorize && onlyValuesOf(factorize))
+      return factorize.getKind() == Factorization::eigh ? eigenvalues : singularValues;
     return factorize ? static_cast<uint8_t>(factorize.getKind()) : solve;
   }
 
-  /// Appends the buffers of the operands, and then those of the results.
-  Status addBuffers(Operation *op, std::vector<uint32_t> &buffers) {
-    for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+  /// Appends the buffers of the operands, and then those of these results.
+  Status addBuffers(Operation *op, ValueRange results, std::vector<uint32_t> &buffers) {
+    for (ValueRange values : {ValueRange(op->getOperands()), results})
       for (Value value : values) {
         auto index = bufferOf(value);
         if (!index)
@@ -478,8 +481,10 @@ private:
       return problem(op, "is a launch on a CPU only; run --weft-decompose-composites first");
     auto factorize = dyn_cast<FactorizeOp>(op);
     auto solve = dyn_cast<TriangularSolveOp>(op);
-    auto made =
-        launch(op, factorize ? stringifyFactorization(factorize.getKind()).str() : "triangular solve");
+    const std::optional<unsigned> values = factorize ? onlyValuesOf(factorize) : std::nullopt;
+    auto made = launch(op, factorize ? stringifyFactorization(factorize.getKind()).str() +
+                                           (values ? " of values" : "")
+                                     : "triangular solve");
     rt::MatrixLaunchT matrices;
     ArrayRef<Size> shape = sizesOf(type);
     matrices.kind = matrixKind(op);
@@ -492,7 +497,9 @@ private:
     matrices.unit = solve && solve.getUnit();
     if (solve)
       matrices.sides = sizesOf(solve.getB().getType()).back().asNumber();
-    if (Status status = addBuffers(op, matrices.buffers); !status)
+    const ValueRange results = op->getResults();
+    if (Status status = addBuffers(op, values ? results.slice(*values, 1) : results, matrices.buffers);
+        !status)
       return status;
     made->flops = amount(elementsOf(type) * Size(2 * std::min(matrices.rows, matrices.columns)));
     made->op.Set(std::move(matrices));
@@ -585,7 +592,7 @@ private:
     loop.body = op.getBody().str();
     loop.trips = static_cast<int64_t>(op.getLength());
     loop.reverse = op.getReverse();
-    if (Status status = addBuffers(op, loop.buffers); !status)
+    if (Status status = addBuffers(op, op->getResults(), loop.buffers); !status)
       return status;
     loop.first_result = op->getNumOperands();
     loop.carries = static_cast<uint32_t>(op.getCarries().size());
@@ -600,7 +607,7 @@ private:
     rt::BranchLaunchT branch;
     branch.then_body = op.getThenBody().str();
     branch.else_body = op.getElseBody().str();
-    if (Status status = addBuffers(op, branch.buffers); !status)
+    if (Status status = addBuffers(op, op->getResults(), branch.buffers); !status)
       return status;
     branch.first_result = op->getNumOperands();
     made->op.Set(std::move(branch));
@@ -615,7 +622,7 @@ private:
     rt::WhileLaunchT loop;
     loop.condition = op.getCondition().str();
     loop.body = op.getBody().str();
-    if (Status status = addBuffers(op, loop.buffers); !status)
+    if (Status status = addBuffers(op, op->getResults(), loop.buffers); !status)
       return status;
     loop.first_result = op->getNumOperands();
     made->op.Set(std::move(loop));

@@ -30,7 +30,8 @@ def Weft_FactorizeOp : Weft_Composite<"factorize", [Differentiable, Weft_Keyword
     Singular values and eigenvalues of a matrix with an infinity or NaN are NaN, and so are their vectors.
 
     On a CPU the op is one launch of the runtime: LAPACK's in the element type, or for small matrices in f64. Other devices
-    have the host compute it.
+    have the host compute it. With the attribute `weft.values_only` the launch of `eigh` or `svd` computes no vectors, if
+    nothing reads them.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Weft_FactorizationAttr:$kind, UnitAttr:$full);
   let results = (outs Variadic<Weft_Tensor>:$results);

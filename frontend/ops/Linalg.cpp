@@ -41,9 +41,14 @@ void checkMatrices(const char *function, const Tensor &a, bool isSquare, Loc loc
          loc, {use(a, loc)});
 }
 
-std::vector<Tensor> factorize(const Tensor &a, const char *kind, bool full, Loc loc) {
+/// The results of weft.factorize. With `isOfValues` nothing reads the vectors.
+std::vector<Tensor> factorize(const Tensor &a, const char *kind, bool full, Loc loc,
+                              bool isOfValues = false) {
   GraphLock lock(graphMutex());
-  auto node = record("factorize", {use(a, loc)}, {{"kind", std::string(kind)}, {"full", full}}, loc);
+  std::vector<Attr> attrs{{"kind", std::string(kind)}, {"full", full}};
+  if (isOfValues)
+    attrs.push_back({"weft.values_only", true});
+  auto node = record("factorize", {use(a, loc)}, attrs, loc);
   std::vector<Tensor> results;
   for (uint32_t i = 0; i < node->results.size(); ++i)
     results.push_back(wrap(Ref{node, i}, loc));
@@ -226,21 +231,32 @@ QrResult qr(const Tensor &a, const std::string &mode, Loc loc) {
   return {results[0], results[1]};
 }
 
-EighResult eigh(const Tensor &a, const std::string &uplo, Loc loc) {
+/// Whether a gradient may flow to `a` from its values, which needs the vectors.
+static bool needsVectors(const Tensor &a, Loc loc) { return gradEnabled() && a.requires_grad(loc); }
+
+static std::vector<Tensor> eigenvectors(const Tensor &a, const std::string &uplo, bool isOfValues, Loc loc) {
   checkMatrices("linalg.eigh", a, true, loc);
   if (uplo != "L" && uplo != "U")
     fail("Expected UPLO argument to be 'L' or 'U', but got '" + uplo + "'", loc);
-  std::vector<Tensor> results = factorize(uplo == "U" ? a.mT(loc) : a, "eigh", false, loc);
+  return factorize(uplo == "U" ? a.mT(loc) : a, "eigh", false, loc, isOfValues);
+}
+EighResult eigh(const Tensor &a, const std::string &uplo, Loc loc) {
+  std::vector<Tensor> results = eigenvectors(a, uplo, false, loc);
   return {results[0], results[1]};
 }
-Tensor eigvalsh(const Tensor &a, const std::string &uplo, Loc loc) { return eigh(a, uplo, loc).eigenvalues; }
+Tensor eigvalsh(const Tensor &a, const std::string &uplo, Loc loc) {
+  return eigenvectors(a, uplo, !needsVectors(a, loc), loc)[0];
+}
 
 SvdResult svd(const Tensor &a, bool full_matrices, Loc loc) {
   checkMatrices("linalg.svd", a, false, loc);
   std::vector<Tensor> results = factorize(a, "svd", full_matrices, loc);
   return {results[0], results[1], results[2]};
 }
-Tensor svdvals(const Tensor &a, Loc loc) { return linalg::svd(a, false, loc).S; }
+Tensor svdvals(const Tensor &a, Loc loc) {
+  checkMatrices("linalg.svd", a, false, loc);
+  return factorize(a, "svd", false, loc, !needsVectors(a, loc))[1];
+}
 
 //===----------------------------------------------------------------------===//
 // Systems of equations

@@ -10,6 +10,7 @@
 #include "ir/ImplicitGemm.h"
 #include "ir/Loops.h"
 #include "ir/Reasons.h"
+#include "ir/ValuesOnly.h"
 #include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
 
@@ -50,7 +51,7 @@ std::string launchKind(Operation *op) {
   if (auto sort = dyn_cast<SortOp>(op))
     return sort.getDescending() ? "sort descending" : "sort";
   if (auto factorize = dyn_cast<FactorizeOp>(op))
-    return stringifyFactorization(factorize.getKind()).str();
+    return stringifyFactorization(factorize.getKind()).str() + (onlyValuesOf(factorize) ? " of values" : "");
   if (auto fourier = dyn_cast<FftOp>(op))
     return "fourier transform " + stringifyFourierKind(fourier.getKind()).str();
   if (auto scan = dyn_cast<ScanOp>(op))

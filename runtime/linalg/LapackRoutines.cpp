@@ -37,6 +37,10 @@ ScratchSizes scratch_sizes(const MatrixShape &shape) {
     return {.matrix = n * n, .work = 1 + 6 * n + 2 * n * n + block * n, .integers = 3 + 5 * n};
   case MatrixKind::svd:
     return {.matrix = m * n, .work = 4 * k * k + 7 * k + most + block * (m + n), .integers = 8 * k};
+  case MatrixKind::eigvalsh:
+    return {.matrix = n * n, .work = 1 + 2 * n + block * n, .integers = 1};
+  case MatrixKind::svdvals:
+    return {.matrix = m * n, .work = 7 * k + most + block * (m + n), .integers = 8 * k};
   case MatrixKind::cholesky:
   case MatrixKind::triangular_solve:
     return {};
@@ -177,14 +181,17 @@ public:
   }
 
   bool eigh() {
+    const bool isWhole = shape_.kind == MatrixKind::eigh;
     T *t = scratch_.matrix, *values = real(1);
     int32_t info = 0;
     if (!copy_lower(a(), n_, t))
       return false;
-    table_.syevd("V", "U", &n_, t, &n_, values, scratch_.work, &scratch_.work_size, scratch_.integers,
-                 &scratch_.integer_size, &info, 1, 1);
+    table_.syevd(isWhole ? "V" : "N", "U", &n_, t, &n_, values, scratch_.work, &scratch_.work_size,
+                 scratch_.integers, &scratch_.integer_size, &info, 1, 1);
     if (info != 0)
       return false;
+    if (!isWhole)
+      return true;
     for (int64_t i = 0; i < n_; ++i)
       make_positive(t + i * n_, n_, 1);
     transpose(t, n_, n_, n_, real(2), n_);
@@ -207,6 +214,17 @@ public:
         for (int64_t r = 0; r < m_; ++r)
           u[r * columns + i] = -u[r * columns + i];
     return true;
+  }
+
+  bool svdvals() {
+    const int32_t one = 1;
+    int32_t info = 0;
+    if (!all_finite(a(), int64_t(m_) * n_))
+      return false;
+    std::copy_n(a(), int64_t(m_) * n_, scratch_.matrix);
+    table_.gesdd("N", &n_, &m_, scratch_.matrix, &n_, real(1), nullptr, &one, nullptr, &one, scratch_.work,
+                 &scratch_.work_size, scratch_.integers, &info, 1);
+    return info == 0;
   }
 
   bool triangular_solve() {
@@ -244,7 +262,7 @@ private:
 
 bool is_for_lapack(const MatrixShape &shape) {
   // The largest sizes at which Factorizations.h is as fast, by kind.
-  constexpr int64_t small[matrixKinds] = {8, 24, 8, 4, 4, 8};
+  constexpr int64_t small[matrixKinds] = {8, 24, 8, 4, 4, 8, 4, 4};
   const bool fits = scratch_sizes(shape).work <= std::numeric_limits<int32_t>::max();
   const bool isEmpty = shape.kind == MatrixKind::triangular_solve && shape.sides == 0;
   return std::min(shape.rows, shape.columns) > small[static_cast<size_t>(shape.kind)] && fits && !isEmpty;
@@ -271,9 +289,12 @@ bool compute_by_lapack(const LapackTable<T> &table, const MatrixShape &shape, vo
   case MatrixKind::qr:
     return matrix.qr();
   case MatrixKind::eigh:
+  case MatrixKind::eigvalsh:
     return matrix.eigh();
   case MatrixKind::svd:
     return matrix.svd();
+  case MatrixKind::svdvals:
+    return matrix.svdvals();
   case MatrixKind::triangular_solve:
     return matrix.triangular_solve();
   }

@@ -22,12 +22,20 @@ namespace {
 
 size_t align_line(size_t bytes) { return (bytes + 63) & ~size_t(63); }
 
-/// The doubles of all parts, and those of the search for singular values, for Factorizations.h.
+/// The doubles of the vectors of a routine that writes values alone.
+size_t vectors_of(const MatrixShape &shape) {
+  const auto m = static_cast<size_t>(shape.rows), n = static_cast<size_t>(shape.columns);
+  return shape.kind == MatrixKind::eigvalsh  ? n * n
+         : shape.kind == MatrixKind::svdvals ? std::min(m, n) * (m + n)
+                                             : 0;
+}
+
+/// The doubles of all parts, and those of the search for values, for Factorizations.h.
 size_t doubles_of(const MatrixShape &shape) {
-  size_t count = 0;
+  size_t count = vectors_of(shape);
   for (const MatrixPart &part : MatrixRoutine::parts_of(shape))
     count += static_cast<size_t>(part.elements);
-  if (shape.kind == MatrixKind::svd) {
+  if (is_singular(shape.kind)) {
     const auto size = static_cast<size_t>(std::max(shape.rows, shape.columns)),
                k = static_cast<size_t>(std::min(shape.rows, shape.columns));
     count += k * size + k * k + (shape.full ? size : k) * size;
@@ -43,7 +51,7 @@ size_t matrix_bytes(const MatrixShape &shape) {
 
 /// Matrices for one task, which takes some tens of microseconds.
 int64_t task_size(const MatrixShape &shape) {
-  const bool isSearch = shape.kind == MatrixKind::eigh || shape.kind == MatrixKind::svd;
+  const bool isSearch = is_eigen(shape.kind) || is_singular(shape.kind);
   const double last = shape.kind == MatrixKind::triangular_solve ? static_cast<double>(shape.sides)
                                                                  : static_cast<double>(shape.columns);
   const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * last;
@@ -114,9 +122,10 @@ private:
       return;
     }
     case MatrixKind::eigh:
+    case MatrixKind::eigvalsh:
       if (has_finite_triangle(a, n)) {
         const int exponent = scale_to_middle(a, n * n);
-        factor_eigh(a, n, at_[1], at_[2]);
+        factor_eigh(a, n, at_[1], shape_.kind == MatrixKind::eigh ? at_[2] : rest_);
         scale(at_[1], n, -exponent);
       } else
         fill_results_with_nan();
@@ -126,6 +135,15 @@ private:
         const int exponent = scale_to_middle(a, m * n);
         factor_svd(a, m, n, shape_.full, at_[1], at_[2], at_[3], rest_);
         scale(at_[2], std::min(m, n), -exponent);
+      } else
+        fill_results_with_nan();
+      return;
+    case MatrixKind::svdvals:
+      if (std::all_of(a, a + m * n, [](double x) { return std::isfinite(x); })) {
+        const int64_t k = std::min(m, n);
+        const int exponent = scale_to_middle(a, m * n);
+        factor_svd(a, m, n, false, rest_, at_[1], rest_ + m * k, rest_ + vectors_of(shape_));
+        scale(at_[1], k, -exponent);
       } else
         fill_results_with_nan();
       return;
@@ -197,6 +215,10 @@ std::vector<MatrixPart> MatrixRoutine::parts_of(const MatrixShape &shape) {
             {"u", real, m * (shape.full ? m : k), true},
             {"values", real, k, true},
             {"vt", real, (shape.full ? n : k) * n, true}};
+  case MatrixKind::eigvalsh:
+    return {a, {"values", real, n, true}};
+  case MatrixKind::svdvals:
+    return {a, {"values", real, k, true}};
   case MatrixKind::triangular_solve:
     return {a, {"b", real, n * shape.sides, false}, {"x", real, n * shape.sides, true}};
   }

@@ -29,8 +29,19 @@ namespace weft::runtime {
 struct Lapack;
 
 /// The numbers are part of the plan format: append only.
-enum class MatrixKind : uint8_t { cholesky = 0, lu = 1, qr = 2, eigh = 3, svd = 4, triangular_solve = 5 };
-inline constexpr uint8_t matrixKinds = 6;
+enum class MatrixKind : uint8_t {
+  cholesky = 0,
+  lu = 1,
+  qr = 2,
+  eigh = 3,
+  svd = 4,
+  triangular_solve = 5,
+  eigvalsh = 6,
+  svdvals = 7
+};
+inline constexpr uint8_t matrixKinds = 8;
+inline bool is_eigen(MatrixKind kind) { return kind == MatrixKind::eigh || kind == MatrixKind::eigvalsh; }
+inline bool is_singular(MatrixKind kind) { return kind == MatrixKind::svd || kind == MatrixKind::svdvals; }
 
 /// The most rows, columns and right sides of a matrix.
 inline constexpr int64_t mostMatrixRows = int64_t(1) << 20;

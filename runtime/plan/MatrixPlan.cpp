@@ -34,7 +34,7 @@ std::string matrix_problem(const fb::MatrixLaunch &launch, const fb::Plan &plan)
     if (size < 0 || size > mostMatrixRows)
       return "has matrices of " + number(shape.rows) + " rows, " + number(shape.columns) + " columns and " +
              number(shape.sides) + " right sides, which is not possible";
-  const bool isSquare = shape.kind == MatrixKind::cholesky || shape.kind == MatrixKind::eigh ||
+  const bool isSquare = shape.kind == MatrixKind::cholesky || is_eigen(shape.kind) ||
                         shape.kind == MatrixKind::triangular_solve;
   if (isSquare && shape.rows != shape.columns)
     return "needs square matrices, found " + number(shape.rows) + " rows and " + number(shape.columns) +

@@ -38,6 +38,28 @@ TEST(Linalg, SolvesWhatItFactorizes) {
   EXPECT_LT(largest(matmul(v * w, v.t()) - a), 1e-11);
 }
 
+TEST(Linalg, ValuesAreComputedWithVectorsWhereAGradientNeedsThem) {
+  for (int64_t n : {3, 12}) {
+    const Tensor a = positive(n);
+    const Tensor values = linalg::eigh(a).eigenvalues, sizes = linalg::svd(a, false).S;
+    EXPECT_LT(largest(linalg::eigvalsh(a) - values), 1e-10);
+    EXPECT_LT(largest(linalg::svdvals(a.slice(0, 0, n - 1)) - linalg::svd(a.slice(0, 0, n - 1), false).S),
+              1e-10);
+    EXPECT_LT(largest(linalg::svdvals(a) - sizes), 1e-10);
+    auto alone = compile([](Tensor x) { return linalg::eigvalsh(x) + linalg::svdvals(x); });
+    EXPECT_LT(largest(alone(a) - values - sizes), 1e-10);
+    const std::string text = alone.explain({.full = true});
+    EXPECT_TRUE(mentions(text, "eigh of values")) << text;
+    EXPECT_TRUE(mentions(text, "svd of values")) << text;
+    // The derivative of the sum of the eigenvalues is that of the trace.
+    Tensor leaf = a.clone().requires_grad_();
+    (linalg::eigvalsh(leaf).sum() + linalg::svdvals(leaf).sum()).backward();
+    EXPECT_LT(largest(leaf.grad() - 2 * eye(n, f64)), 1e-10);
+    NoGradGuard guard;
+    EXPECT_EQ(linalg::eigvalsh(leaf).to_bytes(), linalg::eigvalsh(a).to_bytes());
+  }
+}
+
 TEST(Linalg, InACompiledFunctionWithADynamicBatch) {
   Dim batch("batch", 1, 8);
   auto solve = compile([](Tensor a, Tensor b) { return linalg::solve_ex(a, b).result; },

@@ -74,7 +74,7 @@ Numbers random_matrices(const MatrixShape &shape, unsigned seed) {
           a[i * n + j] = i == j                   ? a[i * n + j] + static_cast<double>(2 * n)
                          : (j > i) == shape.upper ? a[i * n + j] / (shape.unit ? static_cast<double>(n) : 1)
                                                   : std::numeric_limits<double>::quiet_NaN();
-    if (shape.kind == MatrixKind::eigh || shape.kind == MatrixKind::cholesky)
+    if (is_eigen(shape.kind) || shape.kind == MatrixKind::cholesky)
       for (int64_t i = 0; i < n; ++i)
         for (int64_t j = i + 1; j < n; ++j)
           a[i * n + j] = std::numeric_limits<double>::quiet_NaN();
@@ -182,6 +182,16 @@ double distance_from_orthonormal(const Numbers &q, int64_t rows, int64_t columns
   return distance(product(turned(q, rows, columns), rows, q, columns, rows, columns), identity(columns));
 }
 
+/// How far values are from those that are computed with vectors, and without LAPACK.
+double distance_of_values(const Batch &batch, int64_t number) {
+  MatrixShape shape = batch.shape;
+  shape.batch = 1;
+  shape.kind = shape.kind == MatrixKind::eigvalsh ? MatrixKind::eigh : MatrixKind::svd;
+  Batch whole(shape, {batch.part(0, number)});
+  whole.run(true, &no_library());
+  return distance(batch.part(1, number), whole.part(is_eigen(shape.kind) ? 1 : 2, 0));
+}
+
 /// How far the product of the factors of one matrix is from the matrix, and the vectors from orthonormal
 /// ones.
 double residual(const Batch &batch, int64_t number) {
@@ -247,6 +257,9 @@ double residual(const Batch &batch, int64_t number) {
                      distance_from_orthonormal(u, m, columns),
                      distance_from_orthonormal(turned(vt, rows, n), n, rows)});
   }
+  case MatrixKind::eigvalsh:
+  case MatrixKind::svdvals:
+    return distance_of_values(batch, number);
   case MatrixKind::triangular_solve: {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j)
@@ -263,13 +276,13 @@ std::vector<MatrixShape> shapes() {
   std::vector<MatrixShape> made;
   for (const DType dtype : {DType::f32, DType::f64})
     for (const int64_t n : sizesOfTests) {
-      for (const MatrixKind kind : {MatrixKind::cholesky, MatrixKind::eigh})
+      for (const MatrixKind kind : {MatrixKind::cholesky, MatrixKind::eigh, MatrixKind::eigvalsh})
         made.push_back({.kind = kind, .dtype = dtype, .batch = 3, .rows = n, .columns = n});
       for (const auto &[m, columns] :
            {std::pair<int64_t, int64_t>{n, n}, {2 * n + 3, n}, {n, 2 * n + 3}, {15 * n, n}})
-        for (const MatrixKind kind : {MatrixKind::lu, MatrixKind::qr, MatrixKind::svd})
+        for (const MatrixKind kind : {MatrixKind::lu, MatrixKind::qr, MatrixKind::svd, MatrixKind::svdvals})
           for (const bool full : {false, true})
-            if (!full || (kind != MatrixKind::lu && m < 15 * n))
+            if (!full || (kind != MatrixKind::lu && kind != MatrixKind::svdvals && m < 15 * n))
               made.push_back(
                   {.kind = kind, .dtype = dtype, .batch = 3, .rows = m, .columns = columns, .full = full});
       for (const bool upper : {false, true})
