@@ -122,7 +122,7 @@ Tensor embedding_bag(const Tensor &index, const Tensor &weight, const Tensor &of
   // An element of no bag goes to one that is cut off.
   bag = where(lt({bag, loc}, {0, loc}), {numberOf(bags.count.entry(), DType::i64, bag.device(loc), loc), loc},
               {bag, loc}, loc);
-  Tensor rows = widened(embedding(bags.index, weight, {}, loc), loc);
+  Tensor rows = widened(embedding(bags.index, weight, std::nullopt, loc), loc);
   const TensorOptions like{rows.dtype(loc), rows.device(loc)};
   const Size more = bags.count + 1;
   const Tensor begin = zeros(shape({more, weight.sym_size(1, loc)}), like, loc);

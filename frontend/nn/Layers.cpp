@@ -72,28 +72,42 @@ Dropout::Dropout(double p, Loc loc) : Module("Dropout", "p=" + numberText(p)), p
 // Embedding
 //===----------------------------------------------------------------------===//
 
+static std::string embeddingText(int64_t rows, int64_t columns, const EmbeddingOptions &options) {
+  std::string text = std::to_string(rows) + ", " + std::to_string(columns);
+  if (options.padding_idx)
+    text += ", padding_idx=" + std::to_string(*options.padding_idx);
+  if (options.max_norm)
+    text += ", max_norm=" + numberText(*options.max_norm);
+  if (options.norm_type != 2)
+    text += ", norm_type=" + numberText(options.norm_type);
+  return text + (options.scale_grad_by_freq ? ", scale_grad_by_freq=True" : "");
+}
+
 Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx,
                      Loc loc)
-    : Module("Embedding", std::to_string(num_embeddings) + ", " + std::to_string(embedding_dim) +
-                              (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "")),
-      padding_(padding_idx) {
+    : Embedding(num_embeddings, embedding_dim, EmbeddingOptions{.padding_idx = padding_idx}, loc) {}
+
+Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options, Loc loc)
+    : Module("Embedding", embeddingText(num_embeddings, embedding_dim, options)),
+      options_(std::move(options)) {
+  std::optional<int64_t> &padding = options_.padding_idx;
   if (num_embeddings < 0 || embedding_dim < 0)
     fail("nn::Embedding needs sizes that are not negative, found " + std::to_string(num_embeddings) +
              " and " + std::to_string(embedding_dim),
          loc);
-  if (padding_ && (*padding_ < -num_embeddings || *padding_ >= num_embeddings))
-    fail("Padding_idx must be within num_embeddings: " + std::to_string(*padding_) + " of " +
+  if (padding && (*padding < -num_embeddings || *padding >= num_embeddings))
+    fail("Padding_idx must be within num_embeddings: " + std::to_string(*padding) + " of " +
              std::to_string(num_embeddings),
          loc);
   weight = register_parameter("weight", empty({num_embeddings, embedding_dim}, {}, loc));
   init::normal_(weight, 0, 1, loc);
-  if (!padding_)
+  if (!padding)
     return;
-  if (*padding_ < 0)
-    *padding_ += num_embeddings;
+  if (*padding < 0)
+    *padding += num_embeddings;
   NoGradGuard guard;
   Tensor rows = arange(num_embeddings, {}, loc).reshape({num_embeddings, 1}, loc);
-  Tensor padded = eq({rows, loc}, {*padding_, loc});
+  Tensor padded = eq({rows, loc}, {*padding, loc});
   Tensor drawn = weight;
   drawn.copy_(where(padded, {0.0, loc}, {weight, loc}, loc), loc);
 }

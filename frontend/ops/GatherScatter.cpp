@@ -6,6 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "weft/gather_scatter.hpp"
 
+#include "weft/autograd.hpp"
+#include "weft/dim.hpp"
+#include "weft/distances.hpp"
+
 #include "frontend/graph/Symbols.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
@@ -321,6 +325,43 @@ Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_
   Tensor padded =
       wrap(record1("eq", {which, constant(which.spec(), row, loc)}, {}, loc), loc).unsqueeze(-1, loc);
   return where(padded, {rows.detach(loc), loc}, {rows, loc}, loc);
+}
+
+/// Scales the rows that an index names in place, where their norm is larger. A row that is named several
+/// times is written as often, with one value.
+static void limitNorms(const Tensor &weight, const Tensor &index, const EmbeddingOptions &options, Loc loc) {
+  NoGradGuard guard;
+  Tensor table = weight, flat = index.reshape({-1}, loc);
+  const Tensor rows = embedding(flat, table.detach(loc), std::nullopt, loc);
+  table.index_copy_(0, flat, renorm(rows, options.norm_type, 0, *options.max_norm, loc), loc);
+}
+
+/// Rows whose gradients are divided by how often the index names them.
+static Tensor scaledByFrequency(const Tensor &rows, const Tensor &index, const Tensor &weight, Loc loc) {
+  Tensor share;
+  {
+    NoGradGuard guard;
+    const TensorOptions like{.dtype = DType::f32, .device = weight.device(loc)};
+    const Tensor flat = index.reshape({-1}, loc);
+    const Tensor one = ones(shape({flat.sym_size(0, loc)}), like, loc);
+    const Tensor counts = index_add(zeros(shape({weight.sym_size(0, loc)}), like, loc), 0, flat, one, 1, loc);
+    const Tensor own = embedding(index, counts.unsqueeze(1, loc), std::nullopt, loc);
+    share = reciprocal(own, loc).to(rows.dtype(loc), loc);
+  }
+  // The value of the difference is 0; of an element that is not finite it would be NaN.
+  const Term row{rows, loc}, isFinite{isfinite(rows, loc), loc};
+  const Term scaled = select(isFinite, row, {0.0, loc}) * Term{share, loc};
+  const Term value{rows.detach(loc), loc}, change = Term{scaled.tensor.detach(loc), loc} - scaled;
+  return select(isFinite, value - change, row * Term{share, loc}).tensor;
+}
+
+Tensor embedding(const Tensor &index, const Tensor &weight, const EmbeddingOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (options.max_norm)
+    limitNorms(weight, index, options, loc);
+  const Tensor rows = embedding(index, weight, options.padding_idx, loc);
+  return options.scale_grad_by_freq && rows.requires_grad(loc) ? scaledByFrequency(rows, index, weight, loc)
+                                                               : rows;
 }
 
 Tensor one_hot(const Tensor &index, int64_t classes, Loc loc) {

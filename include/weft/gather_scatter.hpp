@@ -40,6 +40,18 @@ WEFT_API Tensor index(const Tensor &a, const std::vector<Tensor> &indices, Loc l
 /// flows to the row `padding_idx`.
 WEFT_API Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_t> padding_idx = {},
                           Loc loc = Loc::current());
+/// Options of embedding(), as those of torch.nn.functional.embedding.
+struct EmbeddingOptions {
+  std::optional<int64_t> padding_idx = {};
+  /// Rows of `weight` that the index names and whose norm is above this are scaled to it, in place and before
+  /// they are read; no gradient flows through that.
+  std::optional<double> max_norm = {};
+  double norm_type = 2; ///< the p of that norm
+  /// Whether the gradient of a row is divided by how often the index names it.
+  bool scale_grad_by_freq = false;
+};
+WEFT_API Tensor embedding(const Tensor &index, const Tensor &weight, const EmbeddingOptions &options,
+                          Loc loc = Loc::current());
 /// i64 zeros, and a one where the last, new dimension has the index's value. `classes` -1 reads the largest.
 WEFT_API Tensor one_hot(const Tensor &index, int64_t classes = -1, Loc loc = Loc::current());
 

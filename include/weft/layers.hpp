@@ -80,18 +80,21 @@ private:
 };
 
 /// Rows of a table by number: [...] integers give [..., embedding_dim]. Weights are standard normal at first.
-/// The row `padding_idx` (negative: from the end) is zeros at first and gets no gradient.
+/// The row `padding_idx` (negative: from the end) is zeros at first and gets no gradient. With `max_norm`
+/// each call scales rows of `weight`.
 class WEFT_API Embedding : public Module {
 public:
   Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx = {},
             Loc loc = Loc::current());
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options,
+            Loc loc = Loc::current());
   Tensor operator()(const Tensor &index, Loc loc = Loc::current()) const {
-    return embedding(index, weight, padding_, loc);
+    return embedding(index, weight, options_, loc);
   }
   Parameter weight;
 
 private:
-  std::optional<int64_t> padding_; ///< counted from the front
+  EmbeddingOptions options_; ///< with a padding that is counted from the front
 };
 
 /// In training, zeros elements with probability `p` and divides the others by 1 - p; otherwise the identity

@@ -172,8 +172,12 @@ static void addIndexing(parity::Table &table) {
     return Tensors{index_fill(a.tensor(0), a.whole(1), a.tensor(2), a.operand(3))};
   };
   table["embedding"] = [](const Args &a) {
-    std::optional<int64_t> padding = a.has(2) ? std::optional(a.whole(2)) : std::nullopt;
-    return Tensors{embedding(a.tensor(1), a.tensor(0), padding)};
+    EmbeddingOptions options{.norm_type = a.real(4, 2), .scale_grad_by_freq = a.flag(5)};
+    if (a.has(2))
+      options.padding_idx = a.whole(2);
+    if (a.has(3))
+      options.max_norm = a.real(3);
+    return Tensors{embedding(a.tensor(1), a.tensor(0), options)};
   };
   table["one_hot"] = [](const Args &a) { return Tensors{one_hot(a.tensor(0), a.whole(1, -1))}; };
   // Arguments: tensor, dim, index, source.

@@ -421,7 +421,7 @@ TABLE = [
     Entry("index_select", "input dim index"),
     Entry("take", "input index"),
     Entry("nn.functional.embedding", "weight input padding_idx max_norm norm_type scale_grad_by_freq sparse",
-          "weight input padding_idx",
+          "weight input padding_idx max_norm norm_type scale_grad_by_freq",
           function=lambda weight, *index, **keywords: torch.nn.functional.embedding(*index, weight, **keywords)),
     Entry("nn.functional.one_hot", "input num_classes", gradient=False),
     Entry("scatter", "input dim index src reduce", "input dim index src", change=source),

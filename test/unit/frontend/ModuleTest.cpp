@@ -307,6 +307,46 @@ TEST(Layers, EmbeddingsAreRowsOfATable) {
   EXPECT_ERROR(nn::Embedding(-1, 3), "sizes that are not negative, found -1 and 3");
 }
 
+// The numbers are PyTorch's.
+TEST(Layers, EmbeddingsScaleRowsAndGradients) {
+  const Tensor table = weft::tensor({{3., 4.}, {1., 0.}, {0., 2.}, {0.3, 0.4}});
+  const Tensor index = weft::tensor({0, 2, 2, 1}), factors = arange(1., 9.).reshape({4, 2});
+  const auto check = [&](const EmbeddingOptions &options, bool isCompiled, const std::vector<float> &rows,
+                         const std::vector<float> &weights, const std::vector<float> &gradient) {
+    nn::Embedding layer(4, 2, options);
+    layer.weight.set_data(table.clone());
+    const auto step = [&](Tensor i) {
+      Tensor found = layer(i);
+      (found * factors).sum().backward();
+      return found.detach();
+    };
+    const Tensor found = isCompiled ? compile(step)(index) : step(index);
+    const auto near = [](const Tensor &a, const std::vector<float> &expected) {
+      EXPECT_TRUE(allclose(a.reshape({-1}), weft::tensor(expected), 1e-6, 1e-6)) << a;
+    };
+    near(found, rows);
+    near(layer.weight, weights);
+    near(layer.weight.grad(), gradient);
+  };
+  for (const bool isCompiled : {false, true}) {
+    check({.max_norm = 1}, isCompiled, {0.6f, 0.8f, 0, 1, 0, 1, 1, 0}, {0.6f, 0.8f, 1, 0, 0, 1, 0.3f, 0.4f},
+          {1, 2, 7, 8, 8, 10, 0, 0});
+    check({.max_norm = 1, .norm_type = 1}, isCompiled, {0.42857143f, 0.5714286f, 0, 1, 0, 1, 1, 0},
+          {0.42857143f, 0.5714286f, 1, 0, 0, 1, 0.3f, 0.4f}, {1, 2, 7, 8, 8, 10, 0, 0});
+    check({.max_norm = 2, .scale_grad_by_freq = true}, isCompiled, {1.2f, 1.6f, 0, 2, 0, 2, 1, 0},
+          {1.2f, 1.6f, 1, 0, 0, 2, 0.3f, 0.4f}, {1, 2, 7, 8, 4, 5, 0, 0});
+    check({.padding_idx = 2, .scale_grad_by_freq = true}, isCompiled, {3, 4, 0, 2, 0, 2, 1, 0},
+          {3, 4, 1, 0, 0, 2, 0.3f, 0.4f}, {1, 2, 7, 8, 0, 0, 0, 0});
+  }
+  // An infinite row stays what it is.
+  Tensor weight = weft::tensor({INFINITY, -0.f}).reshape({2, 1}).requires_grad_();
+  Tensor rows = nn::functional::embedding(weft::tensor({0, 1, 1}), weight, {.scale_grad_by_freq = true});
+  EXPECT_EQ(rows.to_bytes(), weft::tensor({INFINITY, -0.f, -0.f}).to_bytes());
+  rows.sum().backward();
+  EXPECT_EQ(weight.grad().to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_ERROR(nn::functional::embedding(weft::tensor({0}), weight, {.max_norm = -1}), "negative maxnorm");
+}
+
 // Train or eval is part of the signature, so both variants stay compiled.
 TEST(Layers, DropoutDropsInTrainingOnly) {
   nn::Sequential net(nn::Dropout(0.25));
