@@ -129,7 +129,11 @@ TEST(Compositions, ErrorsOfProducts) {
 TEST(Compositions, ErrorsOfLosses) {
   Tensor x = ramp({2, 3});
   EXPECT_ERROR(nn::binary_cross_entropy(x, ramp({3})), "Please ensure they have the same size");
-  EXPECT_TRUE(std::isnan(nn::binary_cross_entropy(tensor({1.5}), tensor({1.0})).item<float>()));
+  const Tensor outside = tensor({1.5, 1.5, -0.5, -0.5, NAN}), target = tensor({1., 0., 1., 0., 1.});
+  for (const bool requires_grad : {false, true}) {
+    const Tensor p = outside.clone().requires_grad_(requires_grad);
+    EXPECT_TRUE(isnan(nn::binary_cross_entropy(p, target, {}, nn::Reduction::none)).all().item<bool>());
+  }
   EXPECT_ERROR(nn::gaussian_nll_loss(x, x, ramp({3})), "var is of incorrect size [3]");
   EXPECT_ERROR(nn::multi_margin_loss(x, tensor({0, 1}), {.p = 3}), "only p == 1 and p == 2");
   EXPECT_ERROR(nn::multi_margin_loss(x, tensor({0})), "inconsistent target size, expected [2]");
