@@ -111,6 +111,7 @@ struct Indexed {
 };
 
 Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices, Loc loc) {
+  const Device device = a.spec().device;
   Shape shape = a.spec().shape;
   if (indices.size() > shape.size())
     fail("too many indices for tensor of dimension " + std::to_string(shape.size()) + ": " +
@@ -122,7 +123,9 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i].defined())
       continue;
-    Ref index = wrapped(indexOf(function, indices[i], loc), shape[i], loc);
+    // The check of an index may fail, so a body computes it itself, on the device of the table.
+    Ref index = movedInBody(indexOf(function, indices[i], loc), device, loc);
+    index = wrapped(std::move(index), shape[i], loc);
     const Shape &own = index.spec().shape;
     if (own.size() > common.size())
       common.insert(common.begin(), own.size() - common.size(), 1);

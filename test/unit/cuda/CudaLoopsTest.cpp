@@ -270,6 +270,37 @@ TEST(CudaLoops, TakeWhatTheirBodiesMakeOfTheHost) {
                "WEFT-P001");
 }
 
+/// Indices of the host, of which some are out of range if `last` is, and one of the device.
+TEST(CudaLoops, MayBeIndexedWithSeveralIndicesOfTheHost) {
+  struct Program {
+    const char *device;
+    Tensor rows = tensor({0, 2, -1}, {.dtype = i64}), columns = tensor({1}, {.dtype = i32}),
+           last = tensor(int64_t{1});
+    Tensor xs = someNumbers({5, 3, 4, 2}, 2, device);
+
+    Tensor run() const {
+      return scan(
+                 [this](const Tensor &h, const Tensor &x) {
+                   const Tensor picked = x.index({rows, columns});
+                   const Tensor put =
+                       h.index_put({rows, (columns + 1).to(device), last}, picked.select(1, 0), true);
+                   return std::pair(put, put.index({last, indexing::Slice(), last}));
+                 },
+                 zeros({3, 4, 2}, {.device = device}), xs)
+          .second;
+    }
+  };
+  const Program host{.device = "cpu"};
+  Program there{.device = "cuda:0"};
+  expectNear(there.run(), host.run());
+  auto step = compile([&] { return there.run(); });
+  for (int call = 0; call < 4; ++call)
+    expectNear(step(), host.run());
+  EXPECT_EQ(occurrences(step.mlir("plan"), "weft.scan"), 1U);
+  there.last.fill_(2);
+  EXPECT_ERROR((step(), synchronize("cuda:0")), "index 2 is out of bounds");
+}
+
 // The memory of a call is that of the largest loop, in whatever order they come.
 TEST(CudaLoops, ShareTheirTemporaries) {
   const auto bytesOf = [](const std::vector<int64_t> &widths, bool isWhile) {
