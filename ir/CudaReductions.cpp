@@ -168,11 +168,13 @@ std::optional<Schedule> chooseRowTeams(FusionOp fusion, const TargetDescription 
          static_cast<int64_t>(llvm::divideCeil(rows.asNumber() * team, threads)) < target.cores)
     threads /= 2;
   schedule[ScheduleField::threads] = threads;
-  schedule[ScheduleField::vector] = teamVector;
+  // Accesses of fewer bytes than a vector has elements stand for one element at a time (ir/Spills.cpp).
+  const bool isByElement = target.vectorBytes < teamVector;
+  schedule[ScheduleField::vector] = isByElement ? 1 : teamVector;
   schedule[ScheduleField::lanes] = team;
   schedule[ScheduleField::partials] = partials;
   schedule[ScheduleField::prefetch] = 0;
-  if (!length)
+  if (!length || isByElement)
     return schedule;
   const auto held = static_cast<int64_t>(llvm::alignTo(*length, partials));
   if (fitsRegisters(fusion, held / partials, threads, target))

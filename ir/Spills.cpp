@@ -51,6 +51,15 @@ static void addResident(const TargetDescription &target, int64_t registers, llvm
   }
 }
 
+/// Adds a schedule with as many `resident` blocks as have all registers that a thread may have.
+static void addWithAllRegisters(const TargetDescription &target, Schedule schedule,
+                                llvm::SmallVector<Schedule> &into) {
+  const int64_t shared = isFallback(schedule) ? 0 : schedule[ScheduleField::scratch];
+  schedule[ScheduleField::resident] =
+      std::max<int64_t>(residentBlocks(target, blockThreads(schedule), target.threadRegisters, shared), 1);
+  into.push_back(schedule);
+}
+
 llvm::SmallVector<Schedule> schedulesAfterSpill(const TargetDescription &target, int64_t registers,
                                                 ChooseForTarget choose) {
   llvm::SmallVector<Schedule> found, blocks{choose(target)};
@@ -68,14 +77,27 @@ llvm::SmallVector<Schedule> schedulesAfterSpill(const TargetDescription &target,
     addResident(target, registers, blocks, found);
   TargetDescription narrower = target;
   Schedule last = blocks.front();
+  auto add = [&](const Schedule &next) {
+    if (isSame(next, last))
+      return false;
+    found.push_back(next);
+    last = next;
+    return true;
+  };
+  bool isNarrower = false;
   while (narrower.vectorBytes > 4) {
     narrower.vectorBytes /= 2;
     narrower.threadRegisters /= 2;
-    Schedule next = choose(narrower);
-    if (!isSame(next, last))
-      found.push_back(next);
-    last = next;
+    isNarrower |= add(choose(narrower));
   }
+  if (isNarrower)
+    addWithAllRegisters(target, last, found);
+  narrower.threadRegisters = 0;
+  if (add(choose(narrower)))
+    addWithAllRegisters(target, last, found);
+  narrower.vectorBytes = 1;
+  if (add(choose(narrower)))
+    addWithAllRegisters(target, last, found);
   return found;
 }
 

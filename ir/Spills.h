@@ -13,7 +13,10 @@
 // - the same kernel with `resident` blocks, for which ptxas may use all registers: first as many blocks as
 //   the kernel had that spilled, then fewer. Smaller blocks of columns are between them, because they divide
 //   a multiprocessor more finely;
-// - kernels with narrower accesses, and rows that are not held in registers;
+// - kernels with narrower accesses, and rows of which threads hold less;
+// - kernels that hold no row in registers: what a pass computes of each element is not kept for the next
+//   pass, which computes it again. Then those of one element of a row at a time. Chains of functions of f64
+//   need that. The last of each of these kinds also has `resident` blocks, for all registers of a thread;
 // - at the end, the first kernel again: every other one spills too, and it has the widest accesses.
 //
 //===----------------------------------------------------------------------===//

@@ -186,7 +186,7 @@ LogicalResult Verifier::verifyRowTeams() {
                              : "the teams of all lengths that its rows may have are parts of the largest";
   const int64_t team = largestRowTeam(fusion), partials = team * teamVector;
   if (failed(isExactly(Field::lanes, team, order)) || failed(isExactly(Field::partials, partials, order)) ||
-      failed(isExactly(Field::vector, teamVector, order)) ||
+      ((*this)[Field::vector] != 1 && failed(isExactly(Field::vector, teamVector, order))) ||
       failed(isExactly(Field::prefetch, 0, "other warps run while one waits for memory")))
     return failure();
   // Only a warp's threads take different rows, because those of several warps meet at barriers.
@@ -200,6 +200,8 @@ LogicalResult Verifier::verifyRowTeams() {
            << "] in its schedule, which it cannot have: a team holds its row in registers";
   if (failed(hasNo({Field::streaming}, "stores of a GPU have one form")))
     return failure();
+  if ((*this)[Field::vector] == 1)
+    return hasNo({Field::chunk, Field::block}, "with a vector of 1, a thread has one element at a time");
   if (!length)
     return hasNo({Field::chunk, Field::block},
                  "registers have a number of their own, and its rows " + Twine(sizeText(size)) + " elements");

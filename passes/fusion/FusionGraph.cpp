@@ -205,6 +205,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
       group.domain = llvm::to_vector(updateShape(&op));
     }
     group.joins = isa<ConcatOp>(op);
+    group.wide = getElementTypeOrSelf(result.getType()).isF64();
     group.rowGather = isRowGather(&op);
     group.flops = costOf(productOf(group.domain) * flopsPerElement(&op));
   }
@@ -381,6 +382,7 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   into.domain = merged.domain;
   into.reduced = merged.reduced;
   into.reductions += from.reductions;
+  into.wide += from.wide;
   into.flops += from.flops;
   into.rowGather = (into.rowGather || !into.pinned) && (from.rowGather || !from.pinned);
   into.pinned |= from.pinned;

@@ -71,6 +71,7 @@ struct FusionGroup {
   llvm::SmallVector<ir::Size> domain;
   ReducedDims reduced;
   unsigned reductions = 0, version = 0, outputs = 0;
+  unsigned wide = 0; ///< ops with a result in f64
   int64_t flops = 0, readBytes = 0, writtenBytes = 0;
   unsigned lastNode = 0;
   unsigned rank = 0; ///< every edge leads to a group of higher rank: ranks are a topological order

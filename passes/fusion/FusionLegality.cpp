@@ -285,6 +285,13 @@ std::string FusionPrice::text() const {
       .str();
 }
 
+/// The most operands and results of the kernel of both. A thread of a GPU has each of them in a register, or,
+/// in f64, in two.
+static int64_t mostOperands(const TargetDescription &target, const FusionGroup &a, const FusionGroup &b) {
+  const bool isWide = 2 * (a.wide + b.wide) > a.nodes.size() + b.nodes.size();
+  return isWide && !target.isCpu() ? target.maxOperands / 2 : target.maxOperands;
+}
+
 std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionRefusal &refusal) {
   const FusionGroup &ga = groups[a], &gb = groups[b];
   auto refuse = [&](StringRef code, const Twine &message) -> std::optional<FusionMerge> {
@@ -310,9 +317,9 @@ std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionR
 
   int64_t tasks = tasksOf(ga, merged->kind, merged->domain, merged->reduced);
   FusionPrice whole = price(a, b, between, tasks);
-  if (whole.operands > target.maxOperands)
+  if (const int64_t most = mostOperands(target, ga, gb); whole.operands > most)
     return refuse("WEFT-F004", "would have " + Twine(whole.operands) +
-                                   " operands and results, the limit is " + Twine(target.maxOperands));
+                                   " operands and results, the limit is " + Twine(most));
   merged->saved = whole.saved();
   if (merged->saved < 0) {
     int64_t ta = workOf(ga).tasks, tb = workOf(gb).tasks;
@@ -364,7 +371,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
       if (static_cast<int64_t>(reader.nodes.size() + group.nodes.size()) > target.maxOps)
         return refuse("WEFT-F005", "its reader would hold too many ops");
       if (static_cast<int64_t>(reader.inputs.size() + group.inputs.size()) + reader.outputs >
-          target.maxOperands)
+          mostOperands(target, reader, group))
         return refuse("WEFT-F004", "its reader would have too many operands");
       // The reader also reads the inputs of the group.
       for (auto [value, count] : group.inputs)

@@ -31,6 +31,20 @@ weft.func @partials(%x: tensor<64x1000xf32, #gpu>) {
 // -----
 
 #gpu = #weft.device<cuda:0>
+weft.func @one_element_at_a_time(%x: tensor<64x1000xf32, #gpu>) {
+  // expected-error@+1 {{'weft.fusion' op has chunk = 1024 in its schedule, which it cannot have: with a vector of 1, a thread has one element at a time}}
+  %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 1, chunk = 1024, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {
+  ^bb0(%a: tensor<64x1000xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x1000xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x1000xf32, #gpu>
+    weft.yield %2 : tensor<64xf32, #gpu>
+  }
+  weft.return
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
 weft.func @vector(%x: tensor<64x1000xf32, #gpu>) {
   // expected-error@+1 {{'weft.fusion' op has vector = 8 in its schedule, expected 4: the order of a reduction follows from the length of its rows alone}}
   %0 = weft.fusion row (%x) {schedule = #weft.schedule<row, threads = 128, vector = 8, lanes = 32, partials = 128, prefetch = 0, tasks = 16, grain = 1, scratch = 0>} : (tensor<64x1000xf32, #gpu>) -> tensor<64xf32, #gpu> {

@@ -35,6 +35,9 @@ weft.func @fewer(%x: tensor<1048576xf32, #gpu>) -> tensor<1048576xf32, #gpu> {
 // CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 2, chunk = 256
 // CHECK-LABEL: weft.func @narrowest
 // CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 1, chunk = 128
+// Then it gets as many blocks as have all registers again.
+// CHECK-LABEL: weft.func @all_registers
+// CHECK: schedule = #weft.schedule<loop, threads = 128, resident = 2, vector = 1, chunk = 128
 // At the end it is the first again.
 // CHECK-LABEL: weft.func @first
 // CHECK: schedule = #weft.schedule<loop, threads = 128, vector = 4, chunk = 512
@@ -54,8 +57,16 @@ weft.func @narrowest(%x: tensor<1048576xf32, #gpu>) -> tensor<1048576xf32, #gpu>
   }
   weft.return %0 : tensor<1048576xf32, #gpu>
 }
-weft.func @first(%x: tensor<1048576xf32, #gpu>) -> tensor<1048576xf32, #gpu> {
+weft.func @all_registers(%x: tensor<1048576xf32, #gpu>) -> tensor<1048576xf32, #gpu> {
   %0 = weft.fusion loop (%x) {spilled = array<i64: 255, 255, 255>} : (tensor<1048576xf32, #gpu>) -> tensor<1048576xf32, #gpu> {
+  ^bb0(%a: tensor<1048576xf32, #gpu>):
+    %1 = weft.exp %a : tensor<1048576xf32, #gpu>
+    weft.yield %1 : tensor<1048576xf32, #gpu>
+  }
+  weft.return %0 : tensor<1048576xf32, #gpu>
+}
+weft.func @first(%x: tensor<1048576xf32, #gpu>) -> tensor<1048576xf32, #gpu> {
+  %0 = weft.fusion loop (%x) {spilled = array<i64: 255, 255, 255, 128>} : (tensor<1048576xf32, #gpu>) -> tensor<1048576xf32, #gpu> {
   ^bb0(%a: tensor<1048576xf32, #gpu>):
     %1 = weft.exp %a : tensor<1048576xf32, #gpu>
     weft.yield %1 : tensor<1048576xf32, #gpu>

@@ -15,8 +15,9 @@
 // If the schedule has a chunk, the team holds the row in registers: each vector of a thread has an emitter of
 // its own, which knows in every pass what it loaded or computed in an earlier one. Otherwise each pass is a
 // loop over the row. If the schedule has a block, the first pass that reads an operand stores its vectors to
-// shared memory, where each thread finds those that it stored, without a barrier. All give the same bits.
-// Results of the domain's shape are stored in the last pass.
+// shared memory, where each thread finds those that it stored, without a barrier. If the vector is 1, a pass
+// is four loops, each over the elements of one partial of a thread: the values of one element at a time are
+// in registers. All give the same bits. Results of the domain's shape are stored in the last pass.
 //
 // If only the call knows the length, it is the same for all rows of the call: the kernel looks up the team
 // that belongs to it, and each pass is a loop. So the bits are those of a kernel that knows the length. A
@@ -42,7 +43,7 @@ class TeamRowEmitter {
 public:
   explicit TeamRowEmitter(KernelBuilder &kernel)
       : kernel(kernel), fusion(kernel.fusion), schedule(*fusion.getSchedule()),
-        team(static_cast<const TeamMapping &>(kernel.mapping)), lanes(schedule.getVector()),
+        team(static_cast<const TeamMapping &>(kernel.mapping)), isByElement(schedule.getVector() == 1),
         partials(schedule.number(ir::ScheduleField::partials)), vectors(fusion, lanes), scalars(fusion, 1) {}
 
   Status prepare();
@@ -71,9 +72,12 @@ private:
   void makeParts();
   void addPart(RowBody &body, Value column, Value valid);
   void emitPass(unsigned pass);
-  /// The states of the thread's vectors: in registers, or in a loop.
+  /// The states of the thread's vectors: in registers, in a loop, or in one for each lane.
   States reduceHeld();
   States reduceInLoop(unsigned pass);
+  States reduceByElement(unsigned pass);
+  /// The states of a thread from those of its vectors.
+  States combineLanes(States states);
   /// The nodes of vectors that a pass computes, and those that they depend on.
   std::vector<int> nodesOf(unsigned pass) const;
   void findHeld();
@@ -97,7 +101,9 @@ private:
   ir::FusionOp fusion;
   ir::ScheduleAttr schedule;
   const TeamMapping &team;
-  int64_t lanes, partials; ///< elements of a vector; of a vector of each thread of the team
+  const bool isByElement;
+  static constexpr int64_t lanes = ir::teamVector; ///< elements of a vector
+  int64_t partials;                                ///< of a vector of each thread of the team
   RowBody vectors, scalars;
   int64_t length = 0, vectorEnd = 0; ///< of a row, and of its vectors
   bool isHeld = false, isDynamic = false;
@@ -110,7 +116,8 @@ private:
   unsigned lastPass = 0;
   SmallVector<unsigned> active; ///< the reducers of the pass being emitted
   Value row, member;
-  SmallVector<Part> parts; ///< the vectors, or one for the loop; then the last elements, if there are some
+  /// The vectors, or one for the loop, or one for each lane; then the last elements, if there are some.
+  SmallVector<Part> parts;
   std::unique_ptr<BodyEmitter> ofRow; ///< for what a row has once
 };
 
@@ -190,8 +197,11 @@ void TeamRowEmitter::addPart(RowBody &body, Value column, Value valid) {
 
 void TeamRowEmitter::makeParts() {
   parts.clear();
+  const int64_t inLoops = isByElement ? lanes : 1;
+  RowBody &body = isByElement ? scalars : vectors;
   if (isDynamic) {
-    addPart(vectors, Value(), Value());
+    for (int64_t i = 0; i < inLoops; ++i)
+      addPart(body, Value(), Value());
     addPart(scalars, Value(), Value());
     return;
   }
@@ -199,8 +209,8 @@ void TeamRowEmitter::makeParts() {
     return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, at, kernel.index(end));
   };
   Value first = kernel.mul(member, lanes);
-  if (!isHeld && vectorEnd > 0)
-    addPart(vectors, Value(), Value());
+  for (int64_t i = 0; i < inLoops && !isHeld && vectorEnd > 0; ++i)
+    addPart(body, Value(), Value());
   for (int64_t from = 0; isHeld && from < vectorEnd; from += partials) {
     Value column = kernel.addIndex(first, from);
     if (from + partials <= vectorEnd) {
@@ -317,6 +327,41 @@ TeamRowEmitter::States TeamRowEmitter::reduceInLoop(unsigned pass) {
   return loopOver(parts.front(), from, kernel.index(vectorEnd), kernel.index(partials), initial, pass);
 }
 
+TeamRowEmitter::States TeamRowEmitter::reduceByElement(unsigned pass) {
+  States initial, first, all[lanes];
+  for (unsigned i : active)
+    initial.push_back(reducers[i].identity(1));
+  if (!isDynamic && vectorEnd == 0)
+    return initial;
+  Value to = isDynamic ? dynamicEnd : kernel.index(vectorEnd);
+  Value step = isDynamic ? kernel.mul(teamSize, lanes) : kernel.index(partials);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value from = kernel.addIndex(kernel.mul(member, lanes), lane);
+    all[lane] = loopOver(parts[lane], from, to, step, initial, pass);
+  }
+  for (auto [number, i] : llvm::enumerate(active)) {
+    auto state = [&](int64_t lane) {
+      return isEven() ? withCount(i, all[lane][number], length / partials) : all[lane][number];
+    };
+    Reducer &reducer = reducers[i];
+    const Reducer::State even = reducer.combine(state(0), state(2)),
+                         odd = reducer.combine(state(1), state(3));
+    first.push_back(reducer.combine(even, odd));
+  }
+  return first;
+}
+
+TeamRowEmitter::States TeamRowEmitter::combineLanes(States states) {
+  for (auto [state, i] : llvm::zip(states, active)) {
+    if (isEven())
+      state = withCount(i, std::move(state), length / partials);
+    state = team.reduceLanes(kernel, std::move(state), [&](const Reducer::State &a, const Reducer::State &b) {
+      return reducers[i].combine(a, b);
+    });
+  }
+  return states;
+}
+
 void TeamRowEmitter::setResult(unsigned reducer, const Reducer::State &total) {
   for (auto [number, result] : llvm::enumerate(reducers[reducer].finish(total))) {
     for (Part &part : parts)
@@ -331,14 +376,8 @@ void TeamRowEmitter::emitPass(unsigned pass) {
     if (passOf[i] == pass)
       active.push_back(i);
   const bool hasTail = vectorEnd < length;
-  States states = isHeld ? reduceHeld() : reduceInLoop(pass);
-  for (auto [state, i] : llvm::zip(states, active)) {
-    if (isEven())
-      state = withCount(i, std::move(state), length / partials);
-    state = team.reduceLanes(kernel, std::move(state), [&](const Reducer::State &a, const Reducer::State &b) {
-      return reducers[i].combine(a, b);
-    });
-  }
+  States states =
+      isByElement ? reduceByElement(pass) : combineLanes(isHeld ? reduceHeld() : reduceInLoop(pass));
   if (isDynamic)
     states = loopOver(tail(), kernel.add(dynamicEnd, member), dynamicLength, teamSize, states, pass);
   else if (hasTail)
@@ -346,7 +385,7 @@ void TeamRowEmitter::emitPass(unsigned pass) {
   // A result that is stored in this pass was computed without the pass's own reductions.
   if (pass == lastPass && !isDynamic)
     for (Part &part : parts)
-      if (isHeld || part.body != &vectors)
+      if (isHeld || (hasTail && &part == &tail()))
         storePart(part);
   for (auto [state, i] : llvm::zip(states, active)) {
     Reducer &reducer = reducers[i];

@@ -12,11 +12,13 @@
 #include "codegen/CompileCudaKernels.h"
 #include "codegen/cuda/CudaCompiler.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
+#include "ir/CudaReductions.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Decisions.h"
 #include "ir/SpilledKernels.h"
 #include "ir/Spills.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
@@ -191,6 +193,49 @@ TEST_F(CudaSpills, TheFirstKernelIsUsedIfAllSpill) {
   // What was found out is in the text, so that the choice made from it is the same.
   for (ir::FusionOp fusion : fusions)
     EXPECT_EQ(ir::chooseCudaSchedule(fusion, *target.getCuda()), fusion.getScheduleAttr());
+}
+
+/// Of a short row that threads hold, the passes keep what they compute of the elements. The last schedules
+/// compute it again in each pass, at last for one element at a time with all registers that a thread may
+/// have.
+TEST_F(CudaSpills, RowsThatAreHeldAreReadAgainAtTheEnd) {
+  auto row = parseSourceString<ModuleOp>(R"(
+    #gpu = #weft.device<cuda:0>
+    weft.func @main(%x: tensor<3x6xf64, #gpu>) -> tensor<3x6xf64, #gpu> {
+      %0 = weft.fusion row (%x) : (tensor<3x6xf64, #gpu>) -> tensor<3x6xf64, #gpu> {
+      ^bb0(%a: tensor<3x6xf64, #gpu>):
+        %1 = weft.exp %a : tensor<3x6xf64, #gpu>
+        %2 = weft.sum %1, dims = [1] : tensor<3x6xf64, #gpu>
+        %3 = weft.broadcast_in_dim %2, dims = [0] : tensor<3xf64, #gpu> -> tensor<3x6xf64, #gpu>
+        %4 = weft.div %1, %3 : tensor<3x6xf64, #gpu>
+        weft.yield %4 : tensor<3x6xf64, #gpu>
+      }
+      weft.return %0 : tensor<3x6xf64, #gpu>
+    })",
+                                         &context);
+  ASSERT_TRUE(row);
+  ir::FusionOp fusion = *(*row->getOps<ir::FuncOp>().begin()).getOps<ir::FusionOp>().begin();
+  const auto choose = [&](const ir::TargetDescription &device) {
+    return ir::chooseCudaSchedule(fusion, device, {}).toSchedule();
+  };
+  const ir::TargetDescription &device = *target.getCuda();
+  EXPECT_TRUE(choose(device).has(ir::ScheduleField::chunk));
+  for (const int64_t registers : {device.threadRegisters, int64_t(168)}) {
+    const auto others = ir::schedulesAfterSpill(device, registers, choose);
+    ASSERT_GE(others.size(), 2u);
+    const ir::Schedule &last = others.back();
+    EXPECT_FALSE(last.has(ir::ScheduleField::chunk));
+    EXPECT_EQ(last[ir::ScheduleField::vector], 1);
+    EXPECT_TRUE(llvm::any_of(others, [](const ir::Schedule &each) {
+      return !each.has(ir::ScheduleField::chunk) && each[ir::ScheduleField::vector] == ir::teamVector;
+    }));
+    EXPECT_EQ(ir::registersFor(device, last[ir::ScheduleField::resident] * last[ir::ScheduleField::threads]),
+              device.threadRegisters);
+    for (const ir::Schedule &each : others) {
+      fusion.setScheduleAttr(ir::ScheduleAttr::get(&context, each));
+      EXPECT_TRUE(succeeded(mlir::verify(fusion)));
+    }
+  }
 }
 
 TEST_F(CudaSpills, ASpillOfLoadsAloneCounts) {
