@@ -450,6 +450,9 @@ def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
     elements, whose columns are too few tasks for 64 threads: each piece is read as it lies in memory. Rows that no
     good S divides stay whole.
   }];
+
+    On a GPU, where a row has one block, a reduction over rows in pieces, as the channels of images are, with as many elements
+    and as few results as above, becomes one of each piece, of at least 64 elements, and one of the pieces' results.
   let options = [Option<"minExtent", "min-extent", "int64_t", "32768",
                         "the fewest reduced elements for a split">,
                  Option<"maxResults", "max-results", "int64_t", "64", "no split with this many results or more">];

@@ -209,6 +209,44 @@ private:
     });
   }
 
+  /// Whether a reduction of so many elements to so many results is cut. The order must be the same for all
+  /// sizes, so one with dynamic sizes is not.
+  bool isLong(ir::Size along, ir::Size counted) const {
+    return along.isNumber() && counted.isNumber() && counted != 0 && counted.asNumber() < maxResults &&
+           along.asNumber() >= std::max(minExtent.getValue(), 2 * kMinPiece);
+  }
+
+  /// Splits a reduction over rows in pieces, as the channels of images are: each piece is reduced, and then
+  /// the results of a row's pieces. On a GPU only, where a row has one block: threads of a CPU take turns at
+  /// pieces.
+  template <typename Reduce, typename Combine> void splitPieces(Reduce op) {
+    RankedTensorType from = op.getA().getType();
+    if (ir::deviceOf(from).isCpu())
+      return;
+    ir::Size along = 1, counted = 1;
+    SmallVector<int64_t> others, last; // dimensions of the operand of each step
+    for (auto [dim, size] : llvm::enumerate(ir::sizesOf(from)))
+      (llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)) ? along : counted) *= size;
+    if (!isLong(along, counted))
+      return;
+    int64_t piece = from.getRank();
+    for (int64_t dim : llvm::reverse(op.getDims()))
+      if (dim == piece - 1)
+        last.insert(last.begin(), piece = dim);
+      else
+        others.insert(others.begin(), dim);
+    // Shorter pieces have no team of threads that is worth it.
+    if (ir::productOf(ir::sizesOf(from).drop_front(piece)).asNumber() < kAlignment)
+      return;
+    Reduce ofPieces, ofRows;
+    replaceReduction(op, [&](OpBuilder &builder, Value value) -> Value {
+      ofPieces = builder.create<Reduce>(op.getLoc(), value, last);
+      return ofRows = builder.create<Reduce>(op.getLoc(), ofPieces, others);
+    });
+    split<Reduce, Combine>(ofPieces);
+    split<Reduce, Combine>(ofRows);
+  }
+
   template <typename Reduce, typename Combine> void split(Reduce op) {
     RankedTensorType from = op.getA().getType();
     auto rank = from.getRank(), reduced = static_cast<int64_t>(op.getDims().size());
@@ -220,18 +258,13 @@ private:
     ir::Size along = 1;
     for (int64_t i = 0; i < reduced; ++i) {
       if (op.getDims()[i] != rank - reduced + i)
-        return;
+        return splitPieces<Reduce, Combine>(op);
       along *= ir::sizesOf(from)[op.getDims()[i]];
     }
     ArrayRef<ir::Size> kept = ir::sizesOf(from).drop_back(reduced);
-    // The order must be the same for all sizes, so a reduction with dynamic sizes is not split.
-    ir::Size counted = ir::productOf(kept);
-    if (!along.isNumber() || !counted.isNumber())
+    if (!isLong(along, ir::productOf(kept)))
       return;
-    int64_t extent = along.asNumber(), results = counted.asNumber();
-    if (extent < std::max(minExtent.getValue(), 2 * kMinPiece) || results >= maxResults || results == 0)
-      return;
-
+    const int64_t extent = along.asNumber();
     Split split = chooseSplit(extent);
     Location loc = op.getLoc();
     auto keptRank = static_cast<int64_t>(kept.size());

@@ -26,6 +26,36 @@ weft.func @rows(%a: tensor<2x3x65536xf32, #cpu>) -> tensor<2x3xf32, #cpu> {
   weft.return %0 : tensor<2x3xf32, #cpu>
 }
 
+// The channels of images: on a GPU, each image's plane is reduced, here in pieces, and then the planes of a channel.
+// CHECK-LABEL: weft.func @channels(
+// CHECK-SAME:    %[[A:.*]]: tensor<8x3x256x256xf16, #cuda{{.*}}>)
+// CHECK-NEXT:    %[[W:.*]] = weft.convert %[[A]] to f32
+// CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[W]] : tensor<8x3x256x256xf32, #cuda{{.*}}> -> tensor<8x3x32x2048xf32, #cuda{{.*}}>
+// CHECK-NEXT:    %[[P:.*]] = weft.sum %[[R]], dims = [3]
+// CHECK-NEXT:    %[[Q:.*]] = weft.sum %[[P]], dims = [2] : tensor<8x3x32xf32, #cuda{{.*}}>
+// CHECK-NEXT:    %[[S:.*]] = weft.sum %[[Q]], dims = [0] : tensor<8x3xf32, #cuda{{.*}}>
+// CHECK-NEXT:    weft.convert %[[S]] to f16
+weft.func @channels(%a: tensor<8x3x256x256xf16, #cuda>) -> tensor<3xf16, #cuda> {
+  %0 = weft.sum %a, dims = [0, 2, 3] : tensor<8x3x256x256xf16, #cuda>
+  weft.return %0 : tensor<3xf16, #cuda>
+}
+
+// Many channels have a block each, few elements are one block's, and so are the elements of short pieces.
+// CHECK-LABEL: weft.func @whole_channels(
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [0, 2] : tensor<64x64x1024xf32, #cuda{{.*}}>
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [0, 2] : tensor<8x3x1024xf32, #cuda{{.*}}>
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [0, 2] : tensor<1024x3x63xf32, #cuda{{.*}}>
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [0, 2] : tensor<32x3x1024xf32, #cpu>
+// CHECK-NEXT:    weft.return
+weft.func @whole_channels(%a: tensor<64x64x1024xf32, #cuda>, %b: tensor<8x3x1024xf32, #cuda>, %c: tensor<1024x3x63xf32, #cuda>, %d: tensor<32x3x1024xf32, #cpu>)
+    -> (tensor<64xf32, #cuda>, tensor<3xf32, #cuda>, tensor<3xf32, #cuda>, tensor<3xf32, #cpu>) {
+  %0 = weft.rmax %a, dims = [0, 2] : tensor<64x64x1024xf32, #cuda>
+  %1 = weft.rmax %b, dims = [0, 2] : tensor<8x3x1024xf32, #cuda>
+  %2 = weft.rmax %c, dims = [0, 2] : tensor<1024x3x63xf32, #cuda>
+  %3 = weft.rmax %d, dims = [0, 2] : tensor<32x3x1024xf32, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<64xf32, #cuda>, tensor<3xf32, #cuda>, tensor<3xf32, #cuda>, tensor<3xf32, #cpu>
+}
+
 // A prime number of elements: equal pieces, and a rest that is added last.
 // CHECK-LABEL: weft.func @prime(
 // CHECK-SAME:    %[[A:.*]]: tensor<1000003xf32, #cpu>)
