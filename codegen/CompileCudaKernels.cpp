@@ -9,6 +9,7 @@
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/cuda/contractions/EmitConvolutions.h"
+#include "codegen/cuda/sorts/EmitSorts.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
@@ -83,7 +84,7 @@ Expected<AttentionSchedule> chooseText(const EmittedAttention &emitted, const ir
   return chooseAttentionSchedule(emitted.attention, device, spilled);
 }
 
-/// The kernels of products, attention and convolutions, by their first schedules.
+/// The kernels of products, attention, convolutions and sorts, by their first schedules.
 Expected<std::vector<KernelText>> SpillLoop::firstTexts() {
   std::vector<KernelText> texts;
   auto contractions = emitContractions(module, target);
@@ -95,11 +96,16 @@ Expected<std::vector<KernelText>> SpillLoop::firstTexts() {
   auto convolutions = emitConvolutions(module, target);
   if (!convolutions)
     return convolutions.status();
+  auto sorts = emitSorts(module, target);
+  if (!sorts)
+    return sorts.status();
   for (const EmittedContraction &each : *contractions)
     texts.push_back({each.text, each.symbol});
   for (const EmittedAttention &each : *attentions)
     texts.push_back({each.text, each.symbol});
   for (const EmittedConvolution &each : *convolutions)
+    texts.push_back({each.text, each.symbol});
+  for (const EmittedSort &each : *sorts)
     texts.push_back({each.text, each.symbol});
   return texts;
 }

@@ -63,7 +63,7 @@ struct CudaSource {
 /// Compiles such kernels, in their order, or takes them from the cache. An error if there is no NVRTC.
 Expected<std::vector<CudaKernel>> compileCudaTexts(llvm::ArrayRef<CudaSource> texts,
                                                    llvm::StringRef architecture, unsigned threads);
-/// The texts of emitContractions(), emitAttention() or emitConvolutions().
+/// The texts of emitContractions(), emitAttention(), emitConvolutions() or emitSorts().
 template <typename Emitted> std::vector<CudaSource> textsOf(const std::vector<Emitted> &emitted) {
   std::vector<CudaSource> texts;
   for (const Emitted &each : emitted)

@@ -13,6 +13,7 @@
 #include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/cuda/contractions/EmitConvolutions.h"
 #include "codegen/cuda/raw/EmitRaw.h"
+#include "codegen/cuda/sorts/EmitSorts.h"
 #include "codegen/kernel/KernelIR.h"
 #include "ir/CudaSchedule.h"
 #include "ir/Schedule.h"
@@ -222,6 +223,23 @@ Status CudaImage::addConvolutions(ModuleOp module, const ir::Target &target, uns
                   });
 }
 
+/// The operands of a launch and the pointers of a kernel are source, values and indices.
+Status CudaImage::addSorts(ModuleOp module, const ir::Target &target, unsigned threads) {
+  return addTexts(emitSorts(module, target), target, threads,
+                  [&](const EmittedSort &each, fb::DeviceKernelT &kernel) {
+                    setPointers(kernel, 3);
+                    kernel.sizes = 1; // the rows
+                    kernel.sort = std::make_unique<fb::SortKernelT>();
+                    kernel.sort->dtype = static_cast<uint8_t>(each.schedule.dtype);
+                    kernel.sort->extent = each.schedule.block.extent;
+                    kernel.sort->count = each.schedule.count;
+                    kernel.sort->descending = each.schedule.descending;
+                    kernel.sort->block_rows = static_cast<uint32_t>(each.schedule.block.rows);
+                    for (ir::SortOp op : each.uses)
+                      ownKernels[op] = {OwnKernel{each.symbol, {0, 1, 2}}};
+                  });
+}
+
 Status CudaImage::addRawKernels(ModuleOp module, const ir::Target &target) {
   for (const EmittedRaw &each : emitRawKernels(module, target)) {
     Expected<RawCode> code = compileRaw(each, *target.getCuda());
@@ -250,6 +268,8 @@ Status CudaImage::add(ModuleOp module, const ir::Target &target, const CudaKerne
   if (Status status = addAttention(module, target, threads); !status)
     return status;
   if (Status status = addConvolutions(module, target, threads); !status)
+    return status;
+  if (Status status = addSorts(module, target, threads); !status)
     return status;
   return addRawKernels(module, target);
 }

@@ -51,6 +51,7 @@ private:
   Status addContractions(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addAttention(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addConvolutions(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
+  Status addSorts(mlir::ModuleOp module, const ir::Target &target, unsigned threads);
   Status addRawKernels(mlir::ModuleOp module, const ir::Target &target);
 
   std::map<std::string, std::unique_ptr<fb::DeviceKernelT>> kernels; ///< by symbol

@@ -431,8 +431,6 @@ private:
 
   Status addSort(SortOp op) {
     ArrayRef<Size> shape = sizesOf(op.getA().getType());
-    if (!deviceOf(op.getA().getType()).isCpu())
-      return problem(op, "is a launch on a CPU only; run --weft-decompose-composites first");
     auto made = launch(op, op.getDescending() ? "sort descending" : "sort");
     rt::SortLaunchT sort;
     sort.dtype = static_cast<uint8_t>(dtypeOf(op.getA().getType()));

@@ -16,8 +16,9 @@ def Weft_SortOp : Weft_Composite<"sort", [Differentiable]> {
     `indices` has the place of each of them in its row. A NaN counts as larger than every number, and zeros of both signs
     as equal. Equal elements keep the order of their places, in either direction, so there is one result only.
 
-    On a CPU the op is one launch of the runtime. For other devices it is decomposed into merges of sorted runs, whose
-    length doubles from 1 on. Each element of a merge is found by a binary search, so all of them are independent.
+    On a CPU the op is one launch of the runtime, and on a GPU one of a generated kernel if a block holds the rows. Else
+    it is decomposed into merges of sorted runs, whose length doubles from 1 on. Each element of a merge is found by a
+    binary search, so all of them are independent.
   }];
   let arguments = (ins Weft_Tensor:$a, Weft_Size:$count, UnitAttr:$descending);
   let results = (outs Weft_Tensor:$values, Weft_IntTensor:$indices);

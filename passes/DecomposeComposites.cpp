@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
 
+#include "ir/BlockSort.h"
 #include "ir/Updates.h"
 
 #include "mlir/IR/Builders.h"
@@ -44,25 +45,32 @@ bool readsAlong(Value value, int64_t dim) {
   return false;
 }
 
-/// Whether the runtime carries out a composite as one launch: on a CPU it sorts, factorizes matrices, and
-/// computes Fourier transforms.
-static bool isLaunchOfRuntime(Operation *op) {
+/// Whether a composite is one launch: on a CPU the runtime sorts, factorizes matrices, and computes Fourier
+/// transforms, and a GPU has a kernel for sorts of rows that a block holds.
+static bool isLaunch(Operation *op, const ir::Target &target) {
+  if (auto sort = dyn_cast<ir::SortOp>(op); sort && ir::blockSortOf(sort, target))
+    return true;
   return isa<ir::SortOp, ir::FactorizeOp, ir::TriangularSolveOp, ir::FftOp>(op) &&
          ir::deviceOf(op->getOperand(0).getType()).isCpu();
 }
 
 struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> {
+  using DecomposeCompositesBase::DecomposeCompositesBase;
+
   void runOnOperation() override {
+    const std::optional<ir::Target> machine = ir::parseTarget(getOperation(), target);
+    if (!machine)
+      return signalPassFailure();
     SmallVector<ir::DecomposableOp> composites;
     getOperation().walk([&](ir::DecomposableOp op) {
-      if (!isLaunchOfRuntime(op))
+      if (!isLaunch(op, *machine))
         composites.push_back(op);
     });
     bool changed = !composites.empty();
     // A decomposition may have composites of its own, which are appended.
     for (size_t i = 0; i < composites.size(); ++i) {
       ir::DecomposableOp composite = composites[i];
-      if (failed(replace(composite, composites)))
+      if (failed(replace(composite, *machine, composites)))
         return signalPassFailure();
     }
     changed |= keepChecks();
@@ -72,13 +80,14 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
   }
 
   /// Replaces a composite by its decomposition, and appends the composites of that to `more`.
-  LogicalResult replace(ir::DecomposableOp composite, SmallVectorImpl<ir::DecomposableOp> &more) {
+  LogicalResult replace(ir::DecomposableOp composite, const ir::Target &machine,
+                        SmallVectorImpl<ir::DecomposableOp> &more) {
     OpBuilder builder(composite);
     Operation *before = composite->getPrevNode();
     SmallVector<Value> values = composite.decompose(builder);
     for (Operation *op = before ? before->getNextNode() : &composite->getBlock()->front();
          op != composite.getOperation(); op = op->getNextNode())
-      if (auto part = dyn_cast<ir::DecomposableOp>(op); part && !isLaunchOfRuntime(part))
+      if (auto part = dyn_cast<ir::DecomposableOp>(op); part && !isLaunch(part, machine))
         more.push_back(part);
     if (TypeRange(ValueRange(values)) != TypeRange(composite->getResultTypes()))
       return composite.emitOpError() << "decomposes into values of types (" << TypeRange(ValueRange(values))

@@ -141,10 +141,11 @@ def DecomposeComposites : Weft_FuncPass<"weft-decompose-composites"> {
   let summary = "replaces composites by their primitives";
   let description = [{
     softmax, log_softmax, cross_entropy, layer_norm, dropout, sdpa and sdpa_backward become primitives; statistics of
-    f16 and bf16 are in f32. So does weft.sort of devices other than the CPU, where
-    it is a launch of the runtime. weft.factorize, weft.triangular_solve and weft.fft of other devices become copies to the host, a
+    f16 and bf16 are in f32. weft.sort is a launch of the runtime on a CPU, and of a generated kernel on a GPU if a block holds its
+    rows (ir/BlockSort.h); else it becomes merges of sorted runs. weft.factorize, weft.triangular_solve and weft.fft of other devices become copies to the host, a
     launch of the runtime there, and copies back. The pass runs just before fusion, so that earlier passes see whole composites.
   }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "target of the launches (ir/Target.h)">];
 }
 
 def Differentiate : Weft_ModulePass<"weft-differentiate"> {
@@ -449,10 +450,10 @@ def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
     On a CPU, so does a reduction over neighbouring dimensions before the last, of at least 4,096 rows and 2^20
     elements, whose columns are too few tasks for 64 threads: each piece is read as it lies in memory. Rows that no
     good S divides stay whole.
-  }];
 
     On a GPU, where a row has one block, a reduction over rows in pieces, as the channels of images are, with as many elements
     and as few results as above, becomes one of each piece, of at least 64 elements, and one of the pieces' results.
+  }];
   let options = [Option<"minExtent", "min-extent", "int64_t", "32768",
                         "the fewest reduced elements for a split">,
                  Option<"maxResults", "max-results", "int64_t", "64", "no split with this many results or more">];

@@ -122,7 +122,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     // reshapes of split reductions move up to where they are views.
     add.function(createLowerAttention(LowerAttentionOptions{options.target, report}));
     add.function(createLowerConvolutions(LowerConvolutionsOptions{options.target, report}, options.library));
-    add.function(createDecomposeComposites());
+    add.function(createDecomposeComposites(DecomposeCompositesOptions{options.target}));
     add.function(createSplitReductions());
     add.function(createUnrollWindows());
     add.function(createSimplify());

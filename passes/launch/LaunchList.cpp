@@ -27,7 +27,7 @@ DeviceAttr deviceOfLaunch(Operation *op) {
 }
 
 bool canBePredicated(Operation *op) {
-  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, RawKernelOp, ScanOp, WhileOp>(op) ||
+  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, SortOp, RawKernelOp, ScanOp, WhileOp>(op) ||
          deviceOfLaunch(op).isCpu();
 }
 

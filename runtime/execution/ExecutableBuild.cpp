@@ -181,6 +181,8 @@ private:
       launch.kind = LaunchKind::sort;
       if (launch.name.empty())
         launch.name = "sort";
+      if (is_device_launch(plan_, source))
+        return take_own_kernels(launch, source);
       launch.sort.emplace(sort_shape(*sort));
       return {};
     }
@@ -225,8 +227,8 @@ private:
         "'" + function_.signature.function + "' has launches for a GPU and no kernels of one", "WEFT-L008");
   }
 
-  /// The kernels with which a GPU carries out a contraction, attention or a convolution, or the one of the
-  /// user.
+  /// The kernels with which a GPU carries out a contraction, attention, a convolution or a sort, or the one
+  /// of the user.
   Status take_own_kernels(Launch &launch, const fb::Launch &source) const {
     const Expected<const DeviceImage *> image = device_image();
     if (!image)

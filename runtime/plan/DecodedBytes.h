@@ -65,6 +65,7 @@ public:
                     (!kernel.convolution() ||
                      (table() && (!kernel.convolution()->launch() ||
                                   (table() && convolution(*kernel.convolution()->launch()))))) &&
+                    (!kernel.sort() || table()) &&
                     (!kernel.raw() ||
                      (table() && string(kernel.raw()->entry()) && list(kernel.raw()->parameters())));
            });

@@ -15,6 +15,7 @@
 #include "runtime/plan/LaunchAccesses.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/RawPlan.h"
+#include "runtime/plan/SortPlan.h"
 
 #include <algorithm>
 #include <array>
@@ -62,6 +63,15 @@ std::string problem_of_convolution(const fb::ConvolutionKernel &convolution, uin
              : "has " + number(sizes) + " sizes, and its convolution has " + number(parameters);
 }
 
+std::string problem_of_sort(const fb::SortKernel &sort, const fb::DeviceKernel &kernel) {
+  if (sort.block_rows() == 0)
+    return "is of a sort with no rows of a block";
+  if (kernel.sizes() != 1 || length(kernel.pointers()) != 3)
+    return "is of a sort with " + number(length(kernel.pointers())) + " pointers and " +
+           number(kernel.sizes()) + " sizes, expected 3 and 1";
+  return "";
+}
+
 /// Whether every divisor is a size over the kernel's.
 bool has_divisors(const fb::DeviceKernel &kernel) {
   for (uint32_t i = 0; i < length(kernel.divisors()); ++i) {
@@ -101,15 +111,17 @@ std::string problem_of(const fb::DeviceKernel &kernel) {
   if (std::string problem = alignments_problem(kernel); !problem.empty())
     return problem;
   if ((kernel.product() != nullptr) + (kernel.attention() != nullptr) + (kernel.convolution() != nullptr) +
-          (kernel.raw() != nullptr) >
+          (kernel.sort() != nullptr) + (kernel.raw() != nullptr) >
       1)
-    return "is of more than one of a product, attention, a convolution, and the user";
+    return "is of more than one of a product, attention, a convolution, a sort, and the user";
   if (kernel.raw())
     return raw_kernel_problem(kernel);
   if (kernel.product())
     return problem_of_product(*kernel.product(), kernel.sizes());
   if (kernel.convolution())
     return problem_of_convolution(*kernel.convolution(), kernel.sizes());
+  if (kernel.sort())
+    return problem_of_sort(*kernel.sort(), kernel);
   if (kernel.attention() && (kernel.sizes() || kernel.blocks() < 0 || kernel.blocks() > mostBlocks))
     return "is of attention with " + number(kernel.blocks()) + " blocks and " + number(kernel.sizes()) +
            " sizes";
@@ -190,6 +202,20 @@ Status take_convolution(const fb::ConvolutionLaunch &launch, const fb::Convoluti
   return take_blocks(given.groups, given.outputs, kernel.tile_m(), columns, kernel.tile_n(), made);
 }
 
+/// Completes the launch of a sort.
+Status take_sort(const fb::SortLaunch &launch, const fb::SortKernel &kernel, DeviceLaunch &made) {
+  const SortShape shape = sort_shape(launch);
+  if (static_cast<uint8_t>(shape.dtype) != kernel.dtype() || shape.extent != kernel.extent() ||
+      shape.count != kernel.count() || shape.descending != kernel.descending())
+    return Status::error("is another sort than its kernel was made for");
+  made.sizes.push_back(shape.rows);
+  Expected<uint32_t> blocks = blocks_for(shape.count ? shape.rows : 0, kernel.block_rows());
+  if (!blocks)
+    return blocks.status();
+  made.blocks = *blocks;
+  return {};
+}
+
 } // namespace
 
 Reciprocal Reciprocal::of(int64_t d) {
@@ -263,7 +289,7 @@ Expected<DeviceLaunch> DeviceImage::launch_of(const fb::KernelLaunch &launch) co
   DeviceLaunch made;
   made.kernel = find(launch.symbol()->string_view());
   if (!made.kernel || made.kernel->product() || made.kernel->attention() || made.kernel->convolution() ||
-      made.kernel->raw())
+      made.kernel->sort() || made.kernel->raw())
     return Status::error("launches '" + text(launch.symbol()) +
                          "', which is no kernel of a fusion among the " +
                          number(length(content_->kernels())) + " of " + std::string(architecture()));
@@ -320,7 +346,7 @@ static bool are_of_product(const std::vector<uint32_t> &pointers, const fb::Cont
   return pointers == expected;
 }
 
-/// Whether a kernel gets the operands of its launch in their order, as that of attention does.
+/// Whether a kernel gets the operands of its launch in their order, as those of attention and sorts do.
 static bool are_in_order(const std::vector<uint32_t> &pointers, size_t operands) {
   for (uint32_t i = 0; i < pointers.size(); ++i)
     if (pointers[i] != i)
@@ -370,6 +396,16 @@ Expected<DeviceLaunch> DeviceImage::own_launch(const fb::Launch &launch, const f
           "gives its kernel '" + text(own.symbol()) +
           "' other operands than the weights, the operand, what its steps read, and the result");
     if (Status status = take_convolution(*convolution, *made.kernel->convolution(), made); !status)
+      return status;
+    return made;
+  }
+  if (const fb::SortLaunch *sort = launch.op_as_SortLaunch()) {
+    if (!made.kernel->sort())
+      return Status::error("is a sort, and its kernel '" + text(own.symbol()) + "' is not");
+    if (!are_in_order(made.pointers, operands))
+      return Status::error("gives its kernel '" + text(own.symbol()) +
+                           "' other operands than source, values and indices");
+    if (Status status = take_sort(*sort, *made.kernel->sort(), made); !status)
       return status;
     return made;
   }

@@ -95,8 +95,8 @@ public:
   const fb::DeviceKernel *find(std::string_view symbol) const;
   /// The launch of a fusion. The message says what of the plan does not fit the kernel: "has 3 tasks, ...".
   Expected<DeviceLaunch> launch_of(const fb::KernelLaunch &launch) const;
-  /// The launches of the kernels of our own that carry out a contraction, attention or a convolution, in
-  /// order, or that of the kernel that the user wrote.
+  /// The launches of the kernels of our own that carry out a contraction, attention, a convolution or a
+  /// sort, in order, or that of the kernel that the user wrote.
   Expected<std::vector<DeviceLaunch>> own_launches(const fb::Launch &launch) const;
 
 private:

@@ -338,7 +338,7 @@ private:
   /// Whether a GPU carries out such a launch by kernels that the launch names.
   static bool has_own_kernels(const fb::Launch &launch) {
     return launch.op_as_ContractionLaunch() || launch.op_as_AttentionLaunch() ||
-           launch.op_as_ConvolutionLaunch() || launch.op_as_RawLaunch();
+           launch.op_as_ConvolutionLaunch() || launch.op_as_SortLaunch() || launch.op_as_RawLaunch();
   }
 
   // The host looks at the failures of a call before each of its launches; on another device a launch has to.
@@ -693,9 +693,10 @@ private:
 
   Status check_sort(const std::string &what, const fb::SortLaunch &launch, const fb::Launch &of,
                     uint32_t index) {
-    if (is_off_host(plan_, of) || of.may_fail())
+    const bool has_kernel = !is_off_host(plan_, of) || is_device_launch(plan_, of);
+    if (!has_kernel || of.may_fail())
       return fail(what + (of.may_fail() ? " sorts, and is marked as one that may fail"
-                                        : " sorts on a device, which only the host does"));
+                                        : " sorts on a device that runs code for the host"));
     if (const std::string problem = sort_problem(launch, plan_); !problem.empty())
       return fail(what + " " + problem);
     for (const uint32_t written : {launch.values(), launch.indices()})

@@ -78,6 +78,7 @@ RULES = {
     # Contractions and attention are text that is made of a description; kernel IR has no part in it, but attention calls
     # the elementary functions that are printed from it.
     "codegen/cuda/contractions": [r"codegen/cuda/contractions/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
+    "codegen/cuda/sorts": [r"codegen/cuda/(sorts/.+|contractions/(DeviceText|TextKernels)\.h)", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     "codegen/cuda/raw": [r"codegen/cuda/(raw/.+|CudaCompiler\.h)", r"codegen/kernel/KernelCache\.h", r"runtime/cuda/Libraries\.h", r"ir/.+", r"weft/status\.hpp", COMPILER_LIBRARIES],
     "codegen/cuda/attention": [r"codegen/cuda/attention/.+", r"codegen/cuda/PrintKernel\.h", r"codegen/cuda/contractions/DeviceText\.h", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     # The frontend's rooms, the lowest first; a file that stands in none is refused. What nn/ and the rooms after it do,

@@ -14,6 +14,7 @@
 #include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/cuda/contractions/EmitConvolutions.h"
 #include "codegen/cuda/raw/EmitRaw.h"
+#include "codegen/cuda/sorts/EmitSorts.h"
 #include "codegen/kernel/KernelCache.h"
 #include "ir/Decisions.h"
 #include "ir/Target.h"
@@ -223,6 +224,9 @@ Status printKernels(const Arguments &arguments) {
   auto convolutions = codegen::emitConvolutions(*program.module, *target);
   if (!convolutions)
     return convolutions.status();
+  auto sorts = codegen::emitSorts(*program.module, *target);
+  if (!sorts)
+    return sorts.status();
   if (Status status = printForCuda(*kernels, chosen, *cuda); !status)
     return status;
   if (Status status = printTexts(*contractions, kernels->textSpills, chosen, *cuda); !status)
@@ -230,6 +234,8 @@ Status printKernels(const Arguments &arguments) {
   if (Status status = printTexts(*attention, kernels->textSpills, chosen, *cuda); !status)
     return status;
   if (Status status = printTexts(*convolutions, kernels->textSpills, chosen, *cuda); !status)
+    return status;
+  if (Status status = printTexts(*sorts, kernels->textSpills, chosen, *cuda); !status)
     return status;
   return printRaw(*program.module, *target, chosen, *cuda);
 }

@@ -15,6 +15,7 @@
 #include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/cuda/contractions/EmitConvolutions.h"
 #include "codegen/cuda/skeletons/CudaMapping.h"
+#include "codegen/cuda/sorts/EmitSorts.h"
 #include "codegen/kernel/KernelCache.h"
 #include "codegen/kernel/KernelIR.h"
 #include "ir/Schedule.h"
@@ -92,7 +93,7 @@ Status readKernels(CudaProgram &program, const std::string &target, const ir::Ta
       return kernel.status();
     kernel->packed = packed;
     kernel->image = *image;
-    const bool isOwn = packed->product() || packed->attention();
+    const bool isOwn = packed->product() || packed->attention() || packed->sort();
     if (Status status = isOwn ? checkSpills(*kernel, device.fullName()) : Status(); !status)
       return status;
     program.fallbacks += kernel->blockTasks > 1;
@@ -126,7 +127,7 @@ Status checkFusions(CudaProgram &program, const codegen::CudaKernels &compiled, 
   return {};
 }
 
-/// The texts of the kernels of contractions, attention and convolutions.
+/// The texts of the kernels of contractions, attention, convolutions and sorts.
 Status addOwnTexts(CudaProgram &program, ModuleOp module, const ir::Target &target) {
   auto contractions = codegen::emitContractions(module, target);
   if (!contractions)
@@ -142,6 +143,11 @@ Status addOwnTexts(CudaProgram &program, ModuleOp module, const ir::Target &targ
   if (!convolutions)
     return convolutions.status();
   for (const codegen::EmittedConvolution &each : *convolutions)
+    program.kernels.at(each.symbol).text = each.text;
+  auto sorts = codegen::emitSorts(module, target);
+  if (!sorts)
+    return sorts.status();
+  for (const codegen::EmittedSort &each : *sorts)
     program.kernels.at(each.symbol).text = each.text;
   return {};
 }

@@ -10,9 +10,11 @@
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/LaunchAccesses.h"
+#include "runtime/plan/SortPlan.h"
 #include "runtime/plan/plan_generated.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -118,7 +120,7 @@ Status EngineDevice::countLibrary(const DeviceKernel &kernel, const KernelCall &
 }
 
 /// Carries out a launch as the host does it, which has memory that the device's is. A plan for a GPU has
-/// nothing for the host to carry out products, attention and convolutions with.
+/// nothing for the host to carry out products, attention, convolutions and sorts with.
 static Status runOnHost(LaunchRun run, const Launch &launch) {
   const fb::Launch &planned = *launch.planned;
   Launch own = launch;
@@ -135,6 +137,9 @@ static Status runOnHost(LaunchRun run, const Launch &launch) {
   } else if (const fb::ConvolutionLaunch *convolution = planned.op_as_ConvolutionLaunch()) {
     own.convolution = std::make_shared<Convolution>(convolution_shape(*convolution));
     scratch = own.convolution->scratch_bytes(run.width);
+  } else if (const fb::SortLaunch *sort = planned.op_as_SortLaunch()) {
+    own.sort.emplace(sort_shape(*sort));
+    scratch = own.sort->scratch_bytes(run.width);
   }
   constexpr size_t line = 64;
   std::vector<std::byte> memory(scratch + line);
@@ -178,7 +183,7 @@ Status EngineDevice::runFusion(const LaunchRun &run, const Launch &launch) {
   return runOnEngine(program_->kernels.at(fusion.symbol()->str()), call);
 }
 
-/// Fused multiply-adds of a launch of our own, about: what it costs the engine.
+/// Fused multiply-adds of a launch of our own, or comparisons of a sort, about: what it costs the engine.
 static uint64_t multiplyAddsOf(const DeviceLaunch &launch, const fb::Launch &planned) {
   if (const fb::ContractionLaunch *product = planned.op_as_ContractionLaunch()) {
     const fb::ProductKernel &kernel = *launch.kernel->product();
@@ -189,6 +194,11 @@ static uint64_t multiplyAddsOf(const DeviceLaunch &launch, const fb::Launch &pla
     const ConvolutionShape shape = convolution_shape(*convolution);
     const int64_t steps = shape.channels * shape.window[0] * shape.window[1] * shape.window[2];
     return uint64_t(launch.blocks) * kernel.tile_m() * kernel.tile_n() * static_cast<uint64_t>(steps);
+  }
+  if (const fb::SortLaunch *sort = planned.op_as_SortLaunch()) {
+    const auto extent = static_cast<uint64_t>(sort->extent());
+    const auto digits = static_cast<uint64_t>(std::bit_width(extent));
+    return static_cast<uint64_t>(sort->rows()) * extent * digits * digits;
   }
   const AttentionShape shape = attention_shape(*planned.op_as_AttentionLaunch());
   int64_t batch = 1;
@@ -203,6 +213,7 @@ static uint64_t multiplyAddsOf(const DeviceLaunch &launch, const fb::Launch &pla
 Status EngineDevice::runLibrary(const LaunchRun &run, const Launch &launch) {
   LibraryCounts &counts = launch.kind == LaunchKind::contraction ? counts_.products
                           : launch.kind == LaunchKind::attention ? counts_.attentions
+                          : launch.kind == LaunchKind::sort      ? counts_.sorts
                                                                  : counts_.convolutions;
   uint64_t multiplyAdds = 0;
   for (const DeviceLaunch &each : launch.on_device)
@@ -258,9 +269,9 @@ Status EngineDevice::issue(const LaunchRun &given) {
     case LaunchKind::contraction:
     case LaunchKind::attention:
     case LaunchKind::convolution:
+    case LaunchKind::sort:
       status = runLibrary(run, launch);
       break;
-    case LaunchKind::sort:
     case LaunchKind::matrices:
     case LaunchKind::fourier:
     case LaunchKind::loop:

@@ -38,7 +38,7 @@ struct LibraryCounts {
 /// What a device has done.
 struct DeviceCounts {
   uint64_t kernelLaunches = 0, raceLaunches = 0; ///< of all kernels
-  LibraryCounts products, attentions, convolutions;
+  LibraryCounts products, attentions, convolutions, sorts;
   uint64_t copies = 0, others = 0; ///< by the host
 };
 

@@ -9,6 +9,7 @@
 #include "codegen/cuda/attention/EmitAttention.h"
 #include "codegen/cuda/contractions/EmitContractions.h"
 #include "codegen/cuda/contractions/EmitConvolutions.h"
+#include "codegen/cuda/sorts/EmitSorts.h"
 #include "codegen/kernel/KernelIR.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -166,6 +167,8 @@ Expected<std::vector<KernelOfProgram>> kernelsOf(ModuleOp module, const CudaOpti
   if (Status status = addTexts(codegen::emitAttention(module, target), kernels); !status)
     return status;
   if (Status status = addTexts(codegen::emitConvolutions(module, target), kernels); !status)
+    return status;
+  if (Status status = addTexts(codegen::emitSorts(module, target), kernels); !status)
     return status;
   return kernels;
 }

@@ -41,7 +41,7 @@ interpreter and with the CPU.
   --seed=N          seed of the first program; the next ones count up (1)
   --target=NAME     what they are compiled for (cuda:sm_90)
   --most-elements=N leave out files with a larger tensor (1048576)
-  --most-products=N leave products, attention and convolutions of more multiply-adds to the host (268435456)
+  --most-products=N leave products, attention, convolutions and sorts of more multiply-adds, or comparisons, to the host (268435456)
   --race=N          look for races in one of N calls; 0 for none (1)
   --threads=N       threads that compile kernels (2)
   --spoil=FORM,N    negative control: change launch N of each call, a bit of what it wrote (bit), or the end of its
@@ -384,6 +384,8 @@ int Run::finish() {
                << device.attentions.engine << " attentions on the engine, " << device.attentions.host
                << " by the host for their size\n"
                << device.convolutions.engine << " convolutions on the engine, " << device.convolutions.host
+               << " by the host for their size\n"
+               << device.sorts.engine << " sorts on the engine, " << device.sorts.host
                << " by the host for their size\n"
                << device.copies << " copies and " << device.others << " other launches by the host\n"
                << counts.exactResults << " results with the bits of the CPU, " << counts.boundedResults

@@ -348,6 +348,7 @@ public:
   LibraryCounts convolutions() const {
     return since(EngineDevice::get().counts().convolutions, before.convolutions);
   }
+  LibraryCounts sorts() const { return since(EngineDevice::get().counts().sorts, before.sorts); }
   uint64_t launches() const { return EngineDevice::get().counts().kernelLaunches - before.kernelLaunches; }
 
 private:
@@ -482,6 +483,55 @@ TEST_F(KernelPrograms, ConvolutionsTakeABatchOfTheCall) {
   KernelChecker checker({});
   EXPECT_EQ(textOf(checker.check(*module, 1)), "");
   EXPECT_EQ(since.convolutions().engine, 2 * checker.counts().calls);
+}
+
+//===----------------------------------------------------------------------===//
+// Sorts
+//===----------------------------------------------------------------------===//
+
+/// A sort of what another kernel computes, and one that replaces an argument: that is copied from what the
+/// sort writes, unless the call has failed. Rows of any length are merged by loops.
+TEST_F(KernelPrograms, SortsRunOnTheEngine) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<?x70xf32, #n>, %y: tensor<3x300xf16, #cpu> {weft.donated}, %z: tensor<2x?xf32, #n>)
+        -> (tensor<?x8xf32, #n>, tensor<?x8xi64, #n>, tensor<3x300xf16, #cpu> {weft.tied = 1 : i64}, tensor<2x?xi64, #n>)
+        attributes {weft.symbols = [#weft.symbol<"n", 1, 9>]} {
+      %0 = weft.neg %x : tensor<?x70xf32, #n>
+      %1, %2 = weft.sort %0, count = 8 descending : tensor<?x70xf32, #n>
+      %3, %4 = weft.sort %y, count = 300 : tensor<3x300xf16, #cpu>
+      %5, %6 = weft.sort %z, count = n : tensor<2x?xf32, #n>
+      weft.return %1, %2, %3, %6 : tensor<?x8xf32, #n>, tensor<?x8xi64, #n>, tensor<3x300xf16, #cpu>, tensor<2x?xi64, #n>
+    })");
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  // The twin of a call, whose sizes are numbers, has a kernel for the third, too.
+  EXPECT_EQ(2 * since.sorts().engine, 5 * checker.counts().calls);
+  CheckOptions options;
+  options.mostMultiplyAdds = 0;
+  KernelChecker onHost(options);
+  EXPECT_EQ(textOf(onHost.check(*module, 1)), "");
+  EXPECT_GE(since.sorts().host, 2u);
+}
+
+TEST_F(KernelPrograms, SpoiltSortsAreFound) {
+  for (uint64_t launch = 0; launch < 2; ++launch)
+    for (Spoil spoil : {Spoil::bit, Spoil::bound}) {
+      OwningOpRef<ModuleOp> module = parse(R"(
+        weft.func @main(%x: tensor<5x70xf32, #cpu>, %y: tensor<3x300xf16, #cpu>) -> (tensor<5x8xi64, #cpu>, tensor<3x300xf16, #cpu>) {
+          %1, %2 = weft.sort %x, count = 8 descending : tensor<5x70xf32, #cpu>
+          %3, %4 = weft.sort %y, count = 300 : tensor<3x300xf16, #cpu>
+          weft.return %2, %3 : tensor<5x8xi64, #cpu>, tensor<3x300xf16, #cpu>
+        })");
+      ASSERT_TRUE(module);
+      CheckOptions options;
+      options.spoil = spoil;
+      options.spoilt = launch;
+      KernelChecker checker(options);
+      EXPECT_NE(textOf(checker.check(*module, 1)), "")
+          << launch << (spoil == Spoil::bit ? ", bit" : ", bound");
+    }
 }
 
 //===----------------------------------------------------------------------===//

@@ -250,7 +250,7 @@ TEST(DeviceImage, RefusesKernelsThatNoGpuLaunches) {
                "is of attention with -1 blocks");
   EXPECT_FAILS(
       loaded([](fb::DeviceImageT &i) { i.kernels[0]->attention = std::make_unique<fb::AttentionLaunchT>(); }),
-      "is of more than one of a product, attention, a convolution, and the user");
+      "is of more than one of a product, attention, a convolution, a sort, and the user");
   EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->numbers.pop_back(); }),
                "kernel 'added' of a GPU has 11 numbers of a product, expected 12");
   EXPECT_FAILS(loaded([](fb::DeviceImageT &i) { i.kernels[0]->product->tile_n = 0; }),
@@ -507,7 +507,110 @@ TEST(DeviceImage, RefusesConvolutionsThatNoGpuLaunches) {
   EXPECT_FAILS(refused([](Kernel &k) { k.convolution->tile_m = 0; }), "has tiles of 0 by 16 elements");
   EXPECT_FAILS(refused([](Kernel &k) { k.sizes = 2; }), "has 2 sizes, and its convolution has 1");
   EXPECT_FAILS(refused([](Kernel &k) { k.attention = std::make_unique<fb::AttentionLaunchT>(); }),
-               "is of more than one of a product, attention, a convolution, and the user");
+               "is of more than one of a product, attention, a convolution, a sort, and the user");
+}
+
+//===----------------------------------------------------------------------===//
+// Sorts
+//===----------------------------------------------------------------------===//
+
+/// The kernel of sorts of rows of 7 elements, of which 5 are kept, with 16 rows of a block.
+fb::DeviceImageT image_of_sort() {
+  fb::DeviceImageT image;
+  image.architecture = "sm_90";
+  image.kernels.push_back(kernel("rows", {0, 1, 2}));
+  image.kernels[0]->sizes = 1;
+  image.kernels[0]->sort = std::make_unique<fb::SortKernelT>();
+  image.kernels[0]->sort->dtype = static_cast<uint8_t>(DType::f32);
+  image.kernels[0]->sort->extent = 7;
+  image.kernels[0]->sort->count = 5;
+  image.kernels[0]->sort->descending = true;
+  image.kernels[0]->sort->block_rows = 16;
+  return image;
+}
+
+PlanBuilder plan_of_sort() {
+  PlanBuilder b;
+  b.plan.target = target;
+  b.plan.image = std::string("image.") + target;
+  b.argument("x", DType::f32, {20, 7});
+  b.result("values", DType::f32, {20, 5});
+  b.result("indices", DType::i64, {20, 5});
+  fb::SortLaunchT launch;
+  launch.dtype = static_cast<uint8_t>(DType::f32);
+  launch.rows = 20;
+  launch.extent = 7;
+  launch.count = 5;
+  launch.descending = true;
+  launch.source = b.buffer(fb::Storage::argument, 0, 0, 560);
+  launch.values = b.buffer(fb::Storage::result, 0, 0, 400);
+  launch.indices = b.buffer(fb::Storage::result, 1, 0, 800);
+  fb::LaunchT &made = b.launch("sort");
+  made.op.Set(std::move(launch));
+  made.own.push_back(std::make_unique<fb::OwnKernelT>());
+  made.own.back()->symbol = "rows";
+  made.own.back()->operands = {0, 1, 2};
+  b.plan.devices.push_back(std::make_unique<fb::DevicePartT>());
+  b.plan.devices.back()->name = "cuda:0";
+  b.plan.arguments[0]->type->device = "cuda:0";
+  for (auto &result : b.plan.results)
+    result->type->device = "cuda:0";
+  b.plan.segments.push_back(std::make_unique<fb::SegmentT>());
+  b.plan.segments.back()->launches = 1;
+  return b;
+}
+
+template <typename Change> Status verified_sort(Change change) {
+  static const std::shared_ptr<Image> image =
+      Image::load(*package_of(bytes_of(image_of_sort())), "image.cuda:sm_90").value_or_throw();
+  PlanBuilder b = plan_of_sort();
+  change(b, *b.plan.launches[0]->op.AsSortLaunch());
+  return b.verdict(image.get());
+}
+
+TEST(DeviceImage, SortsOfAnyNumberOfRows) {
+  const auto loaded = DeviceImage::load(bytes_of(image_of_sort())).value_or_throw();
+  const std::vector<std::byte> bytes = plan_of_sort().bytes();
+  const fb::Plan &plan = *read_plan(bytes).value_or_throw();
+  const auto own = loaded->own_launches(*plan.launches()->Get(0)).value_or_throw();
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0].pointers, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(own[0].blocks, 2u);
+  EXPECT_EQ(own[0].sizes, std::vector<int64_t>{20});
+}
+
+TEST(DeviceImage, SortsFitTheirKernels) {
+  using Launch = fb::SortLaunchT;
+  EXPECT_TRUE(verified_sort([](PlanBuilder &, Launch &) {}).ok())
+      << verified_sort([](PlanBuilder &, Launch &) {}).message();
+  EXPECT_FAILS(verified_sort([](PlanBuilder &, Launch &s) { s.descending = false; }),
+               "is another sort than its kernel was made for");
+  EXPECT_FAILS(verified_sort([](PlanBuilder &, Launch &s) { s.dtype = static_cast<uint8_t>(DType::i32); }),
+               "is another sort than its kernel was made for");
+  EXPECT_FAILS(verified_sort([](PlanBuilder &, Launch &s) { s.rows = 10, s.extent = 14; }),
+               "has values of 400 bytes, expected 200");
+  EXPECT_FAILS(verified_sort([](PlanBuilder &b, Launch &) { b.plan.launches[0]->own.clear(); }),
+               "has 0 kernels of our own, expected 1");
+  EXPECT_FAILS(
+      verified_sort([](PlanBuilder &b, Launch &) { b.plan.launches[0]->own[0]->operands = {0, 2, 1}; }),
+      "gives its kernel 'rows' other operands than source, values and indices");
+  EXPECT_FAILS(verified_sort([](PlanBuilder &b, Launch &) { b.plan.launches[0]->may_fail = true; }),
+               "sorts, and is marked as one that may fail");
+}
+
+TEST(DeviceImage, RefusesSortsThatNoGpuLaunches) {
+  const auto refused = [](auto change) {
+    fb::DeviceImageT image = image_of_sort();
+    change(*image.kernels[0]);
+    return DeviceImage::load(bytes_of(image)).status();
+  };
+  using Kernel = fb::DeviceKernelT;
+  EXPECT_TRUE(refused([](Kernel &) {}).ok());
+  EXPECT_FAILS(refused([](Kernel &k) { k.sort->block_rows = 0; }), "is of a sort with no rows of a block");
+  EXPECT_FAILS(refused([](Kernel &k) { k.sizes = 2; }),
+               "is of a sort with 3 pointers and 2 sizes, expected 3 and 1");
+  EXPECT_FAILS(refused([](Kernel &k) { k.attention = std::make_unique<fb::AttentionLaunchT>(); }),
+               "is of more than one of a product, attention, a convolution, a sort, and the user");
 }
 
 TEST(DeviceImage, DamagedBytesAreRefusedOrHarmless) {

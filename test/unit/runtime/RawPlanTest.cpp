@@ -167,7 +167,7 @@ TEST(RawPlan, RefusesKernelsThatCannotBeLaunched) {
   EXPECT_FAILS(loaded([](fb::DeviceKernelT &k) { k.raw->parameters = {4096, 8}; }),
                "has parameters of 4104 bytes, more than 4096");
   EXPECT_FAILS(loaded([](fb::DeviceKernelT &k) { k.product = std::make_unique<fb::ProductKernelT>(); }),
-               "is of more than one of a product, attention, a convolution, and the user");
+               "is of more than one of a product, attention, a convolution, a sort, and the user");
 }
 
 TEST(RawPlan, RefusesLaunchesThatAreWrongByThemselves) {

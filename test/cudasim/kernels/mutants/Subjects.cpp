@@ -371,6 +371,15 @@ weft.func @main(%p: tensor<1001xf32, #cpu>, %g: tensor<1001xf32, #cpu>, %b: tens
   weft.return %0, %1, %2, %3, %4, %5 : tensor<1001xf32, #cpu>, tensor<1001xf32, #cpu>, tensor<2303xf32, #cpu>, tensor<2303xf32, #cpu>, tensor<5xf32, #cpu>, tensor<5xf32, #cpu>
 })";
 
+// Rows of a block, whose threads meet in shared memory, and rows of some lanes of a warp.
+constexpr const char *sort = R"(
+weft.func @main(%x: tensor<2x200xf32, #cpu>, %y: tensor<19x13xi64, #cpu> {weft.name = "index:0:9"})
+    -> (tensor<2x200xf32, #cpu>, tensor<2x200xi64, #cpu>, tensor<19x5xi64, #cpu>, tensor<19x5xi64, #cpu>) {
+  %0, %1 = weft.sort %x, count = 200 : tensor<2x200xf32, #cpu>
+  %2, %3 = weft.sort %y, count = 5 descending : tensor<19x13xi64, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<2x200xf32, #cpu>, tensor<2x200xi64, #cpu>, tensor<19x5xi64, #cpu>, tensor<19x5xi64, #cpu>
+})";
+
 constexpr const char *fallback = R"(
 weft.func @main(%x: tensor<37x19xf32, #cpu>, %y: tensor<19x45xf32, #cpu>) -> (tensor<37xf32, #cpu>, tensor<45x19xf32, #cpu>) {
   %0 = weft.rmax %x, dims = [1] : tensor<37x19xf32, #cpu>
@@ -398,6 +407,7 @@ const SubjectCase cases[] = {
     {"window", makeProgram, window},
     {"multi-tensor", makeProgram, steps},
     {"fallback", makeFallback, fallback},
+    {"sort", makeProgram, sort, /*functions=*/true},
     {"product", makeProduct, nullptr, /*functions=*/true},
     {"odd product", makeOddProduct, nullptr, /*functions=*/true},
     {"mma product", makeMatrixProduct, nullptr, /*functions=*/true},

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Those of contractions, attention and convolutions, whose kernels are written as text.
+// Those of contractions, attention, convolutions and sorts, whose kernels are written as text.
 //
 //===----------------------------------------------------------------------===//
 #include "Equivalents.h"
@@ -223,6 +223,43 @@ std::vector<TextEquivalent> textEquivalents() {
        "for (int i = 0; i + 1 < rowsOfWarp * 2; ++i)",
        "the last rows of a warp lie outside of the result",
        {{"mma convolution", 1}}},
+      {"const bool sorts = rows_of_block == 1 || row < rows;",
+       "const bool sorts = rows_of_block != 1 || row < rows;",
+       "where a block has one row, there are as many blocks as rows",
+       {{"sort", 1}}},
+      {"for (int first = 0; first < items; first += staged) {",
+       "for (int first = 0; first + 1 < items; first += staged) {",
+       "index and end are multiples of what is staged",
+       {{"sort", 1}}},
+      {"for (int j = (k < 16 ? k : 16) / 2; j > 0; j /= 2) {",
+       "for (int j = (k + 1 < 16 ? k : 16) / 2; j > 0; j /= 2) {",
+       "k is a power of two",
+       {{"sort", 1}}},
+      {"for (int j = (k < 32 ? k : 32) / 2; j > 0; j /= 2) {",
+       "for (int j = (k + 1 < 32 ? k : 32) / 2; j > 0; j /= 2) {",
+       "k is a power of two",
+       {{"sort", 1}}},
+      {"for (int j = (k < team ? k : team) / 2; j >= 32; j /= 2) {",
+       "for (int j = (k + 1 < team ? k : team) / 2; j >= 32; j /= 2) {",
+       "k is a power of two",
+       {{"sort", 1}}},
+      {"for (int j = (k < team ? k : team) / 2; j >= 32; j /= 2) {",
+       "for (int j = (k < team ? k : team) / 2; j + 1 >= 32; j /= 2) {",
+       "j is a power of two",
+       {{"sort", 1}}},
+      {"for (int k = 2; k <= padded; k *= 2) {",
+       "for (int k = 2; k - 1 <= padded; k *= 2) {",
+       "k is a power of two",
+       {{"sort", 2}}},
+      {"if (d * team >= k)", "if (d * team + 1 >= k)", "d, team and k are powers of two", {{"sort", 1}}},
+      {"if (d * team >= k)",
+       "if (d * team > k)",
+       "exchanges between runs of one form leave that form",
+       {{"sort", 1}}},
+      {"if (d * team >= k)",
+       "if (false)",
+       "exchanges between runs of one form leave that form",
+       {{"sort", 1}}},
   };
 }
 
