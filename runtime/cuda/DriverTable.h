@@ -51,6 +51,7 @@
 #define WEFT_DRIVER_GRAPH_FUNCTIONS(X)                                                                       \
   X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphAddKernelNode) X(cuGraphAddMemcpyNode)                         \
   X(cuGraphAddMemsetNode) X(cuGraphAddEmptyNode) X(cuGraphAddChildGraphNode) X(cuGraphAddDependencies)       \
+  X(cuGraphAddNode) X(cuGraphConditionalHandleCreate)                                                        \
   X(cuGraphInstantiate) X(cuGraphUpload) X(cuGraphLaunch) X(cuGraphExecDestroy)                              \
   X(cuGraphExecKernelNodeSetParams) X(cuGraphExecMemcpyNodeSetParams) X(cuGraphExecMemsetNodeSetParams)
 #define WEFT_DRIVER_FUNCTIONS(X)                                                                             \

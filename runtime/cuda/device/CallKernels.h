@@ -8,7 +8,7 @@
 // What a call does on a GPU beside its launches: it resets its failure record, looks at the flags of its
 // arguments, takes in the keys of other devices, sets flags at its end, and copies into arguments unless it
 // has failed. The kernels are PTX, which the driver compiles when a device is opened, so that they fit every
-// GPU and belong to no package.
+// GPU and belong to no package. Those of loops are a text of their own (GraphLoops.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CUDA_DEVICE_CALLKERNELS_H
@@ -230,6 +230,76 @@ BYTE:
   add.s64 %rd10, %rd10, %rd7;
   bra BYTE;
 DONE:
+  ret;
+}
+)";
+
+/// Declares what a driver of CUDA 12.4 or newer puts in when it loads a text.
+inline constexpr const char *setConditionalText = R"(
+.extern .func cudaGraphSetConditional(
+  .param .b64 handle,
+  .param .b32 value);
+)";
+
+/// One thread. Lets a loop of the graph go on if the predicate is true and the call has not failed.
+inline constexpr const char *setConditionText = R"(
+.visible .entry weft_set_condition(
+  .param .u64 handle,
+  .param .u64 predicate,
+  .param .u64 record)
+{
+  .reg .pred %p<4>;
+  .reg .b16 %h<2>;
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<5>;
+
+  ld.param.u64 %rd1, [handle];
+  ld.param.u64 %rd2, [predicate];
+  ld.param.u64 %rd3, [record];
+  cvta.to.global.u64 %rd2, %rd2;
+  cvta.to.global.u64 %rd3, %rd3;
+  ld.global.u8 %h1, [%rd2];
+  ld.global.u64 %rd4, [%rd3];
+  setp.ne.u16 %p1, %h1, 0;
+  setp.eq.s64 %p2, %rd4, -1;
+  and.pred %p3, %p1, %p2;
+  selp.u32 %r1, 1, 0, %p3;
+  {
+    .param .b64 call_handle;
+    .param .b32 call_value;
+    st.param.b64 [call_handle], %rd1;
+    st.param.b32 [call_value], %r1;
+    call.uni cudaGraphSetConditional, (call_handle, call_value);
+  }
+  ret;
+}
+)";
+
+/// One thread. Counts one more, and says by the predicate whether the count is no multiple of `modulus`.
+inline constexpr const char *countTripText = R"(
+.visible .entry weft_count_trip(
+  .param .u64 count,
+  .param .u64 predicate,
+  .param .u32 modulus)
+{
+  .reg .pred %p<2>;
+  .reg .b16 %h<2>;
+  .reg .b32 %r<5>;
+  .reg .b64 %rd<3>;
+
+  ld.param.u64 %rd1, [count];
+  ld.param.u64 %rd2, [predicate];
+  ld.param.u32 %r1, [modulus];
+  cvta.to.global.u64 %rd1, %rd1;
+  cvta.to.global.u64 %rd2, %rd2;
+  ld.global.u32 %r2, [%rd1];
+  add.u32 %r2, %r2, 1;
+  st.global.u32 [%rd1], %r2;
+  rem.u32 %r3, %r2, %r1;
+  setp.ne.u32 %p1, %r3, 0;
+  selp.u32 %r4, 1, 0, %p1;
+  cvt.u16.u32 %h1, %r4;
+  st.global.u8 [%rd2], %h1;
   ret;
 }
 )";

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "test/cudasim/driver/Capture.h"
 
+#include "test/cudasim/driver/LoopBody.h"
+
 #include <algorithm>
 
 namespace weft::cusim {
@@ -159,13 +161,20 @@ CUresult checkEvent(const Event &event) {
   return invalidate(*event.place.capture, CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture");
 }
 
+/// What an item that is in no graph runs.
+static std::function<Outcome()> runAlone(const Work &work) {
+  if (!std::holds_alternative<Launch>(work))
+    return runOf(work);
+  return [run = runOf(work)] { return withoutConditions(run()); };
+}
+
 CUresult submit(Stream &stream, const std::string &what, Work work) {
   if (const CUresult code = checkUse(stream); code != CUDA_SUCCESS)
     return code;
   if (stream.place.capture)
     stream.place.after = {stream.place.capture->graph->add(std::move(work), stream.place.after)};
   else
-    stream.context.enqueue(stream, what, runOf(work), {}, std::holds_alternative<HostCall>(work));
+    stream.context.enqueue(stream, what, runAlone(work), {}, std::holds_alternative<HostCall>(work));
   return CUDA_SUCCESS;
 }
 

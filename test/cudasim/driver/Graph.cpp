@@ -78,6 +78,8 @@ void destroy(Graph *graph) {
       destroy(node->child);
     state().destroy(node);
   }
+  for (const Condition *condition : graph->conditions)
+    state().destroy(condition);
   state().destroy(graph);
 }
 

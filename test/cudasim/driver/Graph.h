@@ -16,6 +16,7 @@
 #include "test/cudasim/driver/Launch.h"
 #include "test/cudasim/driver/Transfers.h"
 
+#include <optional>
 #include <variant>
 
 namespace weft::cusim {
@@ -45,12 +46,26 @@ std::string textOf(const Work &work);
 CUgraphNodeType typeOf(const Work &work);
 
 struct Graph;
+struct Node;
+
+/// The value that a conditional node looks at. Its handle is its address.
+struct Condition : Object {
+  Condition(Graph &graph, Context &context) : Object("condition"), graph(graph), context(context) {
+    isProgram = false;
+  }
+  Graph &graph; ///< that has the node, or the graph of a body that has it is in this one
+  Context &context;
+  std::optional<uint32_t> launchValue; ///< that a launch of the graph begins with
+  Node *node = nullptr;
+};
 
 struct Node : Object {
   explicit Node(Graph &graph) : Object("node"), graph(graph) { isProgram = false; }
   Graph &graph;
   Work work;
   Graph *child = nullptr;
+  Condition *condition = nullptr; ///< if there is one, the child is the body of a loop,
+  CUgraph bodies[1] = {};         ///< and this is where the program finds it
   std::vector<Node *> before;
 };
 
@@ -58,6 +73,9 @@ struct Graph : Object {
   Graph() : Object("graph") {}
   Node *add(Work work, std::vector<Node *> before, Graph *child = nullptr);
   std::vector<Node *> nodes;
+  std::vector<Condition *> conditions;
+  Node *owner = nullptr;          ///< the conditional node whose body this is
+  const void *instance = nullptr; ///< the executable graph that was made of it last
 };
 
 /// Null, after a complaint, if the handle is none of a graph.

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/cudasim/driver/Capture.h"
 #include "test/cudasim/driver/Functions.h"
+#include "test/cudasim/driver/LoopBody.h"
 #include "test/cudasim/driver/Settings.h"
 
 #include <algorithm>
@@ -25,8 +26,10 @@ struct Step {
   const Node *source; ///< only to be found by; it may be destroyed
   std::string what;
   Work work;
-  std::vector<size_t> before; ///< steps
-  size_t row = 0;             ///< of steps that come one after another
+  std::vector<size_t> before;           ///< steps; of the same body if it is in one
+  std::optional<size_t> loop = {};      ///< the conditional step in whose body it is
+  const Condition *condition = nullptr; ///< of a conditional step; only to be found by
+  size_t row = 0;                       ///< of steps that come one after another
 };
 
 struct Executable : Object {
@@ -39,6 +42,8 @@ struct Executable : Object {
   }
   std::vector<Step> steps;
   std::map<const Node *, size_t> stepOf;
+  ConditionValues launchValues; ///< of its conditions
+  std::shared_ptr<ConditionValues> values = std::make_shared<ConditionValues>();
   std::vector<uint32_t> chains; ///< one for each row, used by all launches
   ItemPointer last;             ///< the end of the launch before
   Device *device = nullptr;     ///< whose memory it has until it is destroyed
@@ -141,7 +146,10 @@ std::vector<const Node *> sorted(const Graph &graph) {
 
 /// Appends the graph's steps, those without a predecessor after `start`. Returns the ones that nothing of the
 /// graph needs.
-std::vector<size_t> append(const Graph &graph, const std::vector<size_t> &start, Executable &into) {
+std::vector<size_t> append(const Graph &graph, const std::vector<size_t> &start, Executable &into,
+                           std::optional<size_t> loop = {}) {
+  for (const Condition *condition : graph.conditions)
+    into.launchValues[reinterpret_cast<uint64_t>(condition)] = condition->launchValue;
   std::map<const Node *, size_t> ends;
   std::set<size_t> last;
   for (const Node *node : sorted(graph)) {
@@ -151,12 +159,17 @@ std::vector<size_t> append(const Graph &graph, const std::vector<size_t> &start,
       last.erase(ends[one]);
     }
     into.stepOf[node] = into.steps.size();
-    into.steps.push_back({node, textOf(node->work) + " of " + node->name(), node->work, std::move(before)});
-    if (node->child) {
-      const std::vector<size_t> leaves = append(*node->child, {into.steps.size() - 1}, into);
-      into.steps.push_back({node, "the end of " + node->name(), {}, leaves});
+    const size_t step = ends[node] = into.steps.size();
+    const std::string what = node->condition ? "the loop" : textOf(node->work);
+    into.steps.push_back(
+        {node, what + " of " + node->name(), node->work, std::move(before), loop, node->condition});
+    if (node->condition) {
+      append(*node->child, {}, into, step);
+    } else if (node->child) {
+      const std::vector<size_t> leaves = append(*node->child, {step}, into, loop);
+      ends[node] = into.steps.size();
+      into.steps.push_back({node, "the end of " + node->name(), {}, leaves, loop});
     }
-    ends[node] = into.steps.size() - 1;
     last.insert(ends[node]);
   }
   return last.empty() ? start : std::vector<size_t>(last.begin(), last.end());
@@ -167,6 +180,8 @@ std::vector<size_t> append(const Graph &graph, const std::vector<size_t> &start,
 void makeRows(Executable &executable) {
   std::vector<bool> hasNext(executable.steps.size());
   for (Step &step : executable.steps) {
+    if (step.loop)
+      continue;
     step.row = executable.chains.size();
     for (const size_t one : step.before)
       if (!hasNext[one]) {
@@ -177,6 +192,97 @@ void makeRows(Executable &executable) {
     if (step.row == executable.chains.size())
       executable.chains.push_back(state().schedule.newChain());
   }
+}
+
+/// What the item of a step runs, with the parameters that it has now; a loop with those of its body.
+std::function<Outcome()> runOf(const Executable &executable, size_t number) {
+  const Step &step = executable.steps[number];
+  const std::shared_ptr<ConditionValues> values = executable.values;
+  if (!step.condition) {
+    std::function<Outcome()> run = runOf(step.work);
+    if (!std::holds_alternative<Launch>(step.work))
+      return run;
+    return [run = std::move(run), values] { return withConditions(run(), *values); };
+  }
+  LoopBody loop{step.what, reinterpret_cast<uint64_t>(step.condition), {}};
+  std::map<size_t, size_t> places;
+  for (size_t k = number + 1; k < executable.steps.size(); ++k) {
+    const Step &inner = executable.steps[k];
+    if (inner.loop != number)
+      continue;
+    BodyStep &made = loop.steps.emplace_back();
+    made.what = inner.what;
+    made.run = runOf(executable, k);
+    for (const size_t one : inner.before)
+      made.before.push_back(places.at(one));
+    places[k] = loop.steps.size() - 1;
+  }
+  return [loop = std::move(loop), values] { return runLoop(loop, *values); };
+}
+
+//===----------------------------------------------------------------------===//
+// What a graph with loops must not have
+//===----------------------------------------------------------------------===//
+
+bool hasConditions(const Graph &graph) {
+  return !graph.conditions.empty() ||
+         std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node *node) {
+           return node->condition || (node->child && hasConditions(*node->child));
+         });
+}
+
+/// Why a node must not be in the body of a loop, whose kernels run on the device; empty if it may.
+std::string problemInBody(const Work &work, const Device &device) {
+  const Launch *launch = std::get_if<Launch>(&work);
+  const Copy *copy = std::get_if<Copy>(&work);
+  if (launch && launch->device != &device)
+    return textOf(work) + " is of another context than the loop";
+  if (copy && (isPageable(copy->from, *copy) || isPageable(copy->to, *copy)))
+    return "a copy in the body of a loop has memory of the host that is not pinned";
+  const bool known = std::holds_alternative<std::monostate>(work) || std::holds_alternative<Fill>(work) ||
+                     std::holds_alternative<HostKernel>(work);
+  return launch || copy || known ? "" : textOf(work) + " is in the body of a loop";
+}
+
+/// Why a graph with loops cannot be instantiated; empty if it can. `loop` is that whose body the graph is in.
+std::string problemOfLoops(const Graph &graph, const Condition *loop = nullptr) {
+  for (const Condition *condition : graph.conditions)
+    if (!condition->node)
+      return condition->name() + " has no node";
+  for (const Node *node : graph.nodes) {
+    std::string problem = loop ? problemInBody(node->work, loop->context.device) : "";
+    if (problem.empty() && node->condition && loop && &node->condition->context != &loop->context)
+      problem = node->name() + " is of another context than the loop around it";
+    if (problem.empty() && node->child)
+      problem = problemOfLoops(*node->child, node->condition ? node->condition : loop);
+    if (!problem.empty())
+      return problem;
+  }
+  return "";
+}
+
+/// Whether a condition of a graph may be that of a node of another one: the same graph, or one of a body in
+/// it.
+bool isWithin(const Graph *graph, const Graph &around) {
+  for (; graph; graph = graph->owner ? &graph->owner->graph : nullptr)
+    if (graph == &around)
+      return true;
+  return false;
+}
+
+/// Reads the parameters of a conditional node.
+CUresult readLoop(const CUDA_CONDITIONAL_NODE_PARAMS &source, const Graph &graph, Condition *&condition) {
+  condition = state().find<Condition>(reinterpret_cast<const void *>(source.handle));
+  if (!condition || !isWithin(&graph, condition->graph))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the handle is of no condition of the graph");
+  if (condition->node)
+    return refuse(CUDA_ERROR_INVALID_VALUE, condition->name() + " has a node already");
+  if (source.ctx != handleOf<CUcontext>(&condition->context))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the context is not that of the condition");
+  if (source.type != CU_GRAPH_COND_TYPE_WHILE)
+    return refuse(CUDA_ERROR_NOT_SUPPORTED, "of conditional nodes only those of the type WHILE are known");
+  return source.size == 1 ? CUDA_SUCCESS
+                          : refuse(CUDA_ERROR_INVALID_VALUE, "a node of the type WHILE has one body");
 }
 
 CUresult readKernel(const CUDA_KERNEL_NODE_PARAMS &source, Launch &launch) {
@@ -281,11 +387,60 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgrap
     return CUDA_ERROR_INVALID_HANDLE;
   if (child == graph)
     return refuse(CUDA_ERROR_INVALID_VALUE, "a graph cannot be its own child");
+  if (hasConditions(*source))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes cannot be in a child node");
   Graph *copy = clone(*source);
   const CUresult code = addNode(node, graph, before, count, {}, copy);
   if (code != CUDA_SUCCESS)
     destroy(copy);
   return code;
+}
+
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graphHandle,
+                                        CUcontext contextHandle, unsigned value, unsigned flags) {
+  Graph *graph = graphOf(graphHandle);
+  if (!graph)
+    return CUDA_ERROR_INVALID_HANDLE;
+  Context *context = state().find<Context>(contextHandle);
+  if (!context)
+    return refuse(CUDA_ERROR_INVALID_CONTEXT, "the context does not exist");
+  if (flags & ~unsigned(CU_GRAPH_COND_ASSIGN_DEFAULT))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the flags are not known");
+  Condition *made = state().make<Condition>(*graph, *context);
+  if (flags)
+    made->launchValue = value;
+  graph->conditions.push_back(made);
+  *handle = reinterpret_cast<uint64_t>(static_cast<const Object *>(made));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddNode(CUgraphNode *handle, CUgraph graphHandle, const CUgraphNode *before,
+                        const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *parameters) {
+  const Graph *graph = graphOf(graphHandle);
+  if (!graph)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (parameters->type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+    return refuse(CUDA_ERROR_NOT_SUPPORTED, "only conditional nodes are added by this function here");
+  for (size_t k = 0; edges && k < count; ++k)
+    if (edges[k].from_port || edges[k].to_port || edges[k].type)
+      return refuse(CUDA_ERROR_NOT_SUPPORTED, "edges with ports or a type are not supported");
+  Condition *condition = nullptr;
+  if (const CUresult code = readLoop(parameters->conditional, *graph, condition); code != CUDA_SUCCESS)
+    return code;
+  Graph *body = state().make<Graph>();
+  body->isProgram = false;
+  CUgraphNode made = nullptr;
+  if (const CUresult code = addNode(&made, graphHandle, before, count, {}, body); code != CUDA_SUCCESS) {
+    destroy(body);
+    return code;
+  }
+  condition->node = state().find<Node>(made);
+  condition->node->condition = condition;
+  body->owner = condition->node;
+  condition->node->bodies[0] = handleOf<CUgraph>(body);
+  parameters->conditional.phGraph_out = condition->node->bodies;
+  *handle = made;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphAddDependencies(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
@@ -320,7 +475,9 @@ CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *type) {
   const Node *node = nodeOf(handle);
   if (!node)
     return CUDA_ERROR_INVALID_HANDLE;
-  *type = node->child ? CU_GRAPH_NODE_TYPE_GRAPH : typeOf(node->work);
+  *type = node->condition ? CU_GRAPH_NODE_TYPE_CONDITIONAL
+          : node->child   ? CU_GRAPH_NODE_TYPE_GRAPH
+                          : typeOf(node->work);
   return CUDA_SUCCESS;
 }
 
@@ -335,13 +492,19 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode handle, CUgraphNode *nodes, CUgr
 }
 
 CUresult cuGraphInstantiate(CUgraphExec *handle, CUgraph graphHandle, unsigned long long flags) {
-  const Graph *graph = graphOf(graphHandle);
+  Graph *graph = graphOf(graphHandle);
   if (!graph)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (graph->owner)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the graph is the body of a loop");
   if (flags)
     return refuse(CUDA_ERROR_NOT_SUPPORTED, "the flags " + std::to_string(flags) + " are not supported");
   if (const std::string problem = problemOf(*graph); !problem.empty())
     return refuse(CUDA_ERROR_INVALID_VALUE, "a node cannot run: " + problem);
+  if (const std::string problem = problemOfLoops(*graph); !problem.empty())
+    return refuse(CUDA_ERROR_INVALID_VALUE, problem);
+  if (hasConditions(*graph) && state().find<Executable>(graph->instance))
+    return refuse(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes is instantiated already");
   Executable *executable = state().make<Executable>();
   append(*graph, {}, *executable);
   makeRows(*executable);
@@ -353,6 +516,7 @@ CUresult cuGraphInstantiate(CUgraphExec *handle, CUgraph graphHandle, unsigned l
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   executable->device->graphBytes += executable->bytes;
+  graph->instance = static_cast<const Object *>(executable);
   *handle = handleOf<CUgraphExec>(executable);
   return CUDA_SUCCESS;
 }
@@ -380,9 +544,19 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
       return refuse(CUDA_ERROR_INVALID_VALUE, step.what + " cannot run: " + problem);
   Context &context = stream->context;
   // Two launches of one graph do not run beside each other.
-  const ItemPointer start = context.enqueue(*stream, currentCall().text(), nullptr, {executable->last});
+  std::function<Outcome()> begin;
+  if (!executable->launchValues.empty())
+    begin = [values = executable->values, given = executable->launchValues] {
+      *values = given;
+      return Outcome();
+    };
+  const ItemPointer start = context.enqueue(*stream, currentCall().text(), begin, {executable->last});
   std::vector<ItemPointer> items;
   for (const Step &step : executable->steps) {
+    if (step.loop) { // a part of the item of its loop
+      items.push_back(nullptr);
+      continue;
+    }
     std::vector<ItemPointer> before;
     for (const size_t one : step.before)
       before.push_back(items[one]);
@@ -392,7 +566,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
       before.push_back(wait->event->recorded);
     items.push_back(state().schedule.add({&context, executable->chains[step.row],
                                           step.what + " in " + currentCall().text() + " on " + stream->name(),
-                                          std::move(before), runOf(step.work),
+                                          std::move(before), runOf(*executable, items.size()),
                                           std::holds_alternative<HostCall>(step.work)}));
     if (const EventRecord *record = std::get_if<EventRecord>(&step.work)) {
       record->event->recorded = items.back();

@@ -259,6 +259,7 @@ Outcome runLaunch(const Launch &launch) {
   if (isSpoilt)
     spoil(launch, result.writes);
   outcome.accesses = {std::move(result.reads), std::move(result.writes), std::move(result.atomics)};
+  outcome.conditions = std::move(result.conditions);
   outcome.nanoseconds = result.steps * nanosecondsOfStep;
   return outcome;
 }

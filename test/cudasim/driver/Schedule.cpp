@@ -217,6 +217,17 @@ std::optional<Conflict> conflictOf(const Accesses &mine, const Accesses &other) 
 
 } // namespace
 
+std::string raceOf(const std::string &what, const Accesses &accesses, const std::string &otherWhat,
+                   const Accesses &other) {
+  const std::optional<Conflict> found = conflictOf(accesses, other);
+  if (!found)
+    return "";
+  const auto &[does, otherDoes, common] = *found;
+  return "race: " + what + " " + does + " " + std::to_string(common.end - common.begin) + " bytes at " +
+         hex(common.begin) + " that " + otherWhat + " " + otherDoes +
+         ", and neither waits for the other: order them by an event, a stream or an edge";
+}
+
 /// Poisons the context if an item touches what one that is not ordered with it has touched.
 void Schedule::checkRaces(const Item &item, Accesses accesses) {
   if (accesses.empty())
@@ -226,15 +237,10 @@ void Schedule::checkRaces(const Item &item, Accesses accesses) {
   for (const Record &other : history) {
     if (item.comesAfter(other.chain, other.index))
       continue;
-    const std::optional<Conflict> found = conflictOf(accesses, other.accesses);
-    if (!found)
+    const std::string race = raceOf(item.what, accesses, other.what, other.accesses);
+    if (race.empty())
       continue;
-    const auto &[does, otherDoes, common] = *found;
-    item.context->poison(
-        CUDA_ERROR_LAUNCH_FAILED,
-        "race: " + item.what + " " + does + " " + std::to_string(common.end - common.begin) + " bytes at " +
-            hex(common.begin) + " that " + other.what + " " + otherDoes +
-            ", and neither waits for the other: order them by an event, a stream or an edge");
+    item.context->poison(CUDA_ERROR_LAUNCH_FAILED, race);
     break;
   }
   history.push_back({item.what, item.chain, item.index, std::move(accesses)});

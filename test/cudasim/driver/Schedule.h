@@ -49,7 +49,8 @@ struct Outcome {
   CUresult code = CUDA_SUCCESS; ///< another code poisons the context
   std::string message;          ///< of a failure
   Accesses accesses;
-  uint64_t nanoseconds = 0; ///< that it takes by the virtual clock
+  std::vector<cudasim::GraphCondition> conditions = {}; ///< that a kernel has set
+  uint64_t nanoseconds = 0;                             ///< that it takes by the virtual clock
 };
 
 struct Item;
@@ -82,6 +83,10 @@ struct NewItem {
   std::function<Outcome()> run;
   bool callsHost = false;
 };
+
+/// Why two pieces of work that are not ordered must not both run; empty if they may. The ranges are sorted.
+std::string raceOf(const std::string &what, const Accesses &accesses, const std::string &otherWhat,
+                   const Accesses &other);
 
 class Schedule {
 public:

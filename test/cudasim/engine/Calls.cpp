@@ -23,6 +23,20 @@ std::vector<Symbol> Decoder::callVariables(const Operand &list) {
   return found;
 }
 
+std::vector<uint32_t> Decoder::argumentsOfCall(std::initializer_list<uint32_t> sizes) {
+  take("uni");
+  finish(2);
+  std::vector<uint32_t> places;
+  for (const Symbol &one : callVariables(operand(1))) {
+    if (places.size() == sizes.size() || one.size != std::data(sizes)[places.size()])
+      fail("'" + std::string(operand(0).name) + "' is called with other parameters");
+    places.push_back(uint32_t(one.offset));
+  }
+  if (places.size() != sizes.size())
+    fail("'" + std::string(operand(0).name) + "' is called with another number of parameters");
+  return places;
+}
+
 void Decoder::inlineCall() {
   take("uni");
   finish(1, 3);

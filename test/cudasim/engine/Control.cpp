@@ -58,6 +58,21 @@ void decodeBranchTable(Decoder &decoder) {
   decoder.emit(indexIsOutside);
 }
 
+/// cudaGraphSetConditional, whose arguments are in local memory. CUDA does not define what two threads do
+/// that set one condition.
+void setCondition(Warp &warp, const Instruction &i, uint32_t mask) {
+  forLanes(mask, [&](uint32_t lane) {
+    const std::byte *local = warp.local + size_t(lane) * warp.localStride;
+    GraphCondition made;
+    std::memcpy(&made.handle, local + i.operand[0], sizeof made.handle);
+    std::memcpy(&made.value, local + i.operand[1], sizeof made.value);
+    for (const GraphCondition &other : warp.block->conditions)
+      if (other.handle == made.handle)
+        raise(warp, FaultKind::invalidOperand, lane, "condition of a graph that this launch has set before");
+    warp.block->conditions.push_back(made);
+  });
+}
+
 void decodeCall(Decoder &decoder) {
   decoder.branchHandler = branch;
   for (size_t k = 0; k < std::min<size_t>(decoder.operandCount(), 2); ++k)
@@ -65,6 +80,11 @@ void decodeCall(Decoder &decoder) {
       decoder.emit(assertionFails);
       return;
     }
+  if (decoder.operandCount() && decoder.operand(0).name == "cudaGraphSetConditional") {
+    const std::vector<uint32_t> places = decoder.argumentsOfCall({sizeof(uint64_t), sizeof(uint32_t)});
+    decoder.emit(setCondition, {places[0], places[1]});
+    return;
+  }
   decoder.inlineCall();
 }
 

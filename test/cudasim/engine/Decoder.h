@@ -115,6 +115,9 @@ public:
   std::vector<std::string_view> branchTargets(std::string_view label) const;
   /// Puts the body of a function here.
   void inlineCall();
+  /// Where the arguments of this call of a function without a result are in local memory. Fails if their
+  /// sizes are others.
+  std::vector<uint32_t> argumentsOfCall(std::initializer_list<uint32_t> sizes);
   /// A jump to the end of the function that is being inlined, or null in a kernel.
   bool emitReturn();
   Handler branchHandler = nullptr;

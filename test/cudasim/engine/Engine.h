@@ -255,6 +255,12 @@ struct Range {
   uint64_t begin = 0, end = 0;
 };
 
+/// The value that a kernel has given to the condition of a node of a graph.
+struct GraphCondition {
+  uint64_t handle = 0;
+  uint32_t value = 0;
+};
+
 struct LaunchResult {
   std::optional<Fault> fault;
   /// In race mode, the first read of global memory whose value was replaced by ones, because another thread
@@ -263,8 +269,9 @@ struct LaunchResult {
   /// In race mode, what a launch without a fault read and wrote in global memory: sorted, without overlaps.
   /// Volatile, relaxed and acquire loads are left out. `atomics` is what only atomic operations wrote.
   std::vector<Range> reads, writes, atomics;
-  uint64_t steps = 0; ///< instructions of warps
-  Traffic traffic;    ///< if it was counted
+  std::vector<GraphCondition> conditions; ///< by cudaGraphSetConditional, each once
+  uint64_t steps = 0;                     ///< instructions of warps
+  Traffic traffic;                        ///< if it was counted
   bool ok() const { return !fault; }
 };
 

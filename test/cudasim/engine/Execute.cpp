@@ -209,6 +209,7 @@ struct Launcher {
       result.fault = fault;
     }
     result.steps = block.steps;
+    result.conditions = std::move(block.conditions);
     if (globalShadow) {
       result.racyRead = globalShadow->racyRead();
       if (result.ok()) {

@@ -62,12 +62,13 @@ struct Block {
   const std::byte *parameters = nullptr;
   uint32_t parameterBytes = 0;
   Dim position, blockSize, gridSize;
-  Shadow *shadow = nullptr;             ///< null without race mode
-  GlobalShadow *globalShadow = nullptr; ///< the same
-  TrafficCounter *traffic = nullptr;    ///< null if nothing is counted
-  uint32_t epoch = 1;                   ///< counts barriers of all threads
-  uint64_t steps = 0, budget = 0;       ///< of the launch
-  bool fenced = false;                  ///< whether a fence follows the last write to global memory
+  Shadow *shadow = nullptr;               ///< null without race mode
+  GlobalShadow *globalShadow = nullptr;   ///< the same
+  TrafficCounter *traffic = nullptr;      ///< null if nothing is counted
+  uint32_t epoch = 1;                     ///< counts barriers of all threads
+  uint64_t steps = 0, budget = 0;         ///< of the launch
+  bool fenced = false;                    ///< whether a fence follows the last write to global memory
+  std::vector<GraphCondition> conditions; ///< that the launch has set
 };
 
 /// Bytes that a cp.async has read and that its thread does not see yet.
