@@ -448,12 +448,23 @@ static std::string notesOf(const Variant &variant) {
             " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
             "\n";
   // What the library of the device said when the function was loaded, each reason once.
-  std::map<std::string, std::pair<size_t, std::string>> refused;
-  for (const runtime::RefusedContraction &one : variant.program->executable->refused_contractions()) {
-    auto &[count, first] = refused[one.refusal];
+  using Counted = std::map<std::string, std::pair<size_t, std::string>>;
+  const auto add = [](Counted &counted, const auto &one) {
+    auto &[count, first] = counted[one.refusal];
     if (count++ == 0)
       first = "'" + one.name + "'" + (one.location.empty() ? "" : " (" + one.location + ")");
-  }
+  };
+  Counted refused, loops;
+  for (const runtime::RefusedContraction &one : variant.program->executable->refused_contractions())
+    add(refused, one);
+  for (const runtime::DeviceLoop &one : variant.program->executable->device_loops())
+    add(loops, one);
+  for (const auto &[refusal, found] : loops)
+    text += "WEFT-C008: " +
+            (refusal.empty() ? std::string("from the third call on, the device decides on")
+                             : std::string("the host decides on")) +
+            " the trips of " + std::to_string(found.first) + " while loop" + (found.first == 1 ? "" : "s") +
+            ", first " + found.second + (refusal.empty() ? "" : ": " + refusal) + "\n";
   for (const auto &[refusal, found] : refused)
     text += "WEFT-N004: kernels of Weft compute " + std::to_string(found.first) + " contraction" +
             (found.first == 1 ? "" : "s") + ", first " + found.second + ": " + refusal + "\n";

@@ -148,7 +148,7 @@ auto cond(Bool pred, Then &&thenBody, Else &&elseBody, const Operands &operands 
 /// tensors; the parts of a `std::tuple` are passed one by one. Returns the last carries.
 ///
 /// Both functions are called once, and may read tensors from outside. On a CPU the loop is one launch; on a
-/// GPU the host waits for each predicate (WEFT-C008). There is no gradient, because values of a number of
+/// GPU it is a graph or the host decides (WEFT-C008). There is no gradient, because values of a number of
 /// trips that nobody knows would have to be kept: backward() is an error (WEFT-G001). `scan` has one.
 ///
 /// Errors: a condition that is no bool (WEFT-T006) or reads by index (WEFT-T008); carries that change their

@@ -48,7 +48,7 @@ std::pair<StringRef, StringRef> whyNotCapturable(Operation *op, bool hostProgram
     return {};
   }
   if (isa<WhileOp>(op) && !device.isCpu())
-    return {"WEFT-C008", "is a loop for whose condition the host waits in each trip"};
+    return {"WEFT-C008", "is a loop on whose trips the host may have to decide"};
   if (device.isCpu() && !hostProgram)
     return {"WEFT-C003", "runs on the host between launches of a device"};
   return {};

@@ -52,6 +52,9 @@ public:
   /// Issues launches, which run in order. Objects that `run` refers to must stay valid until a later point
   /// has passed.
   virtual Status issue(const LaunchRun &run) = 0;
+  /// Issues a while loop of the run's function whose end the device finds by itself. `run.launches` begins
+  /// with the loop, and has all that belongs to it. False, and nothing is issued, if the host has to.
+  virtual Expected<bool> issue_loop(const LaunchRun &) { return false; }
   /// Work that is issued from now on waits for a point, which may be one of another device. A failure before
   /// that point is reported by the point's own stream.
   virtual Status wait_for(const Point &point) = 0;
@@ -116,6 +119,9 @@ public:
   virtual CachingAllocator &allocator() = 0;
   /// Hands out memory of the host that copies from and to this device need no detour for.
   virtual CachingAllocator &pinned_allocator() = 0;
+  /// Why the host reads whether a while loop has another trip; empty if a graph of the device decides that
+  /// once the loop is issued for the third time.
+  virtual std::string refuses_loops() { return "the device has no graphs"; }
   /// Whether an error of the device itself is the outcome of each point after it, for the rest of the
   /// process.
   virtual bool errors_are_final() const { return false; }

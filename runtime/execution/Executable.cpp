@@ -192,6 +192,17 @@ std::vector<RefusedContraction> Executable::refused_contractions() const {
   return refused;
 }
 
+std::vector<DeviceLoop> Executable::device_loops() const {
+  std::vector<DeviceLoop> loops;
+  for (const Segment &segment : impl_->segments) {
+    const Launch &launch = impl_->launches[segment.first];
+    if (launch.kind == LaunchKind::while_loop && launch.trips)
+      loops.push_back(
+          {launch.name, launch.origin.text, impl_->devices[launch.device].device->refuses_loops()});
+  }
+  return loops;
+}
+
 PlannedMemory Executable::planned_memory() const { return impl_->planned_memory(impl_->is_serial()); }
 double Executable::estimated_ns() const { return impl_->cost_ns; }
 size_t Executable::launch_count() const { return impl_->launches.size(); }

@@ -127,6 +127,12 @@ struct PlannedMemory {
   uint64_t peak() const { return arguments + results + temporaries; }
 };
 
+/// A while loop on a device beside the host.
+struct DeviceLoop {
+  std::string name, location;
+  std::string refusal; ///< why the host decides on its trips (Device::refuses_loops); empty if it does not
+};
+
 /// A contraction that a plan gives to a device's library and that a kernel of our own carries out.
 struct RefusedContraction {
   std::string name, location;      ///< of the launch
@@ -197,6 +203,9 @@ public:
   size_t launch_count() const;
   /// None of a function with symbols, which asks libraries for each size by itself.
   std::vector<RefusedContraction> refused_contractions() const;
+  /// The while loops on devices beside the host, but for those of other loops' bodies. None of a function
+  /// with symbols.
+  std::vector<DeviceLoop> device_loops() const;
 
   struct Impl;
   explicit Executable(std::unique_ptr<Impl> impl);

@@ -162,12 +162,8 @@ private:
         return status;
     if (segment.is_copy)
       return copy(function_.launches[segment.first]);
-    if (!is_host(segment.device) && function_.launches[segment.first].kind == LaunchKind::while_loop) {
-      // What a loop reads that comes after a failure may never let it end.
-      if (Status status = see_failures(); !status || found_.failed())
-        return status;
-      return repeat(segment.first);
-    }
+    if (!is_host(segment.device) && function_.launches[segment.first].kind == LaunchKind::while_loop)
+      return carry_out_loop(segment);
     if (!is_host(segment.device) && acts)
       return act_on_copy(function_.launches[segment.first]);
     issued_[segment.device].checks += segment.may_fail && !is_host(segment.device);
@@ -183,6 +179,38 @@ private:
     run.foreign_keys = foreign_keys;
     issued.any = true;
     return issued.stream->issue(run);
+  }
+
+  /// Issues a while loop as one graph where the device finds its end, and otherwise trip by trip. What a loop
+  /// reads that comes after a failure may never let it end: a graph looks at the device's own record. The
+  /// host looks at those of other devices, and at all of them if it issues the trips.
+  Status carry_out_loop(const Segment &segment) {
+    Issued &issued = issued_[segment.device];
+    if (!knows_all_checks(segment.device))
+      if (Status status = see_failures(); !status || found_.failed())
+        return status;
+    LaunchRun run = runs_[segment.device];
+    run.launches = std::span(function_.launches).subspan(segment.first, segment.last - segment.first);
+    run.begins = !issued.begun;
+    issued.any = true;
+    const Expected<bool> as_graph = issued.stream->issue_loop(run);
+    if (!as_graph)
+      return as_graph.status();
+    if (*as_graph) {
+      issued.begun = true;
+      return {};
+    }
+    if (Status status = see_failures(); !status || found_.failed())
+      return status;
+    return repeat(segment.first);
+  }
+
+  /// Whether every check that may have failed is one of a device, or was seen by the host.
+  bool knows_all_checks(size_t device) const {
+    for (size_t i = 0; i < runs_.size(); ++i)
+      if (i != device && issued_[i].checks != issued_[i].seen_checks)
+        return false;
+    return true;
   }
 
   /// Issues the trips of a while loop of a device, whose launch has this number, until its predicate is

@@ -72,7 +72,7 @@ weft.func @host(%a: tensor<8x8xf32, #cpu>, %c: tensor<i1, #cpu>) -> tensor<8x8xf
 // The host waits for the predicate of a while loop. What is before and after it are graphs of their own.
 // CHECK-LABEL: @waits
 // CHECK-SAME: code = "WEFT-C008"
-// CHECK-SAME: message = "is a loop for whose condition the host waits in each trip; the graph ends here"
+// CHECK-SAME: message = "is a loop on whose trips the host may have to decide; the graph ends here"
 // ONE-LABEL: @waits
 weft.func @waits(%a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
   // ONE: weft.dot_general {{.*}} {weft.capture = 0 : i64}

@@ -40,13 +40,28 @@ extern char **environ;
 namespace weft::tool {
 
 /// The variables of docs/debugging.md that libraries, scripts and tests read; a house test compares the two.
-static constexpr const char *knownVariables[] = {
-    "WEFT_ALLOC_CONF",     "WEFT_CACHE",          "WEFT_CACHE_DIR",       "WEFT_CACHE_MAX_MB",
-    "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",      "WEFT_CUDA_GRAPHS",     "WEFT_CUDA_PATH",
-    "WEFT_DATA_DIR",       "WEFT_DEVICE",         "WEFT_EXPLAIN",         "WEFT_JOBS",
-    "WEFT_LAPACK",         "WEFT_LLVM_PREFIX",    "WEFT_LAUNCH_BLOCKING", "WEFT_NO_MEMORY_CACHING",
-    "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES", "WEFT_TEST_DEVICE",     "WEFT_TEST_LEVEL",
-    "WEFT_TRACE_DIR"};
+static constexpr const char *knownVariables[] = {"WEFT_ALLOC_CONF",
+                                                 "WEFT_CACHE",
+                                                 "WEFT_CACHE_DIR",
+                                                 "WEFT_CACHE_MAX_MB",
+                                                 "WEFT_CHECK_CAPTURES",
+                                                 "WEFT_CPU_QUEUE",
+                                                 "WEFT_CUDA_GRAPHS",
+                                                 "WEFT_CUDA_LOOPS",
+                                                 "WEFT_CUDA_PATH",
+                                                 "WEFT_DATA_DIR",
+                                                 "WEFT_DEVICE",
+                                                 "WEFT_EXPLAIN",
+                                                 "WEFT_JOBS",
+                                                 "WEFT_LAPACK",
+                                                 "WEFT_LLVM_PREFIX",
+                                                 "WEFT_LAUNCH_BLOCKING",
+                                                 "WEFT_NO_MEMORY_CACHING",
+                                                 "WEFT_NUM_THREADS",
+                                                 "WEFT_PARITY_SAMPLES",
+                                                 "WEFT_TEST_DEVICE",
+                                                 "WEFT_TEST_LEVEL",
+                                                 "WEFT_TRACE_DIR"};
 
 static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 
@@ -205,9 +220,14 @@ static runtime::Device *checkCuda(Report &report) {
   for (int i = 0; driver.table && i < driver.devices; ++i) {
     const std::string name = "cuda:" + std::to_string(i);
     const auto device = runtime::open_device(name);
-    if (device)
+    if (device) {
       report.good(name.c_str(), gpuText(i));
-    else
+      const std::string refusal = (*device)->refuses_loops();
+      if (refusal.empty())
+        report.good("loops", "graphs of " + name + " decide on the trips of while loops");
+      else
+        report.note("loops", "the host decides on the trips of while loops on " + name + ": " + refusal);
+    } else
       report.problem(name.c_str(), device.status().message(),
                      "check what nvidia-smi shows, or use the device cpu");
     if (device && !first)

@@ -37,7 +37,8 @@ CudaDevice::CudaDevice(std::unique_ptr<CudaContext> context, int capability)
     : Device(context->name()), context_(std::move(context)), capability_(capability),
       code_("cuda:sm_" + std::to_string(nearest_cuda_target(capability_))),
       blocking_(is_on(std::getenv("WEFT_LAUNCH_BLOCKING"), false)),
-      graphs_(!blocking_ && is_on(std::getenv("WEFT_CUDA_GRAPHS"), true)) {}
+      graphs_(!blocking_ && is_on(std::getenv("WEFT_CUDA_GRAPHS"), true)),
+      loops_(graphs_ && is_on(std::getenv("WEFT_CUDA_LOOPS"), true)) {}
 
 Expected<CudaDevice *> CudaDevice::open(const DriverTable &table, int ordinal) {
   Expected<std::unique_ptr<CudaContext>> context = CudaContext::open(table, ordinal);
@@ -85,7 +86,7 @@ Status CudaDevice::prepare() {
   if (!code)
     return code.status();
   call_code_ = *std::move(code);
-  const Expected<MemoryBlock> word = allocator_->allocate(sizeof(uint64_t));
+  const Expected<MemoryBlock> word = allocator_->allocate(sizeof(uint64_t) + GraphLoops::bytes);
   if (!word)
     return word.status();
   never_failed_ = address_of(word->data);
@@ -157,6 +158,19 @@ Expected<DeviceContraction> CudaDevice::contraction(const ContractionShape &shap
   if (!scope.status().ok())
     return scope.status();
   return products_->find(shape, choice, alignment);
+}
+
+const GraphLoops &CudaDevice::graph_loops() {
+  const std::lock_guard lock(loops_mutex_);
+  if (!graph_loops_)
+    graph_loops_ = loops_ ? GraphLoops::probe(*context_, never_failed_, *allocator_)
+                          : std::make_unique<GraphLoops>(*context_, std::string(GraphLoops::switchedOff));
+  return *graph_loops_;
+}
+
+std::string CudaDevice::refuses_loops() {
+  const ContextScope scope(*context_);
+  return scope.status().ok() ? graph_loops().refusal() : std::string(scope.status().message());
 }
 
 Expected<std::unique_ptr<DeviceStream>> CudaDevice::make_stream_with_priority(int priority) {

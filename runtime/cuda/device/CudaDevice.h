@@ -17,6 +17,7 @@
 #include "runtime/cuda/device/Context.h"
 #include "runtime/cuda/device/CublasLtProducts.h"
 #include "runtime/cuda/device/DriverPool.h"
+#include "runtime/cuda/device/GraphLoops.h"
 #include "runtime/device/Device.h"
 
 #include <map>
@@ -43,6 +44,7 @@ public:
   Expected<int> first_priority() override;
   Expected<std::unique_ptr<DeviceStream>> adopt_stream(void *native) override;
   Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) override;
+  std::string refuses_loops() override;
   /// The driver refuses everything after one.
   bool errors_are_final() const override { return true; }
 
@@ -56,6 +58,8 @@ public:
 
   /// Whether runs that repeat become graphs: not where each launch is waited for, or with WEFT_CUDA_GRAPHS=0.
   bool makes_graphs() const { return graphs_; }
+  /// Loops in graphs, which the first caller tries. The context is current.
+  const GraphLoops &graph_loops();
 
   /// An event with or without a time, which nothing has been recorded for.
   Expected<CUevent> take_event(bool timed);
@@ -79,12 +83,15 @@ private:
   const std::unique_ptr<CudaContext> context_;
   const int capability_;   ///< 90 for compute capability 9.0
   const std::string code_; ///< "cuda:sm_90"
-  const bool blocking_, graphs_;
+  const bool blocking_, graphs_, loops_;
   std::unique_ptr<DriverPool> pool_; ///< with backend:cudaMallocAsync
   std::unique_ptr<CachingAllocator> allocator_, pinned_;
   std::unique_ptr<const CallCode> call_code_;
-  CUdeviceptr never_failed_ = 0;
+  CUdeviceptr never_failed_ = 0; ///< and behind it what GraphLoops counts in
   std::unique_ptr<CublasLtProducts> products_;
+
+  std::mutex loops_mutex_;
+  std::unique_ptr<const GraphLoops> graph_loops_;
 
   std::mutex copies_mutex_;
   CUstream copies_ = nullptr; ///< of copy_now()

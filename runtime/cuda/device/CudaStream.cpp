@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace weft::runtime {
 namespace {
@@ -75,6 +76,9 @@ private:
   const bool timed_;
   mutable std::atomic<bool> passed_{false};
 };
+
+/// The time that a run is issued from which on it is a graph.
+constexpr uint64_t firstAsGraph = 3;
 
 std::string named(const Launch &launch) {
   return "'" + launch.name + "'" + (launch.origin.text.empty() ? "" : " (" + launch.origin.text + ")");
@@ -335,7 +339,6 @@ Expected<std::unique_ptr<CudaGraph>> CudaStream::make_graph(const LaunchRun &run
 
 /// Launches the list as a graph if it is time for that.
 Status CudaStream::launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched) {
-  constexpr uint64_t firstAsGraph = 3;
   constexpr uint64_t pauseAfterRefusal = 100;
   // A profile has the time of each launch, which a graph does not tell.
   if (!device_.makes_graphs() || Profiler::enabled() || run.launches.empty() || list_.items().size() < 2)
@@ -381,6 +384,36 @@ Status CudaStream::issue(const LaunchRun &run) {
   bool launched = false;
   Status status = launch_as_graph(run, kept, launched);
   return status.ok() && !launched ? launch_writers_last(run, kept) : status;
+}
+
+void CudaStream::forget_trips(const LaunchRun &loop) {
+  const Launch *const begin = loop.launches.data(), *const end = begin + loop.launches.size();
+  for (auto &[key, kept] : repeated_)
+    if (const Launch *const first = std::get<0>(key);
+        std::less<>()(begin, first) && std::less<>()(first, end))
+      forget_graph(kept);
+}
+
+Expected<bool> CudaStream::issue_loop(const LaunchRun &run) {
+  if (!device_.makes_graphs() || Profiler::enabled())
+    return false;
+  const ContextScope scope(device_.context());
+  if (!scope.status().ok())
+    return scope.status();
+  Repeated &kept = repeated(run);
+  if (kept.calls < firstAsGraph || !device_.graph_loops().refusal().empty())
+    return false;
+  const NvtxRange range([&] { return named(run.launches.front()) + " on " + device_.name(); });
+  if (Status status = send_table(run, kept); !status)
+    return status;
+  write_down(run, kept);
+  const bool had_graph = kept.graph != nullptr;
+  bool launched = false;
+  if (Status status = launch_as_graph(run, kept, launched); !status)
+    return status;
+  if (launched && !had_graph)
+    forget_trips(run);
+  return launched;
 }
 
 } // namespace weft::runtime

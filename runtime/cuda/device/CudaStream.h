@@ -12,6 +12,7 @@
 #include "runtime/cuda/device/LaunchTimes.h"
 #include "runtime/cuda/device/WorkList.h"
 #include "runtime/execution/LaunchRun.h"
+#include "runtime/execution/WhileTrips.h"
 
 #include <map>
 #include <tuple>
@@ -34,6 +35,7 @@ public:
   ~CudaStream() override;
   Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) override;
   Status issue(const LaunchRun &run) override;
+  Expected<bool> issue_loop(const LaunchRun &run) override;
   Status wait_for(const Point &point) override;
   Expected<Point> record() override { return record(/*timed=*/false); }
   Expected<Point> record_timed() override { return record(/*timed=*/true); }
@@ -72,12 +74,17 @@ private:
   void write_down_raw(const LaunchRun &run, const RawForm &raw, CUfunction function, const Launch &launch,
                       void *const *at);
   void write_down_copy(const LaunchRun &run, const Launch &launch);
+  void write_down_loop(const LaunchRun &run, const Launch &loop, CUdeviceptr table);
+  void write_down_part(const LaunchRun &run, const Launch &loop, size_t place,
+                       std::vector<WhileTrips::Range> WhileTrips::Place::*part, CUdeviceptr table);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);
   Status launch_writers_last(const LaunchRun &run, const Repeated &kept);
   Status launch_each(const LaunchRun &run, WorkList &list, bool writes);
   Status launch_product(const WorkList &list, const WorkItem &item);
   CUresult launch_kernel(WorkList &list, const WorkItem &item);
+  /// Frees the graphs of a loop's single trips, which are issued no more.
+  void forget_trips(const LaunchRun &loop);
   /// Frees what the graph uses with it.
   void forget_graph(Repeated &kept) noexcept;
   /// Frees memory once what was issued until now is done.
@@ -93,6 +100,7 @@ private:
   // Of the run that is being issued, kept so that a steady loop allocates nothing.
   WorkList list_;
   std::vector<uint64_t> words_;
+  std::vector<uint64_t> table_places_; ///< of a loop's launches, where the operands of each are in the table
 };
 
 } // namespace weft::runtime

@@ -239,6 +239,57 @@ void CudaStream::write_down(const LaunchRun &run, const Launch &launch, uint64_t
       write_down(run, launch, own, table);
 }
 
+/// The launches of a part of a loop, while the carries are in one of their places.
+void CudaStream::write_down_part(const LaunchRun &run, const Launch &loop, size_t place,
+                                 std::vector<WhileTrips::Range> WhileTrips::Place::*part, CUdeviceptr table) {
+  for (const WhileTrips::Range &range : loop.trips->at[place].*part) {
+    const Launch *const begin = &loop + range.first, *const end = &loop + range.last;
+    if (range.repeats) {
+      write_down_loop(run, *begin, table);
+      continue;
+    }
+    for (const Launch *launch = begin; launch != end; ++launch) {
+      uint64_t words = table + table_places_[static_cast<size_t>(launch - run.launches.data())];
+      write_down(run, *launch, words);
+    }
+  }
+}
+
+/// A loop whose condition the device looks at. The nodes of its body are the same in each trip, so the
+/// carries have one place at the beginning of each, that of the results: they are copied there before the
+/// first trip, and at the end of each one.
+void CudaStream::write_down_loop(const LaunchRun &run, const Launch &loop, CUdeviceptr table) {
+  using Place = WhileTrips::Place;
+  if (&loop == run.launches.data()) {
+    table_places_.clear();
+    uint64_t bytes = 0;
+    for (const Launch &launch : run.launches) {
+      table_places_.push_back(bytes);
+      bytes += table_words(run, launch) * sizeof(uint64_t);
+    }
+  }
+  const uint32_t number = list_.new_loop();
+  const auto decide = [&] {
+    write_down_part(run, loop, WhileTrips::result, &Place::condition, table);
+    list_.add_setter(number, device_.graph_loops().set_condition(),
+                     address_of(run.pointers[loop.first_operand]),
+                     run.failure ? address_of(run.failure) : device_.never_failed());
+    if (!list_.keeps_accesses())
+      return;
+    list_.add_access(access_of(run, loop, 0));
+    list_.add_access(access_of_record(AccessKind::read));
+    // No two threads may set conditions at the same time.
+    list_.add_access({spaces::conditions, 0, 1, AccessKind::written});
+  };
+  write_down_part(run, loop, WhileTrips::begin, &Place::finish, table);
+  decide();
+  list_.begin_loop(number);
+  write_down_part(run, loop, WhileTrips::result, &Place::body, table);
+  write_down_part(run, loop, WhileTrips::second, &Place::finish, table);
+  decide();
+  list_.end_loop(number);
+}
+
 void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
   list_.clear();
   if (run.failure && run.begins)
@@ -251,8 +302,12 @@ void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
     list_.add_parameter(run.foreign_keys);
   }
   uint64_t table = address_of(kept.table.data);
-  for (const Launch &launch : run.launches)
-    write_down(run, launch, table);
+  if (!run.launches.empty() && run.launches.front().kind == LaunchKind::while_loop) {
+    write_down_loop(run, run.launches.front(), table);
+  } else {
+    for (const Launch &launch : run.launches)
+      write_down(run, launch, table);
+  }
   if (run.ends && run.flags) {
     const CallCode &code = device_.call_code();
     if (run.flags->flagged.size() <= call_kernels::fewFlags)

@@ -13,14 +13,6 @@
 namespace weft::runtime {
 namespace {
 
-CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item) {
-  CUDA_KERNEL_NODE_PARAMS node = {};
-  node.func = item.function;
-  set_shape(node, item);
-  node.kernelParams = list.parameters_of(item);
-  return node;
-}
-
 CUDA_MEMCPY3D copy_node(CUdeviceptr to, CUdeviceptr from, size_t bytes, bool to_host = false) {
   CUDA_MEMCPY3D node = {};
   node.srcMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -38,6 +30,16 @@ CUDA_MEMCPY3D copy_node(CUdeviceptr to, CUdeviceptr from, size_t bytes, bool to_
 constexpr size_t resultOperand = 2;
 
 } // namespace
+
+CUDA_KERNEL_NODE_PARAMS CudaGraph::kernel_node(WorkList &list, const WorkItem &item) {
+  CUDA_KERNEL_NODE_PARAMS node = {};
+  node.func = item.function;
+  set_shape(node, item);
+  node.kernelParams = list.parameters_of(item);
+  if (item.part == LoopPart::sets)
+    node.kernelParams[0] = &conditions_[item.loop];
+  return node;
+}
 
 ContractionCall call_of(const std::array<CUdeviceptr, productOperands> &operands) {
   const auto at = [&](size_t i) { return reinterpret_cast<void *>(operands[i]); };
@@ -75,10 +77,61 @@ Status CudaGraph::build(CUstream stream, CUstream captures) {
   const DriverTable &table = context_.table();
   if (Status status = context_.check(table.cuGraphCreate(&graph_, 0), "making a graph"); !status)
     return status;
-  for (const WorkItem &item : list_.items())
-    if (Status status = add(item, captures); !status)
+  levels_.push_back({graph_, {}, {}});
+  conditions_.resize(list_.loop_count());
+  for (size_t i = 0; i < list_.items().size(); ++i) {
+    const WorkItem &item = list_.items()[i];
+    Status status;
+    if (item.part == LoopPart::ends) {
+      levels_.pop_back();
+      nodes_.push_back(nullptr);
+    } else {
+      status = item.part == LoopPart::begins ? begin_loop(i) : add(item, captures);
+    }
+    if (!status)
       return status;
+  }
+  levels_.clear();
   return instantiate(stream);
+}
+
+/// The condition of a loop, which the first kernel that sets it needs.
+Status CudaGraph::make_condition(uint32_t loop) {
+  CUgraphConditionalHandle &condition = conditions_[loop];
+  if (condition)
+    return {};
+  const CUresult code = context_.table().cuGraphConditionalHandleCreate(&condition, levels_.back().graph,
+                                                                        context_.handle(), 0, /*flags=*/0);
+  return context_.check(code, "making the condition of a loop");
+}
+
+/// Adds the node of a loop, and opens its body.
+Status CudaGraph::begin_loop(size_t item) {
+  const uint32_t loop = list_.items()[item].loop;
+  if (Status status = make_condition(loop); !status)
+    return status;
+  std::vector<RangeAccess> accesses = {{spaces::conditions, 0, 1, AccessKind::written}};
+  for (size_t i = item + 1; list_.items()[i].part != LoopPart::ends || list_.items()[i].loop != loop; ++i) {
+    const std::span<const RangeAccess> own = list_.accesses_of(list_.items()[i]);
+    accesses.insert(accesses.end(), own.begin(), own.end());
+  }
+  if (parts_.places.bytes)
+    accesses.push_back({spaces::places, 0, parts_.places.bytes, AccessKind::written});
+  find_earlier(accesses);
+  CUgraphNodeParams node = {};
+  node.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  node.conditional.handle = conditions_[loop];
+  node.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+  node.conditional.size = 1;
+  node.conditional.ctx = context_.handle();
+  CUgraphNode made = nullptr;
+  const CUresult code = context_.table().cuGraphAddNode(&made, levels_.back().graph, earlier_.data(), nullptr,
+                                                        earlier_.size(), &node);
+  nodes_.push_back(made);
+  if (Status status = added(made, code, "adding a loop to a graph"); !status)
+    return status;
+  levels_.push_back({node.conditional.phGraph_out[0], {}, {}});
+  return {};
 }
 
 /// Bytes of the device that are in use, but not by the allocator, which other threads use meanwhile.
@@ -98,7 +151,7 @@ Status CudaGraph::instantiate(CUstream stream) {
   if (code == CUDA_SUCCESS)
     code = table.cuGraphUpload(executable_, stream);
   if (code != CUDA_SUCCESS)
-    return context_.check(code, "making a graph of " + std::to_string(all_.size()) + " nodes");
+    return context_.check(code, "making a graph of " + std::to_string(count_) + " nodes");
   Status status = measure(after);
   if (status.ok()) {
     bytes_ = std::max<int64_t>(after - before, 0);
@@ -109,12 +162,13 @@ Status CudaGraph::instantiate(CUstream stream) {
 
 void CudaGraph::find_earlier(std::span<const RangeAccess> accesses) {
   earlier_.clear();
-  for (const uint32_t node : dependencies_.add(accesses))
-    earlier_.push_back(all_[node]);
+  for (const uint32_t node : levels_.back().dependencies.add(accesses))
+    earlier_.push_back(levels_.back().nodes[node]);
 }
 
 Status CudaGraph::added(CUgraphNode node, CUresult code, const char *what) {
-  all_.push_back(node);
+  levels_.back().nodes.push_back(node);
+  ++count_;
   return context_.check(code, what);
 }
 
@@ -131,11 +185,14 @@ Status CudaGraph::add(const WorkItem &item, CUstream captures) {
 }
 
 Status CudaGraph::add_kernel(const WorkItem &item) {
+  if (item.part == LoopPart::sets)
+    if (Status status = make_condition(item.loop); !status)
+      return status;
   const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list_, item);
   CUgraphNode node = nullptr;
   find_earlier(list_.accesses_of(item));
-  const CUresult code =
-      context_.table().cuGraphAddKernelNode(&node, graph_, earlier_.data(), earlier_.size(), &kernel);
+  const CUresult code = context_.table().cuGraphAddKernelNode(&node, levels_.back().graph, earlier_.data(),
+                                                              earlier_.size(), &kernel);
   nodes_.push_back(node);
   return added(node, code, "adding a kernel to a graph");
 }
@@ -143,8 +200,8 @@ Status CudaGraph::add_kernel(const WorkItem &item) {
 Status CudaGraph::add_copy(const CUDA_MEMCPY3D &copy, std::span<const RangeAccess> accesses,
                            CUgraphNode &node) {
   find_earlier(accesses);
-  const CUresult code = context_.table().cuGraphAddMemcpyNode(&node, graph_, earlier_.data(), earlier_.size(),
-                                                              &copy, context_.handle());
+  const CUresult code = context_.table().cuGraphAddMemcpyNode(&node, levels_.back().graph, earlier_.data(),
+                                                              earlier_.size(), &copy, context_.handle());
   return added(node, code, "adding a copy to a graph");
 }
 
@@ -192,8 +249,8 @@ Status CudaGraph::add_product(const WorkItem &item, CUstream captures) {
   CUgraphNode node = nullptr;
   if (status.ok()) {
     find_earlier(accesses);
-    const CUresult code =
-        table.cuGraphAddChildGraphNode(&node, graph_, earlier_.data(), earlier_.size(), captured);
+    const CUresult code = table.cuGraphAddChildGraphNode(&node, levels_.back().graph, earlier_.data(),
+                                                         earlier_.size(), captured);
     status = added(node, code, "adding a product to a graph");
   }
   if (captured)
@@ -234,7 +291,7 @@ Status CudaGraph::set(WorkList &list) {
   for (size_t i = 0; i < list.items().size(); ++i) {
     const WorkItem &item = list.items()[i];
     product += item.product ? 1 : 0;
-    if (list.is_same(i, list_))
+    if (list.is_same(i, list_)) // the ends of a loop are
       continue;
     CUresult code = CUDA_SUCCESS;
     if (item.product) {
@@ -258,7 +315,7 @@ Status CudaGraph::launch(CUstream stream) {
   const CUresult code = context_.table().cuGraphLaunch(executable_, stream);
   return code == CUDA_SUCCESS
              ? Status()
-             : context_.check(code, "launching a graph of " + std::to_string(all_.size()) + " nodes");
+             : context_.check(code, "launching a graph of " + std::to_string(count_) + " nodes");
 }
 
 } // namespace weft::runtime

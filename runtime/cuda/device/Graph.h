@@ -31,7 +31,8 @@ struct GraphParts {
 
 /// A graph of CUDA that does the items of a list, ready to be launched. An item waits for those before it
 /// whose bytes it needs (Dependencies), and may run beside others. The parameters of kernels and copies are
-/// changed where those of a later list differ.
+/// changed where those of a later list differ. A loop is a conditional node, which waits for what any item of
+/// its body needs, and the body is a graph of its own.
 class CudaGraph {
 public:
   /// The list has accesses. The graph is uploaded by way of `stream`; products are captured on `captures`, on
@@ -52,6 +53,12 @@ public:
 private:
   /// The copies of a product's operands that move; null of others.
   using Copies = std::array<CUgraphNode, productOperands>;
+  /// The graph, or the body of a loop in it, while it is built.
+  struct Level {
+    CUgraph graph = nullptr;
+    std::vector<CUgraphNode> nodes; ///< in the order in which they were added
+    Dependencies dependencies;      ///< of these, by their numbers
+  };
 
   CudaGraph(const CudaContext &context, WorkList list, GraphParts parts)
       : context_(context), list_(std::move(list)), parts_(std::move(parts)) {}
@@ -65,6 +72,9 @@ private:
   void find_earlier(std::span<const RangeAccess> accesses);
   Status added(CUgraphNode node, CUresult code, const char *what);
   Status add_product(const WorkItem &item, CUstream captures);
+  Status begin_loop(size_t item);
+  Status make_condition(uint32_t loop);
+  CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item);
   Status set_product(const WorkList &list, const WorkItem &item, size_t product);
   /// Where a product's operand is while the graph runs.
   CUdeviceptr place_of(size_t product, size_t operand, CUdeviceptr address) const;
@@ -78,9 +88,10 @@ private:
   int64_t bytes_ = 0;                ///< that the driver took for it
   std::vector<CUgraphNode> nodes_;   ///< of each item
   std::vector<Copies> copies_;       ///< of each product
-  std::vector<CUgraphNode> all_;     ///< in the order in which they were added
-  Dependencies dependencies_;        ///< of these, by their numbers
+  std::vector<Level> levels_;        ///< the graph, and the bodies that are open, while it is built
+  size_t count_ = 0;                 ///< of nodes
   std::vector<CUgraphNode> earlier_; ///< of the one that is being added
+  std::vector<CUgraphConditionalHandle> conditions_; ///< of the loops, by their numbers
 };
 
 /// The operands of a product's call.

@@ -18,6 +18,7 @@ void WorkList::clear() {
   parameters_.clear();
   bytes_.clear();
   accesses_.clear();
+  loops_ = 0;
 }
 
 WorkItem &WorkList::add_item(const Launch *launch) {
@@ -47,6 +48,21 @@ void WorkList::add_kernel(CUfunction function, const LaunchExtents &grid, const 
   item.grid = grid;
   item.block = block;
   item.shared_bytes = shared_bytes;
+}
+
+void WorkList::add_setter(uint32_t loop, CUfunction function, CUdeviceptr predicate, CUdeviceptr record) {
+  add_kernel(function, {1}, {1}, 0, nullptr);
+  items_.back().part = LoopPart::sets;
+  items_.back().loop = loop;
+  add_parameter(CUgraphConditionalHandle(0));
+  add_parameter(predicate);
+  add_parameter(record);
+}
+
+void WorkList::add_end(uint32_t loop, LoopPart part) {
+  WorkItem &item = add_item(nullptr);
+  item.part = part;
+  item.loop = loop;
 }
 
 void WorkList::add_product(const Contraction &product, uint8_t foreign, const Launch *launch) {
@@ -97,7 +113,8 @@ bool WorkList::has_form_of(const WorkList &other) const {
   return std::ranges::equal(items_, other.items_,
                             [](const WorkItem &a, const WorkItem &b) {
                               return a.function == b.function && a.product == b.product &&
-                                     a.count == b.count && a.to_host == b.to_host;
+                                     a.count == b.count && a.to_host == b.to_host && a.part == b.part &&
+                                     a.loop == b.loop;
                             }) &&
          std::ranges::equal(parameters_, other.parameters_, {}, &Parameter::bytes, &Parameter::bytes);
 }

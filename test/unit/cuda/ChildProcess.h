@@ -86,7 +86,8 @@ inline std::vector<int> edgesIn(const std::filesystem::path &log) {
   for (std::string line; std::getline(file, line);)
     if (line.find("cuGraphAdd") != std::string::npos) { // (-> node, graph, nodes, how many, ...
       size_t at = line.find('(');
-      for (int comma = 0; comma < 3; ++comma)
+      const int commas = line.starts_with("cuGraphAddNode(") ? 4 : 3; // which has data of edges, too
+      for (int comma = 0; comma < commas; ++comma)
         at = line.find(", ", at) + 2;
       edges.push_back(std::stoi(line.substr(at)));
     }
@@ -115,6 +116,7 @@ int drawOnDevice();            // CudaRandomTest.cpp, --draw
 int multiplyBesideEachOther(); // CudaGraphsTest.cpp, --beside
 int addToTwo();                // CudaFaultsTest.cpp, --add-to-two
 int repeatForFaults();         // CudaWhileTest.cpp, --repeat
+int decideOnTrips();           // CudaGraphLoopsTest.cpp, --decide
 int failOnce();                // CudaMutantsTest.cpp, --fail
 
 } // namespace weft::testing

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The host reads the predicate of each trip, and issues the next one. Values are those of the same loop on
-// the host, and of C++.
+// Values are those of the same loop on the host, and of C++. Before the third time that a loop is issued the
+// host reads the predicate of each trip; from then on the device does (CudaGraphLoopsTest.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/device/Registry.h"
@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
 
 using namespace weft;
@@ -150,6 +151,31 @@ TEST(CudaWhile, LoopsShareTheirTemporaries) {
   EXPECT_LE(many - few, 1 << 10) << few;
 }
 
+// Two calls of many trips make graphs of their launches. The third makes one of the loop, and frees them.
+TEST(CudaWhile, AGraphOfTheLoopReplacesThoseOfItsTrips) {
+  const auto bytes = [](const char *metric) {
+    return memory_stats("cuda:0").at(std::string("weft.graph_bytes.") + metric);
+  };
+  auto run = compile([](const Tensor &x, const Tensor &most) {
+    return while_loop([&](const Tensor &at, const Tensor &) { return at.sum() < most; },
+                      [](const Tensor &at, const Tensor &other) {
+                        const Tensor mean = at.mean();
+                        return std::tuple(at + mean, other.sum(0, true) * 0.5 + mean);
+                      },
+                      std::tuple(x, ones({1}).to("cuda:0")));
+  });
+  const Tensor x = ones({4}).to("cuda:0"), most = full({}, 5000.0).to("cuda:0");
+  const auto call = [&] { return std::get<0>(run(x, most)).sum().item<float>(); };
+  const auto before = bytes("current");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(call(), 8192);
+  const auto of_trips = bytes("current") - before, freed = bytes("freed");
+  EXPECT_GT(of_trips, 0U);
+  EXPECT_EQ(call(), 8192);
+  EXPECT_GE(bytes("freed") - freed, of_trips);
+  EXPECT_GT(bytes("current"), before);
+}
+
 TEST(CudaWhile, AStrictCaptureRefusesIt) {
   const Tensor x = ones({4}).to("cuda:0"), limit = full({}, 100.0).to("cuda:0");
   auto run = compile([&] { return doubled(x, limit); }, {.strict = Strict::capture});
@@ -270,6 +296,21 @@ TEST(CudaWhile, DoesNotBeginAfterAFailure) {
   }
   EXPECT_EQ(floats(step(right, one)), Floats(4, 32));
   EXPECT_EQ(floats(state)[0], before[0] + 32);
+}
+
+// The graph of a loop looks at the record of its own device; the host looks at those of others.
+TEST(CudaWhile, DoesNotBeginAfterAFailureOfAnotherDevice) {
+  const Tensor table = ones({4}).to("cuda:1");
+  auto step = compile([&](const Tensor &indices, const Tensor &scale) {
+    const Tensor picked = table.index_select(0, indices) * scale.to("cuda:1");
+    return while_loop([](const Tensor &at) { return at.sum() < 100; },
+                      [](const Tensor &at) { return at * 2; }, picked.to("cuda:0"));
+  });
+  const Tensor right = integers({0, 3, 1, 2}, "cuda:1"), wrong = integers({0, 9, 1, 2}, "cuda:1");
+  for (int call = 0; call < 4; ++call) {
+    EXPECT_EQ(floats(step(right, full({}, 1.0))), Floats(4, 32));
+    EXPECT_ERROR((step(wrong, full({}, 0.0)), synchronize("cuda:0")), "index 9 is out of bounds");
+  }
 }
 
 // The loop's result replaces an argument, which a copy writes when nothing can fail any more.
@@ -486,13 +527,14 @@ TEST(CudaWhile, EveryFunctionOfTheDriverFails) {
   EXPECT_GT(cases, 30);
 }
 
-// A trip that was issued three times is one graph, the copy of its predicate, and a wait. The condition is
-// one launch or a graph.
+// Of a loop of the host: a trip that was issued three times is one graph, the copy of its predicate, and a
+// wait. The condition is one launch or a graph.
 TEST(CudaWhile, AWarmTripIsAFewCallsOfTheDriver) {
   TemporaryFolder folder;
   const auto callsOf = [&](int trips) {
     const std::string log = folder / ("log-" + std::to_string(trips));
-    const Child child = repeat("WEFT_TEST_TRIPS=" + std::to_string(trips) + " CUSIM_LOG=" + log);
+    const Child child =
+        repeat("WEFT_CUDA_LOOPS=0 WEFT_TEST_TRIPS=" + std::to_string(trips) + " CUSIM_LOG=" + log);
     EXPECT_EQ(child.code, 0) << child.output;
     std::map<std::string, int> calls;
     for (const std::string &name : namesIn(log))
@@ -513,13 +555,46 @@ TEST(CudaWhile, AWarmTripIsAFewCallsOfTheDriver) {
   EXPECT_LE(all, 7 * calls * more);
 }
 
+// From the third call on, the driver is called as often for 30 trips as for 20, and the host waits once.
+TEST(CudaWhile, AWarmLoopIsTheLaunchOfAGraph) {
+  TemporaryFolder folder;
+  const auto callsOf = [&](int trips) {
+    const std::string log = folder / ("log-" + std::to_string(trips));
+    const Child child = repeat("WEFT_TEST_TRIPS=" + std::to_string(trips) + " CUSIM_LOG=" + log);
+    EXPECT_EQ(child.code, 0) << child.output;
+    return namesIn(log);
+  };
+  const std::vector<std::string> few = callsOf(20), many = callsOf(30);
+  const auto made = [](const std::vector<std::string> &names) {
+    return std::ranges::find(names, "cuGraphAddNode");
+  };
+  ASSERT_NE(made(few), few.end());
+  ASSERT_NE(made(many), many.end());
+  EXPECT_EQ(std::vector<std::string>(made(few), few.end()), std::vector<std::string>(made(many), many.end()));
+}
+
+// Of the trial's graph, of the loop's, and of their bodies.
+TEST(CudaWhile, EveryEdgeOfItsGraphsIsNeeded) {
+  TemporaryFolder folder;
+  ASSERT_EQ(repeat("CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log")).code, 0);
+  const std::vector<int> nodes = weft::testing::edgesIn(folder / "log");
+  const int edges = std::accumulate(nodes.begin(), nodes.end(), 0);
+  EXPECT_GT(edges, 10);
+  for (int edge = 1; edge <= edges; ++edge) {
+    const Child child = repeat("CUSIM_RACE=1 CUSIM_FAIL=edge:" + std::to_string(edge) + ":0");
+    EXPECT_TRUE(mentions(child.output, "race: ")) << edge << "\n" << child.output;
+  }
+}
+
 TEST(CudaWhile, GraphsAndSingleLaunchesGiveTheSameBits) {
   const Child graphs = repeat("WEFT_TEST_TRIPS=12 WEFT_CUDA_GRAPHS=1"),
               launches = repeat("WEFT_TEST_TRIPS=12 WEFT_CUDA_GRAPHS=0"),
               blocking = repeat("WEFT_TEST_TRIPS=12 WEFT_LAUNCH_BLOCKING=1"),
-              raced = repeat("WEFT_TEST_TRIPS=12 CUSIM_RACE=1 CUSIM_ORDER=1");
+              raced = repeat("WEFT_TEST_TRIPS=12 CUSIM_RACE=1 CUSIM_ORDER=1"),
+              trips = repeat("WEFT_TEST_TRIPS=12 WEFT_CUDA_LOOPS=0");
   EXPECT_TRUE(mentions(graphs.output, "works 16384.0")) << graphs.output;
   EXPECT_EQ(graphs.output, launches.output);
   EXPECT_EQ(graphs.output, blocking.output);
   EXPECT_EQ(graphs.output, raced.output);
+  EXPECT_EQ(graphs.output, trips.output);
 }

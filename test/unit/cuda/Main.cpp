@@ -79,6 +79,8 @@ int main(int count, char **arguments) {
     return weft::testing::scaleForCalls();
   if (option == "--repeat")
     return weft::testing::repeatForFaults();
+  if (option == "--decide")
+    return weft::testing::decideOnTrips();
   if (option == "--fail")
     return weft::testing::failOnce();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
