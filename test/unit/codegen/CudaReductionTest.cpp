@@ -148,8 +148,8 @@ std::string rowsText(const char *text, int64_t rows, int64_t length) {
                          {"<N", "<" + std::to_string(length)}});
 }
 
-/// Other schedules that the verifier accepts: the row in registers, in shared memory or in neither, and other
-/// blocks of teams.
+/// Other schedules that the verifier accepts: the row in registers, in shared memory or in neither, one
+/// element of it at a time, and other blocks of teams.
 void expectSameWithOthers(FusedProgram &program, const std::vector<ir::Literal> &arguments,
                           const Bytes &expected) {
   const ir::Schedule chosen = program.fusion.getSchedule()->toSchedule();
@@ -166,6 +166,9 @@ void expectSameWithOthers(FusedProgram &program, const std::vector<ir::Literal> 
   if (chosen.has(Field::chunk) || chosen.has(Field::block))
     tryWith(loop);
   const int64_t length = ir::rowLength(program.fusion).asNumber();
+  ir::Schedule byElement = loop;
+  byElement[Field::vector] = byElement[Field::resident] = 1;
+  tryWith(byElement);
   ir::Schedule shared = loop;
   shared[Field::block] = length / ir::teamVector * ir::teamVector;
   if (!chosen.has(Field::block) && chosen[Field::lanes] > ir::warpThreads)
