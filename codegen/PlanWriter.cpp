@@ -558,8 +558,8 @@ private:
         ofTrip.add(amountOf(inner));
     if (auto scan = dyn_cast<ScanOp>(op))
       return ofTrip.times(scan.getLength());
-    // Those of each of the three places of its carries, its own, and copies.
-    Amount all = ofTrip.times(3);
+    // Those of each of the two places of its carries, its own, and copies.
+    Amount all = ofTrip.times(2);
     all.add({1 + 2 * results, 1 + 4 * results});
     return all;
   }

@@ -218,7 +218,9 @@ private:
   Status repeat(size_t loop) {
     const Launch &launch = function_.launches[loop];
     const WhileTrips &trips = *launch.trips;
-    for (size_t place = WhileTrips::begin;; place = WhileTrips::after(place)) {
+    if (Status status = issue_ranges(loop, trips.begin); !status)
+      return status;
+    for (size_t place = WhileTrips::result;; place = WhileTrips::after(place)) {
       if (Status status = issue_ranges(loop, trips.at[place].condition); !status)
         return status;
       const Expected<bool> goes_on = read_predicate(launch);

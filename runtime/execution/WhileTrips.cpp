@@ -63,9 +63,7 @@ private:
 
   /// Where a carry is in one of the loop's places.
   Operand carry_at(size_t place, size_t carry) const {
-    return place == WhileTrips::begin    ? places_[carry]
-           : place == WhileTrips::result ? places_[of_.operand_count() + carry]
-                                         : second_[carry];
+    return place == WhileTrips::result ? places_[of_.operand_count() + carry] : second_[carry];
   }
 
   /// Proves that every trip passes memory at addresses that the kernels are compiled for.
@@ -77,7 +75,7 @@ private:
         status = condition_.check_alignment(i, given);
         if (status.ok())
           status = body_.check_alignment(i, given);
-        if (status.ok() && i < of_.carries().size() && place != WhileTrips::begin)
+        if (status.ok() && i < of_.carries().size())
           status = body_.check_alignment(of_.operand_count() + i, given);
       }
     return status;
@@ -91,6 +89,7 @@ private:
     function_.operands.push_back(predicate_);
     function_.uses.push_back({1, false});
     function_.launches.push_back(loop_);
+    trips->begin = add_copies([&](size_t carry) { return places_[carry]; });
     for (size_t place = 0; place < WhileTrips::places; ++place) {
       std::vector<Operand> values = places_;
       for (size_t i = 0; i < of_.carries().size(); ++i)
@@ -103,7 +102,7 @@ private:
         values.push_back(carry_at(WhileTrips::after(place), i));
       trips->at[place].body = add(body_, of_.body(), values);
       if (place != WhileTrips::result)
-        trips->at[place].finish = add_copies(place);
+        trips->at[place].finish = add_copies([&](size_t carry) { return carry_at(place, carry); });
     }
   }
 
@@ -122,7 +121,7 @@ private:
   }
 
   /// Adds copies of the carries to where the results are.
-  std::vector<WhileTrips::Range> add_copies(size_t from) {
+  template <typename From> std::vector<WhileTrips::Range> add_copies(From from) {
     const uint32_t first = next();
     for (size_t i = 0; i < of_.carries().size(); ++i) {
       const uint64_t bytes = of_.carries()[i];
@@ -137,7 +136,7 @@ private:
       copy.bytes = 2 * bytes;
       copy.name = "copy";
       copy.origin = loop_.origin;
-      function_.operands.push_back(carry_at(from, i));
+      function_.operands.push_back(from(i));
       function_.operands.push_back(carry_at(WhileTrips::result, i));
       function_.uses.push_back({bytes, false});
       function_.uses.push_back({bytes, true});

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A device is given the launches of one trip after the other. The host reads the predicate of each condition
-// before it issues the next trip. The carries are in one of three places: where they are before the first
-// trip, where the loop's results are, or in a second place. The function has the launches of the condition
-// and of the body once for each, so that all addresses of a call are known when it begins, and launches that
-// are issued again and again become graphs.
+// before it issues the next trip. The carries are in one of two places: where the loop's results are, to
+// which they are copied before the first trip, or in a second place. The function has the launches of the
+// condition and of the body once for each, so that all addresses of a call are known when it begins, and
+// launches that are issued again and again become graphs. Where they are before the first trip is no third
+// place, because loops may be in each other: their launches would be three times as many with each loop
+// around them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_WHILETRIPS_H
@@ -36,10 +38,11 @@ struct WhileTrips {
   struct Place {
     std::vector<Range> condition, body, finish;
   };
-  static constexpr size_t begin = 0, result = 1, second = 2, places = 3;
+  static constexpr size_t result = 0, second = 1, places = 2;
   /// Where the body writes the carries.
   static size_t after(size_t place) { return place == result ? second : result; }
 
+  std::vector<Range> begin; ///< copies the carries to where the results are
   std::array<Place, places> at;
 };
 

@@ -75,8 +75,8 @@ private:
                       void *const *at);
   void write_down_copy(const LaunchRun &run, const Launch &launch);
   void write_down_loop(const LaunchRun &run, const Launch &loop, CUdeviceptr table);
-  void write_down_part(const LaunchRun &run, const Launch &loop, size_t place,
-                       std::vector<WhileTrips::Range> WhileTrips::Place::*part, CUdeviceptr table);
+  void write_down_part(const LaunchRun &run, const Launch &loop, std::span<const WhileTrips::Range> part,
+                       CUdeviceptr table);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);
   Status launch_writers_last(const LaunchRun &run, const Repeated &kept);

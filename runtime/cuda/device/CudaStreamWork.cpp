@@ -239,10 +239,10 @@ void CudaStream::write_down(const LaunchRun &run, const Launch &launch, uint64_t
       write_down(run, launch, own, table);
 }
 
-/// The launches of a part of a loop, while the carries are in one of their places.
-void CudaStream::write_down_part(const LaunchRun &run, const Launch &loop, size_t place,
-                                 std::vector<WhileTrips::Range> WhileTrips::Place::*part, CUdeviceptr table) {
-  for (const WhileTrips::Range &range : loop.trips->at[place].*part) {
+/// The launches of a part of a loop.
+void CudaStream::write_down_part(const LaunchRun &run, const Launch &loop,
+                                 std::span<const WhileTrips::Range> part, CUdeviceptr table) {
+  for (const WhileTrips::Range &range : part) {
     const Launch *const begin = &loop + range.first, *const end = &loop + range.last;
     if (range.repeats) {
       write_down_loop(run, *begin, table);
@@ -259,7 +259,7 @@ void CudaStream::write_down_part(const LaunchRun &run, const Launch &loop, size_
 /// carries have one place at the beginning of each, that of the results: they are copied there before the
 /// first trip, and at the end of each one.
 void CudaStream::write_down_loop(const LaunchRun &run, const Launch &loop, CUdeviceptr table) {
-  using Place = WhileTrips::Place;
+  const WhileTrips &trips = *loop.trips;
   if (&loop == run.launches.data()) {
     table_places_.clear();
     uint64_t bytes = 0;
@@ -270,7 +270,7 @@ void CudaStream::write_down_loop(const LaunchRun &run, const Launch &loop, CUdev
   }
   const uint32_t number = list_.new_loop();
   const auto decide = [&] {
-    write_down_part(run, loop, WhileTrips::result, &Place::condition, table);
+    write_down_part(run, loop, trips.at[WhileTrips::result].condition, table);
     list_.add_setter(number, device_.graph_loops().set_condition(),
                      address_of(run.pointers[loop.first_operand]),
                      run.failure ? address_of(run.failure) : device_.never_failed());
@@ -281,11 +281,11 @@ void CudaStream::write_down_loop(const LaunchRun &run, const Launch &loop, CUdev
     // No two threads may set conditions at the same time.
     list_.add_access({spaces::conditions, 0, 1, AccessKind::written});
   };
-  write_down_part(run, loop, WhileTrips::begin, &Place::finish, table);
+  write_down_part(run, loop, trips.begin, table);
   decide();
   list_.begin_loop(number);
-  write_down_part(run, loop, WhileTrips::result, &Place::body, table);
-  write_down_part(run, loop, WhileTrips::second, &Place::finish, table);
+  write_down_part(run, loop, trips.at[WhileTrips::result].body, table);
+  write_down_part(run, loop, trips.at[WhileTrips::second].finish, table);
   decide();
   list_.end_loop(number);
 }
