@@ -550,7 +550,8 @@ private:
 
   static Amount amountOf(Operation &op) {
     const uint64_t results = op.getNumResults(), operands = op.getNumOperands() + results;
-    if (!isa<ScanOp, WhileOp>(op))
+    // A loop of the host is one launch, whatever its trips run.
+    if (!isa<ScanOp, WhileOp>(op) || (results && deviceOf(op.getResultTypes().front()).isCpu()))
       return passes::isLaunch(&op) ? Amount{1, operands} : Amount();
     Amount ofTrip;
     for (FlatSymbolRefAttr name : bodiesOf(&op))

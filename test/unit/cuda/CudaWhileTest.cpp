@@ -128,6 +128,15 @@ TEST(CudaWhile, TooManyLaunchesAreRefused) {
   };
   EXPECT_EQ(loop(40).sum().item<float>(), 160);
   EXPECT_ERROR((void)loop(40000).sum().item<float>(), "launches with the trips of its loops");
+  // Those of a loop of the host in the same function are none of the device.
+  auto both = compile([](const Tensor &x, const Tensor &host) {
+    const Tensor counted =
+        scan([](const Tensor &h) { return std::pair(h + 1, std::tuple<>{}); }, host, 70000).first;
+    return std::pair(doubled(x, full({}, 100.0).to("cuda:0")), counted);
+  });
+  const auto [last, counted] = both(ones({4}).to("cuda:0"), zeros({2}));
+  EXPECT_EQ(last.sum().item<float>(), 128);
+  EXPECT_EQ(floats(counted), Floats({70000, 70000}));
 }
 
 // Loops that run one after the other use the same memory, those of a loop that is unrolled among them.
