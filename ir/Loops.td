@@ -73,8 +73,8 @@ def Weft_WhileOp : Weft_Op<"while", [Weft_SameDevice, Pure, AttrSizedOperandSegm
     arguments have no storage of their own. The condition cannot fail. `may_fail` says that an op of the body may fail;
     `--weft-carry-checks` makes what it checks a carry, at whose first fault the loop ends.
 
-    The loop has no derivative, because what its trips compute takes memory for each of them, and their number is not
-    known (`weft.scan` has one).
+    The derivative consists of while loops. The loop itself then also counts its trips. Because their number is not known
+    when memory is planned, their carries are not kept, but computed again from those of a few trips that are.
   }];
   let arguments = (ins FlatSymbolRefAttr:$condition, FlatSymbolRefAttr:$body, Variadic<Weft_Tensor>:$carries,
                        Variadic<Weft_Tensor>:$constants, UnitAttr:$may_fail);

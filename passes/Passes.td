@@ -160,6 +160,10 @@ def Differentiate : Weft_ModulePass<"weft-differentiate"> {
     The derivative of a loop is a loop in the opposite direction, whose body is a new function; another new function is
     the body of the loop itself, which then also stacks what the derivative reads. Values that cost nothing to make
     again, such as views and what depends on the loop's constants only, are made again.
+
+    The derivative of a while loop, whose number of trips is known only when it ends, is loops over its segments and
+    their trips from the last to the first. Their memory does not depend on the number of trips: it has a stack of 16
+    carries for the segments, and one for the trips of a segment. What is not in it is computed again.
   }];
 }
 

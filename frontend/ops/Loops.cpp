@@ -250,13 +250,14 @@ Flat whileFlat(const FlatBody &condition, const FlatBody &body, const Flat &carr
     addCaptured(all, captured, loc);
     const std::vector<int64_t> groups = {static_cast<int64_t>(operands.size()),
                                          static_cast<int64_t>(captured.size())};
-    return resultsOf(recordBodies("while", std::move(all),
-                                  {{"condition", goesOn.text(captured)},
-                                   {"body", trip.text(captured)},
-                                   {"may_fail", trip.fallible() != nullptr},
-                                   {"operandSegmentSizes", groups}},
-                                  specsOf(operands), loc),
-                     carries.structure, loc);
+    const std::shared_ptr<Node> node = recordBodies("while", std::move(all),
+                                                    {{"condition", goesOn.text(captured)},
+                                                     {"body", trip.text(captured)},
+                                                     {"may_fail", trip.fallible() != nullptr},
+                                                     {"operandSegmentSizes", groups}},
+                                                    specsOf(operands), loc);
+    trip.checkDerivative(node, captured, operands.size());
+    return resultsOf(node, carries.structure, loc);
   }
 }
 

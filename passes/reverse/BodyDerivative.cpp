@@ -30,6 +30,10 @@ void removeDeadOps(Block &block) {
       op.erase();
 }
 
+bool hasFallibleOps(ir::FuncOp function) {
+  return llvm::any_of(function.getBody().front(), [](Operation &op) { return ir::mayFail(&op); });
+}
+
 void updateType(ir::FuncOp function) {
   Block &block = function.getBody().front();
   function.setFunctionType(FunctionType::get(function.getContext(), block.getArgumentTypes(),
@@ -120,6 +124,20 @@ FailureOr<BodyDerivative> appendDerivative(ReverseMode &mode, ir::FuncOp body, A
   if (failed(mode.differentiate(body)))
     return failure();
   llvm::append_range(made.gradients, end->getOperands().drop_front(returned));
+  return made;
+}
+
+FailureOr<ir::FuncOp> derivativeOf(ReverseMode &mode, ir::FuncOp body, ArrayRef<unsigned> wrt,
+                                   ArrayRef<unsigned> of) {
+  ir::FuncOp made = copyOf(mode.symbols(), body, ".derivative");
+  auto derivative = appendDerivative(mode, made, wrt, of);
+  if (failed(derivative))
+    return failure();
+  derivative->marker->erase();
+  Block &block = made.getBody().front();
+  block.getTerminator()->setOperands(derivative->gradients);
+  removeDeadOps(block);
+  updateType(made);
   return made;
 }
 

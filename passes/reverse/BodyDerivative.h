@@ -17,6 +17,8 @@ bool isReal(mlir::Value value);
 /// A constant all of whose elements are the number.
 mlir::Value filled(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type, double value);
 void removeDeadOps(mlir::Block &block);
+/// Whether an op of the function may fail.
+bool hasFallibleOps(ir::FuncOp function);
 /// Gives a function the type that its block and its return have.
 void updateType(ir::FuncOp function);
 /// Declares the symbols of a function that sizes of the arguments of another one, which is made from it,
@@ -40,6 +42,10 @@ struct BodyDerivative {
 /// its cotangent. Each of these cotangents is a new last argument.
 mlir::FailureOr<BodyDerivative> appendDerivative(ReverseMode &mode, ir::FuncOp body,
                                                  llvm::ArrayRef<unsigned> wrt, llvm::ArrayRef<unsigned> of);
+/// A function of the arguments of a body and of the cotangents of the results `of`, which returns the
+/// gradients of the arguments `wrt` alone.
+mlir::FailureOr<ir::FuncOp> derivativeOf(ReverseMode &mode, ir::FuncOp body, llvm::ArrayRef<unsigned> wrt,
+                                         llvm::ArrayRef<unsigned> of);
 
 } // namespace weft::passes
 

@@ -16,22 +16,6 @@ using namespace mlir;
 
 namespace weft::passes {
 
-/// Makes the derivative of a branch: a function of the inputs and of the cotangents of the results `of`,
-/// which returns the gradients of the inputs `wrt`.
-static FailureOr<ir::FuncOp> differentiateBranch(ReverseMode &mode, ir::FuncOp branch, ArrayRef<unsigned> wrt,
-                                                 ArrayRef<unsigned> of) {
-  ir::FuncOp made = copyOf(mode.symbols(), branch, ".derivative");
-  auto derivative = appendDerivative(mode, made, wrt, of);
-  if (failed(derivative))
-    return failure();
-  derivative->marker->erase();
-  Block &block = made.getBody().front();
-  block.getTerminator()->setOperands(derivative->gradients);
-  removeDeadOps(block);
-  updateType(made);
-  return made;
-}
-
 LogicalResult differentiateCond(ReverseMode &mode, OpBuilder &builder, ir::CondOp cond,
                                 ArrayRef<Value> incoming, ArrayRef<bool> needs,
                                 SmallVectorImpl<Value> &cotangents) {
@@ -51,7 +35,7 @@ LogicalResult differentiateCond(ReverseMode &mode, OpBuilder &builder, ir::CondO
   SmallVector<ir::FuncOp> made, branches;
   for (FlatSymbolRefAttr name : ir::bodiesOf(cond)) {
     branches.push_back(mode.symbols().lookup<ir::FuncOp>(name.getValue()));
-    auto derivative = differentiateBranch(mode, branches.back(), wrt, of);
+    auto derivative = derivativeOf(mode, branches.back(), wrt, of);
     if (failed(derivative))
       return failure();
     made.push_back(*derivative);
@@ -73,9 +57,7 @@ LogicalResult differentiateCond(ReverseMode &mode, OpBuilder &builder, ir::CondO
     if (!unread[static_cast<unsigned>(i)])
       passed.push_back(operand);
   // In the pipeline no branch may fail any more (CarryChecks).
-  const bool mayFail = llvm::any_of(made, [](ir::FuncOp branch) {
-    return llvm::any_of(branch.getBody().front(), [](Operation &op) { return ir::mayFail(&op); });
-  });
+  const bool mayFail = llvm::any_of(made, hasFallibleOps);
   auto backward =
       builder.create<ir::CondOp>(cond.getLoc(), made[0].getFunctionType().getResults(), cond.getPred(),
                                  made[0].getName(), made[1].getName(), passed, mayFail);

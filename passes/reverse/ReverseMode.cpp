@@ -11,6 +11,7 @@
 #include "passes/reverse/BodyDerivative.h"
 #include "passes/reverse/CondDerivative.h"
 #include "passes/reverse/ScanDerivative.h"
+#include "passes/reverse/WhileDerivative.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
@@ -122,22 +123,18 @@ private:
     SmallVector<bool> needs;
     for (Value operand : op->getOperands())
       needs.push_back(active.contains(operand));
-    if (auto scan = dyn_cast<ir::ScanOp>(op))
-      return applyScan(scan, incoming, needs);
+    if (auto scan = dyn_cast<ir::ScanOp>(op)) {
+      ScanDerivative derivative(mode, scan, incoming, needs);
+      return applyLoop(scan, derivative, [&] { return derivative.stacking(); });
+    }
+    if (auto loop = dyn_cast<ir::WhileOp>(op)) {
+      WhileDerivative derivative(mode, loop, incoming, needs);
+      return applyLoop(loop, derivative, [&] { return derivative.counting(); });
+    }
     if (auto cond = dyn_cast<ir::CondOp>(op)) {
       SmallVector<Value> given;
       return success(succeeded(differentiateCond(mode, builder, cond, incoming, needs, given)) &&
                      succeeded(addCotangents(cond, given)));
-    }
-
-    // A while loop passes nothing on if no carry depends on what wants a gradient, but for example its
-    // condition.
-    if (auto loop = dyn_cast<ir::WhileOp>(op)) {
-      auto body = mode.symbols().lookup<ir::FuncOp>(loop.getBody());
-      const auto carries = static_cast<unsigned>(loop.getCarries().size());
-      if (llvm::none_of(findActiveCarries(body, carries, needs),
-                        [&](unsigned i) { return static_cast<bool>(incoming[i]); }))
-        return success();
     }
 
     auto rule = dyn_cast<ir::DifferentiableOp>(op);
@@ -152,9 +149,8 @@ private:
           diag.attachNote(op->getOperand(i).getLoc()) << "operand #" << i << " depends on a value of `wrt`";
       diag.attachNote(gradient.getLoc()) << "the gradient is required here";
       diag.attachNote(op->getLoc())
-          << "to fix, stop the gradient before it (`.detach()` in C++), or write it with "
-          << (isa<ir::WhileOp>(op) ? "scan, whose number of trips is known, and which has a derivative"
-                                   : "ops that have a derivative");
+          << "to fix, stop the gradient before it (`.detach()` in C++), or write it with ops that have a "
+             "derivative";
       return failure();
     }
     ir::VjpBuilder vjp(builder, op, incoming, needs);
@@ -177,24 +173,26 @@ private:
     return success();
   }
 
-  /// The derivative of a loop is a loop. The loop itself is replaced by one that also stacks what it reads.
-  LogicalResult applyScan(ir::ScanOp scan, ArrayRef<Value> incoming, ArrayRef<bool> needs) {
-    ScanDerivative derivative(mode, scan, incoming, needs);
-    if (failed(derivative.build(builder)) || failed(addCotangents(scan, derivative.operandCotangents())))
+  /// The derivative of a loop consists of loops. The loop itself is replaced by one with more results.
+  template <typename Derivative>
+  LogicalResult applyLoop(Operation *loop, Derivative &derivative,
+                          llvm::function_ref<Operation *()> replacement) {
+    if (failed(derivative.build(builder)) || failed(addCotangents(loop, derivative.operandCotangents())))
       return failure();
-    ir::ScanOp stacking = derivative.stacking();
-    if (stacking == scan)
+    Operation *made = replacement();
+    if (made == loop)
       return success();
-    for (auto [was, is] : llvm::zip(scan->getResults(), stacking->getResults())) {
+    const auto results = made->getResults().take_front(loop->getNumResults());
+    for (auto [was, is] : llvm::zip_equal(loop->getResults(), results)) {
       if (Value cotangent = cotangents.lookup(was))
         cotangents[is] = cotangent;
       if (active.contains(was))
         active.insert(is);
     }
-    scan->replaceAllUsesWith(stacking->getResults().take_front(scan->getNumResults()));
-    if (before == scan)
-      before = stacking;
-    scan->erase();
+    loop->replaceAllUsesWith(results);
+    if (before == loop)
+      before = made;
+    loop->erase();
     return success();
   }
 

@@ -17,11 +17,6 @@ using namespace mlir;
 
 namespace weft::passes {
 
-/// Whether an op of the function may fail.
-static bool hasFallibleOps(ir::FuncOp function) {
-  return llvm::any_of(function.getBody().front(), [](Operation &op) { return ir::mayFail(&op); });
-}
-
 ScanDerivative::ScanDerivative(ReverseMode &mode, ir::ScanOp scan, ArrayRef<Value> incoming,
                                ArrayRef<bool> needs)
     : mode(mode), scan(scan), forward(scan), body(mode.symbols().lookup<ir::FuncOp>(scan.getBody())),

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // weft-parity-scan INPUTS OUTPUTS MODE: an LSTM, a running sum and a reader of tokens by scan, steps that
-// choose a branch by cond, and a loop by while_loop, on the tensors of an .npz file; the values and the
+// choose a branch by cond, and loops by while_loop, on the tensors of an .npz file; the values and the
 // gradients of their losses go to a safetensors file. MODE is lazy, compiled, or called: then a loss is the
 // result of a function that was compiled for any batch, through which the gradients flow.
 //
@@ -65,14 +65,26 @@ static Tensor chosen(Named &in) {
   return (x * x * in["weigh"]).sum() + sum;
 }
 
-/// As many products as it takes until the elements are large. The loop itself has no gradient.
+/// As many products as it takes until the elements are large.
 static Tensor grown(Named &in) {
-  const Tensor w = in["w"].detach();
   auto [last, trips] = while_loop(
-      [&](const Tensor &x, const Tensor &) { return x.abs().sum() < in["limit"].detach(); },
-      [&](const Tensor &x, const Tensor &trips) { return std::tuple(matmul(x, w) + x, trips + 1); },
-      std::tuple(in["x"].detach(), zeros({}, {.dtype = i64})));
+      [&](const Tensor &x, const Tensor &) { return x.abs().sum() < in["limit"]; },
+      [&](const Tensor &x, const Tensor &trips) { return std::tuple(matmul(x, in["w"]) + x, trips + 1); },
+      std::tuple(in["x"], zeros({}, {.dtype = i64})));
   return (last * in["y"]).sum() * trips;
+}
+
+/// As many trips as an input says, from some to more than the rows of the stacks of their derivative. The sum
+/// begins without a gradient.
+static Tensor waved(Named &in) {
+  auto [x, sum, left] =
+      while_loop([](const Tensor &, const Tensor &, const Tensor &left) { return left > 0; },
+                 [&](const Tensor &x, const Tensor &sum, const Tensor &left) {
+                   Tensor next = sin(x * in["w"]) + x * in["b"];
+                   return std::tuple(next, sum + next * next, left - 1);
+                 },
+                 std::tuple(in["x"], zeros_like(in["x"]), in["trips"]));
+  return (x * in["weigh"]).sum() + sum.mean();
 }
 
 /// A reader of tokens: a trip reads an embedding by index, and adds the loss of the next token.
@@ -93,6 +105,8 @@ static Tensor read(Named &in) {
 static const std::map<std::string, std::map<std::string, int64_t>> batches = {
     {"lstm", {{"x", 1}, {"h", 0}, {"c", 0}, {"weigh", 1}}},
     {"chosen", {{"x", 0}, {"weigh", 0}}},
+    {"grown", {{"x", 0}, {"y", 0}}},
+    {"waved", {{"x", 0}, {"weigh", 0}}},
     {"read", {{"h", 0}, {"tokens", 1}, {"targets", 1}}}};
 
 /// The loss by a call of a function that is compiled for any batch.
@@ -134,13 +148,15 @@ int main(int argc, char **argv) {
                                   {"decayed", &decayed},
                                   {"chosen", &chosen},
                                   {"grown", &grown},
+                                  {"waved", &waved},
                                   {"read", &read}}) {
     Named in;
     const std::string prefix = std::string(what) + ".";
     for (auto &[name, tensor] : given)
       if (name.starts_with(prefix)) {
         in[name.substr(prefix.size())] = tensor;
-        if (is_floating_point(tensor.dtype()) && !name.ends_with("weigh") && !name.ends_with("limits"))
+        if (is_floating_point(tensor.dtype()) && !name.ends_with("weigh") && !name.ends_with("limit") &&
+            !name.ends_with("limits"))
           in[name.substr(prefix.size())].requires_grad_();
       }
     const auto step = [&] {

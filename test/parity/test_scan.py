@@ -51,11 +51,19 @@ def chosen(given):
 
 
 def grown(given):
-    w = given["w"].detach()
-    last, trips = torch.while_loop(lambda x, trips: x.abs().sum() < given["limit"].detach(),
-                                   lambda x, trips: (x @ w + x, trips + 1),
-                                   (given["x"].detach(), torch.zeros((), dtype=torch.int64)))
+    last, trips = torch.while_loop(lambda x, trips: x.abs().sum() < given["limit"],
+                                   lambda x, trips: (x @ given["w"] + x, trips + 1),
+                                   (given["x"], torch.zeros((), dtype=torch.int64)))
     return (last * given["y"]).sum() * trips
+
+
+def waved(given):
+    """A loop of Python: torch.while_loop passes no gradient through a carry that begins without one, as the sum."""
+    x, total = given["x"], torch.zeros_like(given["x"])
+    for _ in range(int(given["trips"])):
+        x = torch.sin(x * given["w"]) + x * given["b"]
+        total = total + x * x
+    return (x * given["weigh"]).sum() + total.mean()
 
 
 def read(given):
@@ -80,6 +88,8 @@ def inputs(length):
                        "weigh": torch.randn(batch, hidden)},
             "grown": {"x": torch.randn(batch, hidden) / 4, "w": torch.randn(hidden, hidden),
                       "limit": torch.tensor(float(length) ** 3), "y": torch.randn(batch, hidden)},
+            "waved": {"x": torch.randn(batch, hidden), "w": torch.rand(hidden) + 0.5, "b": torch.rand(hidden) / 2,
+                      "weigh": torch.randn(batch, hidden), "trips": torch.tensor(7 * length)},
             "read": {"h": torch.randn(batch, hidden), "table": torch.randn(7, hidden), "w": torch.randn(hidden, hidden),
                      "head": torch.randn(hidden, 7), "weigh": torch.rand(7) + 0.5,
                      "tokens": torch.randint(7, (length, batch)), "targets": torch.randint(7, (length, batch))},
@@ -90,8 +100,8 @@ def inputs(length):
 def in_torch(given, dtype):
     made = {}
     for what, run in (("lstm", lstm), ("decayed", decayed), ("chosen", chosen), ("grown", grown),
-                      ("read", read)):
-        own = {name: tensor.clone().to(dtype).requires_grad_(name not in ("weigh", "limits"))
+                      ("waved", waved), ("read", read)):
+        own = {name: tensor.clone().to(dtype).requires_grad_(name not in ("weigh", "limit", "limits"))
                if tensor.is_floating_point() else tensor for name, tensor in given[what].items()}
         loss = run(own)
         loss.backward()

@@ -157,7 +157,7 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   Entry made = p.entries[known];
   p.entries.pop_back();
   op->erase();
-  p.define(call->getResult(0), made.literal, made.differentiable && !isa<ir::WhileOp>(call));
+  p.define(call->getResult(0), made.literal, made.differentiable);
 }
 
 //===----------------------------------------------------------------------===//

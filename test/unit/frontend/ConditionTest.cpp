@@ -581,15 +581,3 @@ TEST(WhileLoop, PassesGradientsByWhatItDoesNotCarry) {
   (last * y).sum().backward();
   EXPECT_EQ(floats(y.grad()), Floats({8, 8}));
 }
-
-TEST(WhileLoop, HasNoGradient) {
-  Tensor x = ones({2}).requires_grad_();
-  const std::string text = errorOf([&] {
-    Tensor y = while_loop([](const Tensor &at) { return at.sum() < 10; },
-                          [](const Tensor &at) { return at * 2; }, x);
-    y.sum().backward();
-    (void)x.grad().sum().item<float>();
-  });
-  EXPECT_TRUE(mentions(text, "WEFT-G001")) << text;
-  EXPECT_TRUE(mentions(text, "scan")) << text;
-}

@@ -460,6 +460,76 @@ TEST(Differentiate, AgreesWithCentralDifferences) {
   }
 }
 
+/// Loops whose body counts its trips, which are %n. `@square` and `@second` are as in `programText`.
+std::string loopText(const char *device) {
+  std::string text = R"(
+weft.func private @less(%x: V, %i: I, %w: V, %n: I) -> B {
+  %r = weft.lt %i, %n : I
+  weft.return %r : B
+}
+weft.func private @wave(%x: V, %i: I, %w: V, %n: I) -> (V, I) {
+  %m = weft.mul %x, %w : V
+  %s = weft.sin %m : V
+  %r = weft.add %s, %w : V
+  %one = weft.constant dense<1> : I
+  %j = weft.add %i, %one : I
+  weft.return %r, %j : V, I
+}
+weft.func @forward(%a: V, %b: V, %n: I) -> V {
+  LOOP
+  weft.return %r#0 : V
+}
+weft.func @gradient(%a: V, %b: V, %n: I) -> (V, V) {
+  LOOP
+  %g:2 = weft.gradient %r#0 wrt %a, %b : V, V, V
+  weft.return %g#0, %g#1 : V, V
+}
+weft.func @square(%a: V, %b: V, %n: I) -> V {
+  LOOP
+  %g = weft.gradient %r#0 wrt %b : V, V
+  %q = weft.mul %g, %g : V
+  weft.return %q : V
+}
+weft.func @second(%a: V, %b: V, %n: I) -> (V, V) {
+  LOOP
+  %g = weft.gradient %r#0 wrt %b : V, V
+  %q = weft.mul %g, %g : V
+  %h:2 = weft.gradient %q wrt %a, %b : V, V, V
+  weft.return %h#0, %h#1 : V, V
+})";
+  const auto replace = [&](const std::string &from, const std::string &to) {
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  replace("LOOP", "%z = weft.constant dense<0> : I\n"
+                  "  %r:2 = weft.while @less do @wave(%a, %z) with(%b, %n) : (V, I, V, I) -> (V, I)");
+  for (const auto &[name, type] :
+       {std::pair("V", "tensor<3xf64, "), {"I", "tensor<i64, "}, {"B", "tensor<i1, "}})
+    for (const char *before : {": ", ", ", "(", "-> "})
+      replace(std::string(before) + name, std::string(before) + type + device + ">");
+  return text;
+}
+
+// The trips around the rows of a stack, and around as many stacks, once and twice.
+TEST(Differentiate, WhileLoopsAgreeWithCentralDifferences) {
+  for (const char *device : {"#cpu", "#cuda0"}) {
+    Program program(loopText(device));
+    ASSERT_TRUE(program.module) << program.messages;
+    ASSERT_TRUE(program.run(passes::createDifferentiate())) << program.messages;
+    const Case loop{"", {{{3}}, {{3}}}, {3}};
+    for (const int64_t trips : {0, 1, 2, 15, 16, 17, 31, 255, 256, 257, 259}) {
+      SCOPED_TRACE(std::string(device) + ", " + std::to_string(trips) + " trips");
+      ir::Literal count(DType::i64, {});
+      count.whole[0] = trips;
+      const std::vector<ir::Literal> arguments{literal({3}, {0.4, -1.2, 0.9}), literal({3}, {0.7, -0.5, 0.9}),
+                                               count};
+      compare(program, loop, arguments, "forward", "gradient");
+      if (trips < 20)
+        compare(program, loop, arguments, "square", "second");
+    }
+  }
+}
+
 // A new op with a derivative needs a case above, or the reason why it has none.
 TEST(Differentiate, EveryDifferentiableOpHasACase) {
   Program program("");
