@@ -66,6 +66,15 @@ std::string problem_of_convolution(const fb::ConvolutionKernel &convolution, uin
 std::string problem_of_sort(const fb::SortKernel &sort, const fb::DeviceKernel &kernel) {
   if (sort.block_rows() == 0)
     return "is of a sort with no rows of a block";
+  // A row has a team of threads, each of which has up to 16 of its elements.
+  constexpr uint32_t mostOfThread = 16;
+  const uint32_t team = kernel.threads() / sort.block_rows();
+  if (!std::has_single_bit(team) || team * sort.block_rows() != kernel.threads() || sort.extent() < 0 ||
+      sort.extent() > int64_t(team) * mostOfThread)
+    return "is of a sort of " + number(sort.block_rows()) + " rows of " + number(sort.extent()) +
+           " elements by " + number(kernel.threads()) + " threads";
+  if (kernel.takes_table() || kernel.takes_checks() || kernel.takes_predicate())
+    return "is of a sort, and takes more than pointers and a size";
   if (kernel.sizes() != 1 || length(kernel.pointers()) != 3)
     return "is of a sort with " + number(length(kernel.pointers())) + " pointers and " +
            number(kernel.sizes()) + " sizes, expected 3 and 1";

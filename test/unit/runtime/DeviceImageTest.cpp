@@ -607,6 +607,11 @@ TEST(DeviceImage, RefusesSortsThatNoGpuLaunches) {
   using Kernel = fb::DeviceKernelT;
   EXPECT_TRUE(refused([](Kernel &) {}).ok());
   EXPECT_FAILS(refused([](Kernel &k) { k.sort->block_rows = 0; }), "is of a sort with no rows of a block");
+  for (const uint32_t threads : {96U, 8U, 17U})
+    EXPECT_FAILS(refused([&](Kernel &k) { k.threads = threads; }),
+                 "is of a sort of 16 rows of 7 elements by " + std::to_string(threads) + " threads");
+  EXPECT_FAILS(refused([](Kernel &k) { k.sort->extent = 129; }), "is of a sort of 16 rows of 129 elements");
+  EXPECT_FAILS(refused([](Kernel &k) { k.takes_predicate = true; }), "takes more than pointers and a size");
   EXPECT_FAILS(refused([](Kernel &k) { k.sizes = 2; }),
                "is of a sort with 3 pointers and 2 sizes, expected 3 and 1");
   EXPECT_FAILS(refused([](Kernel &k) { k.attention = std::make_unique<fb::AttentionLaunchT>(); }),
