@@ -104,8 +104,9 @@ private:
 int64_t PlanMemory::copyTime(Value value) const {
   int64_t bytes = rangesOf(func).largest(bytesOf(value.getType()));
   constexpr int64_t readAndWritten = 2 * psPerUs;
-  const TargetDescription &device = *machine->find(deviceOf(value.getType()));
-  return device.launchPs + scale(bytes, readAndWritten, device.dramBytesPerUs);
+  // A text may be of another target's devices, which is refused when a package is made.
+  const TargetDescription *device = machine->find(deviceOf(value.getType()));
+  return device ? device->launchPs + scale(bytes, readAndWritten, device->dramBytesPerUs) : 0;
 }
 
 LogicalResult PlanMemory::checkLaunchList() {

@@ -210,3 +210,13 @@ weft.func @bounds(%n: tensor<?xf32, #n>, %a: tensor<?x16xf32, #more>, %b: tensor
   %2 = weft.dot_general %0, %1, contract = [1] x [1] : tensor<?x16xf32, #more>, tensor<?x16xf32, #most>
   weft.return %2 : tensor<?x?xf32, #nm>
 }
+
+// -----
+
+// A text of another target's devices is planned, too: what makes a package of it says that they are missing.
+// CHECK-LABEL: weft.func @elsewhere
+// CHECK-SAME:    "WEFT-D004"{{.*}}the result is an argument; 16 bytes are copied
+#cuda0 = #weft.device<cuda:0>
+weft.func @elsewhere(%a: tensor<4xf32, #cuda0>) -> tensor<4xf32, #cuda0> {
+  weft.return %a : tensor<4xf32, #cuda0>
+}
