@@ -31,6 +31,9 @@ COMPILED_FOR = ["cuda:sm_80", "cuda:sm_100"]
 LEAST_PROGRAMS = 2000
 ELEMENTS = {"ci": 1 << 16, "full": 1 << 20}
 MOST_FALLBACKS = 0.02
+# Kernels that did not keep to their first schedules, or whose program had another text by then. More means that kernels are not
+# compiled together any more, which takes three times as long.
+MOST_ALONE = 0.05
 
 
 def trace(command, folder, environment):
@@ -90,7 +93,7 @@ def main():
             commands += [[*checking, "--compile-only", f"--target={target}", *part] for part in parts]
         with concurrent.futures.ThreadPoolExecutor(max_workers=processors) as pool:
             outputs = list(pool.map(run, commands))
-        kernels = fallbacks = passed = 0
+        kernels = fallbacks = passed = together = alone = 0
         failed = len(problems)
         print(*problems, sep="\n", end="\n" if problems else "")
         for output in outputs:
@@ -98,12 +101,18 @@ def main():
             for all_of_them, fallback in re.findall(r"^(\d+) kernels, (\d+) of them fallbacks", output, re.MULTILINE):
                 kernels += int(all_of_them)
                 fallbacks += int(fallback)
+            for of_texts, others in re.findall(r"^(\d+) kernels were compiled together, (\d+) alone", output, re.MULTILINE):
+                together += int(of_texts)
+                alone += int(others)
             counts = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.MULTILINE)
             passed += int(counts[-1][0]) if counts else 0
             failed += int(counts[-1][1]) if counts else 1
     print(f"{len(paths)} programs of the tests, the examples and the benchmark; {fallbacks} of {kernels} kernels that ran are fallbacks")
     if fallbacks > MOST_FALLBACKS * kernels or not kernels:
         print(f"FAILED: more than {MOST_FALLBACKS:.0%} of the kernels have one thread a task (WEFT-F009)")
+        failed += 1
+    if alone > MOST_ALONE * (together + alone) or not together:
+        print(f"FAILED: {alone} kernels were compiled by themselves, and {together} together")
         failed += 1
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
