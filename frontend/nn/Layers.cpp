@@ -83,10 +83,6 @@ static std::string embeddingText(int64_t rows, int64_t columns, const EmbeddingO
   return text + (options.scale_grad_by_freq ? ", scale_grad_by_freq=True" : "");
 }
 
-Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx,
-                     Loc loc)
-    : Embedding(num_embeddings, embedding_dim, EmbeddingOptions{.padding_idx = padding_idx}, loc) {}
-
 Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options, Loc loc)
     : Module("Embedding", embeddingText(num_embeddings, embedding_dim, options)),
       options_(std::move(options)) {

@@ -311,7 +311,9 @@ Tensor index(const Tensor &a, const std::vector<Tensor> &given, Loc loc) {
   return wrap(gatherBy("points", parts.table, parts.dim, parts.index, loc), loc);
 }
 
-Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_t> padding_idx, Loc loc) {
+/// The rows, of which that of the padding has no gradient.
+static Tensor rowsOfTable(const Tensor &index, const Tensor &weight, std::optional<int64_t> padding_idx,
+                          Loc loc) {
   GraphLock lock(graphMutex());
   Ref table = use(weight, loc), which = indexOf("embedding()", index, loc);
   if (rankOf(table) != 2)
@@ -335,7 +337,7 @@ Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_
 static void limitNorms(const Tensor &weight, const Tensor &index, const EmbeddingOptions &options, Loc loc) {
   NoGradGuard guard;
   Tensor table = weight, flat = index.reshape({-1}, loc);
-  const Tensor rows = embedding(flat, table.detach(loc), std::nullopt, loc);
+  const Tensor rows = rowsOfTable(flat, table.detach(loc), std::nullopt, loc);
   table.index_copy_(0, flat, renorm(rows, options.norm_type, 0, *options.max_norm, loc), loc);
 }
 
@@ -348,7 +350,7 @@ static Tensor scaledByFrequency(const Tensor &rows, const Tensor &index, const T
     const Tensor flat = index.reshape({-1}, loc);
     const Tensor one = ones(shape({flat.sym_size(0, loc)}), like, loc);
     const Tensor counts = index_add(zeros(shape({weight.sym_size(0, loc)}), like, loc), 0, flat, one, 1, loc);
-    const Tensor own = embedding(index, counts.unsqueeze(1, loc), std::nullopt, loc);
+    const Tensor own = rowsOfTable(index, counts.unsqueeze(1, loc), std::nullopt, loc);
     share = reciprocal(own, loc).to(rows.dtype(loc), loc);
   }
   // The value of the difference is 0; of an element that is not finite it would be NaN.
@@ -362,7 +364,7 @@ Tensor embedding(const Tensor &index, const Tensor &weight, const EmbeddingOptio
   GraphLock lock(graphMutex());
   if (options.max_norm)
     limitNorms(weight, index, options, loc);
-  const Tensor rows = embedding(index, weight, options.padding_idx, loc);
+  const Tensor rows = rowsOfTable(index, weight, options.padding_idx, loc);
   return options.scale_grad_by_freq && rows.requires_grad(loc) ? scaledByFrequency(rows, index, weight, loc)
                                                                : rows;
 }
@@ -450,6 +452,21 @@ static Tensor neutral(const std::string &reduce, const Tensor &a, Loc loc) {
   return all({most ? largest : -largest - 1, loc});
 }
 
+/// An extreme of infinities alone is equal to the neutral element, which would take a share of its gradient.
+/// Their mean is the same number, and shares its gradient among them.
+static Tensor withoutShareOfNeutral(const Tensor &extreme, const Tensor &touched, const Tensor &neutral,
+                                    int64_t dim, const Tensor &index, const Tensor &source, Loc loc) {
+  Tensor isNeutral, count;
+  {
+    NoGradGuard guard;
+    isNeutral = logical_and({touched, loc}, {Arg(extreme.detach(loc), loc) == Arg(neutral, loc), loc});
+    count =
+        clamp_min(scatter_add(zeros_like(extreme, loc), dim, index, ones_like(source, loc), loc), {1, loc});
+  }
+  const Tensor sum = scatter_add(zeros_like(extreme, loc), dim, index, source, loc);
+  return where(isNeutral, {div({sum, loc}, {count, loc}), loc}, {extreme, loc}, loc);
+}
+
 Tensor scatter_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                       const std::string &reduce, bool include_self, Loc loc) {
   GraphLock lock(graphMutex());
@@ -462,13 +479,15 @@ Tensor scatter_reduce(const Tensor &a, int64_t dim, const Tensor &index, const T
     fail("reduce argument must be either sum, prod, mean, amax or amin, found '" + reduce + "'", loc);
   if (reduce == "mean" && a.dtype(loc) == DType::i1)
     fail("scatter_reduce(): bools have no mean: convert them to a number first", loc, {use(a, loc)});
-  Tensor base = a;
+  Tensor base = a, touched;
   if (!include_self) {
-    Tensor touched = scatter(zeros(a.sizes(loc), {.dtype = DType::i1, .device = a.device(loc)}, loc), dim,
-                             index, {true, loc}, loc);
+    touched = scatter(zeros(a.sizes(loc), {.dtype = DType::i1, .device = a.device(loc)}, loc), dim, index,
+                      {true, loc}, loc);
     base = where(touched, {neutral(reduce, a, loc), loc}, {a, loc}, loc);
   }
   Tensor result = scatterBy("scatter_reduce()", kind, base, dim, index, use(source, loc), loc);
+  if (!include_self && (reduce == "amax" || reduce == "amin") && source.requires_grad(loc))
+    return withoutShareOfNeutral(result, touched, neutral(reduce, a, loc), dim, index, source, loc);
   if (reduce != "mean")
     return result;
   Tensor count = include_self ? ones_like(a, loc) : zeros_like(a, loc);

@@ -330,7 +330,8 @@ static Repair repairOf(const Tensor &a, const Factors &factors, Loc loc) {
 
 /// The determinant of the rows and columns with a 0 of t, which is 0 up to rounding on and below the
 /// diagonal: then all cofactors are 0 but that of the corner on the left, which is the product of what stands
-/// beside the diagonal. The derivative of the cofactor is the only second one.
+/// beside the diagonal. There are other second derivatives than those of that product; `curved` says that
+/// they are not known.
 static Term cornerDeterminant(const Term &t, const Repair &repair, Loc loc) {
   Tensor behind; // [.., n, n]: pairs of a 0 and one behind it
   {
@@ -351,6 +352,16 @@ static Term cornerDeterminant(const Term &t, const Repair &repair, Loc loc) {
   return chain * corner * select(isEven, {-1.0, loc}, {1.0, loc});
 }
 
+/// 0, with a derivative of 0 and an infinite second one with respect to t, where there are four zeros and
+/// more and t is not 0; a constant elsewhere.
+static Term curved(const Term &t, const Repair &repair, Loc loc) {
+  const Term sum{t.tensor.sum({-2, -1}, false, loc), loc};
+  const Term isThere{(Arg(t.tensor.detach(loc), loc) != Arg(0.0, loc)).any({-2, -1}, false, loc), loc};
+  const Term unknown = repair.zeros > int64_t(3) && isThere;
+  const Term none = select(unknown, sum - Term{sum.tensor.detach(loc), loc}, {1.0, loc});
+  return select(unknown, {pow({none.tensor, loc}, {1.5, loc}), loc}, {0.0, loc});
+}
+
 /// det(a) = det(a + s) det(1 - (a + s)^-1 s), where a + s is regular, so that its derivatives are those of
 /// regular matrices. The second factor is that of the rows and columns with a 0, of which there are few.
 static Term repairedDeterminant(const Tensor &a, const Repair &repair, Loc loc) {
@@ -366,8 +377,8 @@ static Term repairedDeterminant(const Tensor &a, const Repair &repair, Loc loc) 
   const Term t1{diagonalOf(t.tensor, loc).sum({-1}, false, loc), loc}, t2 = total(t * turned);
   const Term t3 = total(Term{product(t, t), loc} * turned);
   const Term two = (t1 * t1 - t2) * 0.5, three = (t1 * t1 * t1 - t1 * t2 * 3.0 + t3 * 2.0) / 6.0;
-  Term factor =
-      select(repair.zeros == int64_t(3), three, rowsOf(a, loc) > 3 ? cornerDeterminant(t, repair, loc) : t1);
+  Term factor = select(repair.zeros == int64_t(3), three,
+                       rowsOf(a, loc) > 3 ? cornerDeterminant(t, repair, loc) + curved(t, repair, loc) : t1);
   factor = select(repair.zeros == int64_t(2), two, factor);
   factor = select(repair.zeros == int64_t(1), t1, factor);
   return determinantOf(factors, loc) * select(repair.zeros == int64_t(0), {1.0, loc}, factor);

@@ -105,10 +105,13 @@ inline Tensor logspace(double start, double end, int64_t steps, TensorOptions op
   return logspace(start, end, steps, 10, options, loc);
 }
 /// Ones on the main diagonal of a matrix of n rows and m (or n) columns.
-WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions options = {},
-                    Loc loc = Loc::current());
-inline Tensor eye(int64_t n, TensorOptions options, Loc loc = Loc::current()) {
-  return eye(n, {}, options, loc);
+WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc = Loc::current());
+inline Tensor eye(int64_t n, TensorOptions options = {}, Loc loc = Loc::current()) {
+  return eye(n, std::nullopt, options, loc);
+}
+template <std::convertible_to<std::optional<int64_t>> Columns>
+Tensor eye(int64_t n, Columns m, Loc loc = Loc::current()) {
+  return eye(n, std::optional<int64_t>(m), TensorOptions(), loc);
 }
 /// With the shape and, unless the options have others, the dtype and device of another tensor.
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());

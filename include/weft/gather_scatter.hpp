@@ -16,6 +16,8 @@
 
 #include "weft/tensor.hpp"
 
+#include <concepts>
+
 namespace weft {
 
 //===----------------------------------------------------------------------===//
@@ -36,10 +38,6 @@ WEFT_API Tensor take(const Tensor &a, const Tensor &index, Loc loc = Loc::curren
 /// dimensions replace those that they index, or come first where these are not neighbours. Negative indices
 /// count from the end.
 WEFT_API Tensor index(const Tensor &a, const std::vector<Tensor> &indices, Loc loc = Loc::current());
-/// Rows of `weight` [count, size] by index: a tensor of the index's shape and one dimension more. No gradient
-/// flows to the row `padding_idx`.
-WEFT_API Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_t> padding_idx = {},
-                          Loc loc = Loc::current());
 /// Options of embedding(), as those of torch.nn.functional.embedding.
 struct EmbeddingOptions {
   std::optional<int64_t> padding_idx = {};
@@ -50,8 +48,14 @@ struct EmbeddingOptions {
   /// Whether the gradient of a row is divided by how often the index names it.
   bool scale_grad_by_freq = false;
 };
-WEFT_API Tensor embedding(const Tensor &index, const Tensor &weight, const EmbeddingOptions &options,
+/// Rows of `weight` [count, size] by index: a tensor of the index's shape and one dimension more. No gradient
+/// flows to the row `padding_idx`.
+WEFT_API Tensor embedding(const Tensor &index, const Tensor &weight, const EmbeddingOptions &options = {},
                           Loc loc = Loc::current());
+template <std::convertible_to<std::optional<int64_t>> Padding>
+Tensor embedding(const Tensor &index, const Tensor &weight, Padding padding_idx, Loc loc = Loc::current()) {
+  return embedding(index, weight, EmbeddingOptions{.padding_idx = padding_idx}, loc);
+}
 /// i64 zeros, and a one where the last, new dimension has the index's value. `classes` -1 reads the largest.
 WEFT_API Tensor one_hot(const Tensor &index, int64_t classes = -1, Loc loc = Loc::current());
 

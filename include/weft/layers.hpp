@@ -84,10 +84,11 @@ private:
 /// each call scales rows of `weight`.
 class WEFT_API Embedding : public Module {
 public:
-  Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx = {},
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options = {},
             Loc loc = Loc::current());
-  Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOptions options,
-            Loc loc = Loc::current());
+  template <std::convertible_to<std::optional<int64_t>> Padding>
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, Padding padding_idx, Loc loc = Loc::current())
+      : Embedding(num_embeddings, embedding_dim, EmbeddingOptions{.padding_idx = padding_idx}, loc) {}
   Tensor operator()(const Tensor &index, Loc loc = Loc::current()) const {
     return embedding(index, weight, options_, loc);
   }

@@ -340,6 +340,11 @@ TEST(Layers, EmbeddingsScaleRowsAndGradients) {
   }
   // An infinite row stays what it is.
   Tensor weight = weft::tensor({INFINITY, -0.f}).reshape({2, 1}).requires_grad_();
+  // A padding by itself, or none.
+  EXPECT_EQ(nn::functional::embedding(weft::tensor({0, 1, 1}), weight, {}).sizes(), (Shape{3, 1}));
+  EXPECT_EQ(nn::functional::embedding(weft::tensor({0, 1, 1}), weight, 1).sizes(), (Shape{3, 1}));
+  EXPECT_EQ(nn::Embedding(3, 2, {})(weft::tensor({0, 1})).sizes(), (Shape{2, 2}));
+  EXPECT_EQ(nn::Embedding(3, 2, 1).weight[1].abs().sum().item<float>(), 0);
   Tensor rows = nn::functional::embedding(weft::tensor({0, 1, 1}), weight, {.scale_grad_by_freq = true});
   EXPECT_EQ(rows.to_bytes(), weft::tensor({INFINITY, -0.f, -0.f}).to_bytes());
   rows.sum().backward();

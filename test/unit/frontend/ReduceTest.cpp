@@ -332,6 +332,9 @@ TEST(Reduce, OptionsComeBehindTheNumbersThatAreGiven) {
   EXPECT_EQ(arange(0, 5, 2).dtype(), i64);
   EXPECT_EQ(eye(3, {.dtype = f64}).dtype(), f64);
   EXPECT_EQ(eye(3, {.dtype = f64}).sizes(), (Shape{3, 3}));
+  EXPECT_EQ(eye(3, {}).sizes(), (Shape{3, 3}));
+  EXPECT_EQ(eye(3, 2).sizes(), (Shape{3, 2}));
+  EXPECT_EQ(eye(3, std::nullopt, {.dtype = f64}).sizes(), (Shape{3, 3}));
   EXPECT_EQ(eye(3, 2, {.dtype = i64}).sizes(), (Shape{3, 2}));
   EXPECT_TRUE(eye(2, {.requires_grad = true}).requires_grad());
   EXPECT_EQ(linspace(0, 1, 3, {.dtype = f64}).dtype(), f64);
