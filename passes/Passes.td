@@ -478,7 +478,7 @@ def UnrollScans : Weft_ModulePass<"weft-unroll-scans"> {
   let description = [{
     The ops of the body, once for each trip, with slices for the rows that a trip reads, and a concatenation of those that
     the trips return. Those are unrolled whose body is not on one device, or has a while loop on a device beside the host,
-    which waits for it in each trip; those of fewer than `least-trips` trips; and those whose body may fail, of which
+    which is launched apart; those of fewer than `least-trips` trips; and those whose body may fail, of which
     `--weft-carry-checks` leaves none. With `may-fail`, only loops whose body may fail, for one of the other reasons, and
     those with such a while loop. With `report`, a refusal (WEFT-T004) says why a loop is none in the plan. More than
     `max-ops` operations in all are an error.

@@ -116,7 +116,7 @@ private:
     if (scan->getNumResults() == 0 || ir::otherDeviceIn(scan, ir::deviceOf(scan->getResultTypes().front())))
       return "its body is not on one device";
     if (hasWhileOnDevice(scan))
-      return "the host waits for a while loop in its body";
+      return "a while loop in its body is launched apart from it";
     if (scan.getLength() < static_cast<uint64_t>(leastTrips.getValue()))
       return "fewer than " + std::to_string(leastTrips) + " are faster one after the other";
     return {};

@@ -461,8 +461,10 @@ static std::string notesOf(const Variant &variant) {
     add(loops, one);
   for (const auto &[refusal, found] : loops)
     text += "WEFT-C008: " +
-            (refusal.empty() ? std::string("from the third call on, the device decides on")
-                             : std::string("the host decides on")) +
+            (refusal.empty()
+                 ? std::string(
+                       "from the third call on, where the driver makes their graphs, the device decides on")
+                 : std::string("the host decides on")) +
             " the trips of " + std::to_string(found.first) + " while loop" + (found.first == 1 ? "" : "s") +
             ", first " + found.second + (refusal.empty() ? "" : ": " + refusal) + "\n";
   for (const auto &[refusal, found] : refused)

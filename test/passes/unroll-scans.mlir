@@ -132,7 +132,7 @@ weft.func private @waits(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
 // CHECK-COUNT-5:   weft.while @goes_on do @doubled
 // FAIL-LABEL:    weft.func @has_while
 // FAIL-COUNT-5:    weft.while @goes_on do @doubled
-// REPORT:        weft.func @has_while{{.*}}"WEFT-T004"{{.*}}a loop of 5 trips is unrolled: the host waits for a while loop in its body
+// REPORT:        weft.func @has_while{{.*}}"WEFT-T004"{{.*}}a loop of 5 trips is unrolled: a while loop in its body is launched apart from it
 weft.func @has_while(%h: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   %r = weft.scan @waits(%h) over() with(), length = 5 : (tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
   weft.return %r : tensor<4xf32, #gpu>

@@ -276,22 +276,26 @@ inline constexpr const char *setConditionText = R"(
 )";
 
 /// One thread. Counts one more, and says by the predicate whether the count is no multiple of `modulus`.
+/// Beyond 64 it writes a failure, so that a loop whose predicate is another one ends, too.
 inline constexpr const char *countTripText = R"(
 .visible .entry weft_count_trip(
   .param .u64 count,
   .param .u64 predicate,
-  .param .u32 modulus)
+  .param .u32 modulus,
+  .param .u64 record)
 {
-  .reg .pred %p<2>;
+  .reg .pred %p<3>;
   .reg .b16 %h<2>;
   .reg .b32 %r<5>;
-  .reg .b64 %rd<3>;
+  .reg .b64 %rd<5>;
 
   ld.param.u64 %rd1, [count];
   ld.param.u64 %rd2, [predicate];
   ld.param.u32 %r1, [modulus];
+  ld.param.u64 %rd3, [record];
   cvta.to.global.u64 %rd1, %rd1;
   cvta.to.global.u64 %rd2, %rd2;
+  cvta.to.global.u64 %rd3, %rd3;
   ld.global.u32 %r2, [%rd1];
   add.u32 %r2, %r2, 1;
   st.global.u32 [%rd1], %r2;
@@ -300,6 +304,9 @@ inline constexpr const char *countTripText = R"(
   selp.u32 %r4, 1, 0, %p1;
   cvt.u16.u32 %h1, %r4;
   st.global.u8 [%rd2], %h1;
+  setp.gt.u32 %p2, %r2, 64;
+  mov.u64 %rd4, 0;
+  @%p2 st.global.u64 [%rd3], %rd4;
   ret;
 }
 )";

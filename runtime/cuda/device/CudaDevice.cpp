@@ -161,11 +161,16 @@ Expected<DeviceContraction> CudaDevice::contraction(const ContractionShape &shap
 }
 
 const GraphLoops &CudaDevice::graph_loops() {
+  // A refusal may come from a lack of memory. Another trial follows when loops have asked so often.
+  constexpr size_t mostTrials = 4, asksBetween = 100;
   const std::lock_guard lock(loops_mutex_);
-  if (!graph_loops_)
-    graph_loops_ = loops_ ? GraphLoops::probe(*context_, never_failed_, *allocator_)
-                          : std::make_unique<GraphLoops>(*context_, std::string(GraphLoops::switchedOff));
-  return *graph_loops_;
+  if (!loops_ && trials_.empty())
+    trials_.push_back(std::make_unique<GraphLoops>(*context_, std::string(GraphLoops::switchedOff)));
+  const bool again = loops_ && !trials_.empty() && !trials_.back()->refusal().empty() &&
+                     trials_.size() < mostTrials && ++asked_ % asksBetween == 0;
+  if (trials_.empty() || again)
+    trials_.push_back(GraphLoops::probe(*context_, never_failed_, *allocator_));
+  return *trials_.back();
 }
 
 std::string CudaDevice::refuses_loops() {

@@ -58,7 +58,8 @@ public:
 
   /// Whether runs that repeat become graphs: not where each launch is waited for, or with WEFT_CUDA_GRAPHS=0.
   bool makes_graphs() const { return graphs_; }
-  /// Loops in graphs, which the first caller tries. The context is current.
+  /// Loops in graphs, which the first caller tries, and a later one again if they were refused. The context
+  /// is current.
   const GraphLoops &graph_loops();
 
   /// An event with or without a time, which nothing has been recorded for.
@@ -91,7 +92,9 @@ private:
   std::unique_ptr<CublasLtProducts> products_;
 
   std::mutex loops_mutex_;
-  std::unique_ptr<const GraphLoops> graph_loops_;
+  /// The last one counts; the others stay, because other threads may read them.
+  std::vector<std::unique_ptr<const GraphLoops>> trials_;
+  size_t asked_ = 0; ///< how often loops asked since they are refused
 
   std::mutex copies_mutex_;
   CUstream copies_ = nullptr; ///< of copy_now()

@@ -147,11 +147,13 @@ CudaStream::~CudaStream() {
     return;
   (void)context.end_wait(context.table().cuStreamSynchronize(stream_), "waiting for its work");
   times_ = nullptr;
-  for (const auto &[key, kept] : repeated_)
-    for (const MemoryBlock *block : {&kept.table, &kept.moving})
-      if (block->handle)
-        device_.allocator().free(*block);
-  repeated_.clear();
+  for (RunsKept *runs : {&repeated_, &loops_}) {
+    for (const auto &[key, kept] : *runs)
+      for (const MemoryBlock *block : {&kept.table, &kept.moving})
+        if (block->handle)
+          device_.allocator().free(*block);
+    runs->clear();
+  }
   if (captures_)
     (void)context.table().cuStreamDestroy(captures_);
   if (owned_)
@@ -198,18 +200,19 @@ Expected<Point> CudaStream::record(bool timed) {
 // Launches and graphs
 //===----------------------------------------------------------------------===//
 
-CudaStream::Repeated &CudaStream::repeated(const LaunchRun &run) {
+CudaStream::RunsKept::iterator CudaStream::forget(RunsKept &runs, RunsKept::iterator kept) noexcept {
+  forget_graph(kept->second);
+  if (kept->second.table.handle)
+    free_later(device_.allocator(), kept->second.table);
+  return runs.erase(kept);
+}
+
+CudaStream::Repeated &CudaStream::repeated(RunsKept &runs, const LaunchRun &run) {
   constexpr size_t mostKept = 1024; // as many as lazy programs that are kept
   const RunKey key{run.launches.data(), run.launches.size(), run.begins, run.ends, run.failure != nullptr};
-  if (repeated_.size() >= mostKept && !repeated_.contains(key)) {
-    const auto oldest =
-        std::ranges::min_element(repeated_, {}, [](const auto &kept) { return kept.second.last_use; });
-    forget_graph(oldest->second);
-    if (oldest->second.table.handle)
-      free_later(device_.allocator(), oldest->second.table);
-    repeated_.erase(oldest);
-  }
-  Repeated &kept = repeated_[key];
+  if (runs.size() >= mostKept && !runs.contains(key))
+    forget(runs, std::ranges::min_element(runs, {}, [](const auto &kept) { return kept.second.last_use; }));
+  Repeated &kept = runs[key];
   kept.last_use = ++uses_;
   ++kept.calls;
   return kept;
@@ -377,7 +380,7 @@ Status CudaStream::issue(const LaunchRun &run) {
   if (!scope.status().ok())
     return scope.status();
   const NvtxRange range([&] { return "'" + run.function->signature.function + "' on " + device_.name(); });
-  Repeated &kept = repeated(run);
+  Repeated &kept = repeated(repeated_, run);
   if (Status status = send_table(run, kept); !status)
     return status;
   write_down(run, kept);
@@ -388,10 +391,11 @@ Status CudaStream::issue(const LaunchRun &run) {
 
 void CudaStream::forget_trips(const LaunchRun &loop) {
   const Launch *const begin = loop.launches.data(), *const end = begin + loop.launches.size();
-  for (auto &[key, kept] : repeated_)
-    if (const Launch *const first = std::get<0>(key);
-        std::less<>()(begin, first) && std::less<>()(first, end))
-      forget_graph(kept);
+  for (auto kept = repeated_.begin(); kept != repeated_.end();) {
+    const Launch *const first = std::get<0>(kept->first);
+    const bool is_trip = std::less<>()(begin, first) && std::less<>()(first, end);
+    kept = is_trip ? forget(repeated_, kept) : std::next(kept);
+  }
 }
 
 Expected<bool> CudaStream::issue_loop(const LaunchRun &run) {
@@ -400,8 +404,9 @@ Expected<bool> CudaStream::issue_loop(const LaunchRun &run) {
   const ContextScope scope(device_.context());
   if (!scope.status().ok())
     return scope.status();
-  Repeated &kept = repeated(run);
-  if (kept.calls < firstAsGraph || !device_.graph_loops().refusal().empty())
+  Repeated &kept = repeated(loops_, run);
+  if (kept.calls < std::max(firstAsGraph, kept.graph ? 0 : kept.next_graph) ||
+      !device_.graph_loops().refusal().empty())
     return false;
   const NvtxRange range([&] { return named(run.launches.front()) + " on " + device_.name(); });
   if (Status status = send_table(run, kept); !status)

@@ -56,11 +56,12 @@ private:
   };
   /// The launches, whether the call begins and ends with them, and whether it has a record of failures.
   using RunKey = std::tuple<const Launch *, size_t, bool, bool, bool>;
+  using RunsKept = std::map<RunKey, Repeated>;
 
   CudaStream(CudaDevice &device, CUstream stream, bool owned)
       : device_(device), stream_(stream), owned_(owned) {}
   Expected<Point> record(bool timed);
-  Repeated &repeated(const LaunchRun &run);
+  Repeated &repeated(RunsKept &runs, const LaunchRun &run);
   Status send_table(const LaunchRun &run, Repeated &kept);
   Status upload(const std::vector<uint64_t> &words, void *to);
   void write_down(const LaunchRun &run, const Repeated &kept);
@@ -83,8 +84,10 @@ private:
   Status launch_each(const LaunchRun &run, WorkList &list, bool writes);
   Status launch_product(const WorkList &list, const WorkItem &item);
   CUresult launch_kernel(WorkList &list, const WorkItem &item);
-  /// Frees the graphs of a loop's single trips, which are issued no more.
+  /// Forgets a loop's single trips, which are issued no more.
   void forget_trips(const LaunchRun &loop);
+  /// Frees a run that is kept. Returns what follows it.
+  RunsKept::iterator forget(RunsKept &runs, RunsKept::iterator kept) noexcept;
   /// Frees what the graph uses with it.
   void forget_graph(Repeated &kept) noexcept;
   /// Frees memory once what was issued until now is done.
@@ -95,7 +98,10 @@ private:
   const bool owned_;
   CUstream captures_ = nullptr;        ///< made when a product is captured first
   std::unique_ptr<LaunchTimes> times_; ///< made when the profiler is on first
-  std::map<RunKey, Repeated> repeated_;
+  RunsKept repeated_;
+  /// While loops. They are apart, because their trips, several runs each, would drive them out before they
+  /// are graphs.
+  RunsKept loops_;
   uint64_t uses_ = 0;
   // Of the run that is being issued, kept so that a steady loop allocates nothing.
   WorkList list_;

@@ -14,10 +14,12 @@
 namespace weft::runtime {
 namespace {
 
-/// What the trial counts in.
+/// What the trial counts in. A launch has predicates of its own, so that every node differs from those of the
+/// launch before, whose predicates let nothing begin.
 struct Counts {
+  uint64_t record = ~uint64_t(0); ///< of failures, without one
   uint32_t outer = 0, inner = 0;
-  uint8_t outer_goes_on = 1, inner_goes_on = 0;
+  uint8_t outer_goes_on[2] = {}, inner_goes_on[2] = {};
   uint8_t ones[2] = {}; ///< what lets the inner loop begin
 };
 static_assert(sizeof(Counts) <= GraphLoops::bytes);
@@ -74,15 +76,15 @@ Status GraphLoops::try_loops(const CudaContext &context, CUdeviceptr never_faile
   if (Status status = load(context); !status)
     return status;
   const CUdeviceptr at = never_failed + sizeof(uint64_t);
-  const CUdeviceptr outer = at + offsetof(Counts, outer_goes_on),
-                    inner = at + offsetof(Counts, inner_goes_on);
-  // Two trips of the inner loop in each of the outer one, which `trips` has.
-  const auto write_down = [&](uint32_t trips, size_t one) {
+  // Each outer trip has some inner ones.
+  const auto write_down = [&](uint32_t outer_trips, uint32_t inner_trips, size_t one) {
+    const CUdeviceptr outer = at + offsetof(Counts, outer_goes_on) + one,
+                      inner = at + offsetof(Counts, inner_goes_on) + one;
     WorkList list;
     list.keep_accesses(true);
     const auto in_order = [&] { list.add_access({spaces::record, 0, 1, AccessKind::written}); };
     const auto set = [&](uint32_t loop, CUdeviceptr predicate) {
-      list.add_setter(loop, set_condition_, predicate, never_failed);
+      list.add_setter(loop, set_condition_, predicate, at + offsetof(Counts, record));
       in_order();
     };
     const auto count = [&](size_t counter, CUdeviceptr predicate, uint32_t modulus) {
@@ -91,16 +93,17 @@ Status GraphLoops::try_loops(const CudaContext &context, CUdeviceptr never_faile
       list.add_parameter(at + counter);
       list.add_parameter(predicate);
       list.add_parameter(modulus);
+      list.add_parameter(at + offsetof(Counts, record));
     };
     const uint32_t outer_loop = list.new_loop(), inner_loop = list.new_loop();
     set(outer_loop, outer);
     list.begin_loop(outer_loop);
-    count(offsetof(Counts, outer), outer, trips);
+    count(offsetof(Counts, outer), outer, outer_trips);
     list.add_copy(inner, at + offsetof(Counts, ones) + one, 1, nullptr);
     in_order();
     set(inner_loop, inner);
     list.begin_loop(inner_loop);
-    count(offsetof(Counts, inner), inner, 2);
+    count(offsetof(Counts, inner), inner, inner_trips);
     set(inner_loop, inner);
     list.end_loop(inner_loop);
     set(outer_loop, outer);
@@ -110,25 +113,33 @@ Status GraphLoops::try_loops(const CudaContext &context, CUdeviceptr never_faile
   TrialStream stream(context);
   if (Status status = stream.open(); !status)
     return status;
-  constexpr uint32_t trips[] = {3, 5};
+  struct Launch {
+    uint32_t outer, inner; ///< trips
+    bool fails;
+  };
+  constexpr Launch launches[] = {{3, 2, false}, {5, 3, false}, {3, 2, true}};
+  const auto list_of = [&](size_t i) { return write_down(launches[i].outer, launches[i].inner, i % 2); };
   GraphParts parts;
   parts.allocator = &allocator;
   Expected<std::unique_ptr<CudaGraph>> graph =
-      CudaGraph::make(context, write_down(trips[0], 0), std::move(parts), stream.get(), nullptr);
+      CudaGraph::make(context, list_of(0), std::move(parts), stream.get(), nullptr);
   if (!graph)
     return graph.status();
-  for (size_t i = 0; i < std::size(trips); ++i) {
-    WorkList list = write_down(trips[i], i);
+  for (size_t i = 0; i < std::size(launches); ++i) {
+    WorkList list = list_of(i);
     if (Status status = (*graph)->set(list); !status)
       return status;
     Counts counts;
-    counts.ones[i] = 1;
+    counts.outer_goes_on[i % 2] = counts.ones[i % 2] = 1;
+    counts.record = launches[i].fails ? 0 : counts.record;
     if (Status status = count_trips(context, stream.get(), **graph, at, counts); !status)
       return status;
-    if (counts.outer != trips[i] || counts.inner != 2 * trips[i])
-      return Status::error("a loop of " + std::to_string(trips[i]) +
-                           " trips in a graph, with one of 2 in it, had " + std::to_string(counts.outer) +
-                           " and " + std::to_string(counts.inner));
+    const Launch &launch = launches[i];
+    const uint32_t outer = launch.fails ? 0 : launch.outer, inner = outer * launch.inner;
+    if (counts.outer != outer || counts.inner != inner)
+      return Status::error("a loop of " + std::to_string(outer) + " trips in a graph, with " +
+                           std::to_string(inner) + " trips of a loop in it, had " +
+                           std::to_string(counts.outer) + " and " + std::to_string(counts.inner));
   }
   return {};
 }

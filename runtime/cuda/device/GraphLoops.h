@@ -7,8 +7,8 @@
 //
 // A conditional node of a graph runs its body as long as a condition is not 0, which a kernel sets by
 // cudaGraphSetConditional. The driver puts in that function when it loads the kernel. Before the runtime
-// relies on such nodes, the device shows that they work: a graph with a loop in a loop counts the trips, is
-// changed, and counts again.
+// relies on such nodes, the device shows that they work: a graph with a loop in a loop counts the trips, all
+// of its nodes are changed, and it counts again; and it counts nothing behind a failure.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CUDA_DEVICE_GRAPHLOOPS_H

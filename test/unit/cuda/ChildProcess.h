@@ -117,6 +117,7 @@ int multiplyBesideEachOther(); // CudaGraphsTest.cpp, --beside
 int addToTwo();                // CudaFaultsTest.cpp, --add-to-two
 int repeatForFaults();         // CudaWhileTest.cpp, --repeat
 int decideOnTrips();           // CudaGraphLoopsTest.cpp, --decide
+int runManyLoops();            // CudaGraphLoopsTest.cpp, --many
 int failOnce();                // CudaMutantsTest.cpp, --fail
 
 } // namespace weft::testing

@@ -146,6 +146,20 @@ int weft::testing::decideOnTrips() {
   return 0;
 }
 
+/// A function with 150 loops, five times.
+int weft::testing::runManyLoops() {
+  auto run = compile([](const Tensor &x) {
+    Tensor at = x;
+    for (int i = 0; i < 150; ++i)
+      at = while_loop([](const Tensor &y) { return y.sum() < 10; }, [](const Tensor &y) { return y * 2; },
+                      at * 0.125);
+    return at;
+  });
+  for (int call = 0; call < 5; ++call)
+    show("many", [&] { return std::vector{run(numbers({4}, call).abs() + 0.5)}; });
+  return 0;
+}
+
 namespace {
 
 Child decide(const std::string &environment) { return runChild("--decide", environment); }
@@ -210,11 +224,33 @@ TEST(CudaGraphLoops, ADriverWhoseLoopsCountWronglyLetsTheHostDecide) {
     EXPECT_TRUE(mentions(child.output, "the host decides")) << child.output;
     EXPECT_TRUE(mentions(child.output, why)) << child.output;
   };
-  refused("cuGraphLaunch:1:0", "a loop of 3 trips in a graph, with one of 2 in it, had 0 and 0");
-  refused("cuGraphExecKernelNodeSetParams:1:0",
-          "a loop of 5 trips in a graph, with one of 2 in it, had 3 and 6");
+  refused("cuGraphLaunch:1:0", "a loop of 3 trips in a graph, with 6 trips of a loop in it, had 0 and 0");
   refused("cuGraphExecMemcpyNodeSetParams:1:0",
-          "a loop of 5 trips in a graph, with one of 2 in it, had 5 and 0");
+          "a loop of 5 trips in a graph, with 15 trips of a loop in it, had 5 and 0");
+  // Every kernel of the graph: those that count, and those that set conditions.
+  for (const char node : {'1', '2', '3', '4', '5', '6'})
+    refused(std::string("cuGraphExecKernelNodeSetParams:") + node + ":0",
+            "a loop of 5 trips in a graph, with 15 trips of a loop in it, had");
+}
+
+// A refusal that comes from a lack of memory does not stay.
+TEST(CudaGraphLoops, ATrialThatIsRefusedIsRepeated) {
+  TemporaryFolder folder;
+  const Child child =
+      runChild("--many", "CUSIM_FAIL=cuGraphConditionalHandleCreate:1:2 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_EQ(child.code, 0) << child.output;
+  EXPECT_GT(callsIn(folder / "log")["cuGraphConditionalHandleCreate"], 150);
+}
+
+// So many that their trips are more runs than a stream keeps.
+TEST(CudaGraphLoops, ManyInOneFunctionAreGraphs) {
+  TemporaryFolder folder;
+  const Child device = runChild("--many", "CUSIM_LOG=" + (folder / "log"));
+  const Child host = runChild("--many", "WEFT_CUDA_LOOPS=0");
+  EXPECT_EQ(device.code, 0) << device.output;
+  EXPECT_EQ(device.output, host.output);
+  EXPECT_TRUE(mentions(device.output, "many:")) << device.output;
+  EXPECT_GT(callsIn(folder / "log")["cuGraphAddNode"], 150);
 }
 
 // The first graph of a loop is the second of the process that has conditions.

@@ -81,6 +81,8 @@ int main(int count, char **arguments) {
     return weft::testing::repeatForFaults();
   if (option == "--decide")
     return weft::testing::decideOnTrips();
+  if (option == "--many")
+    return weft::testing::runManyLoops();
   if (option == "--fail")
     return weft::testing::failOnce();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
