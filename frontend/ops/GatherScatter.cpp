@@ -452,6 +452,12 @@ static Tensor neutral(const std::string &reduce, const Tensor &a, Loc loc) {
   return all({most ? largest : -largest - 1, loc});
 }
 
+/// How many elements meet in each place, beside those that `count` has; at least one.
+static Tensor meetingIn(const Tensor &count, int64_t dim, const Tensor &index, const Tensor &source,
+                        Loc loc) {
+  return clamp_min(scatter_add(count, dim, index, ones_like(source, loc), loc), {1, loc});
+}
+
 /// An extreme of infinities alone is equal to the neutral element, which would take a share of its gradient.
 /// Their mean is the same number, and shares its gradient among them.
 static Tensor withoutShareOfNeutral(const Tensor &extreme, const Tensor &touched, const Tensor &neutral,
@@ -460,8 +466,7 @@ static Tensor withoutShareOfNeutral(const Tensor &extreme, const Tensor &touched
   {
     NoGradGuard guard;
     isNeutral = logical_and({touched, loc}, {Arg(extreme.detach(loc), loc) == Arg(neutral, loc), loc});
-    count =
-        clamp_min(scatter_add(zeros_like(extreme, loc), dim, index, ones_like(source, loc), loc), {1, loc});
+    count = meetingIn(zeros_like(extreme, loc), dim, index, source, loc);
   }
   const Tensor sum = scatter_add(zeros_like(extreme, loc), dim, index, source, loc);
   return where(isNeutral, {div({sum, loc}, {count, loc}), loc}, {extreme, loc}, loc);
@@ -479,19 +484,20 @@ Tensor scatter_reduce(const Tensor &a, int64_t dim, const Tensor &index, const T
     fail("reduce argument must be either sum, prod, mean, amax or amin, found '" + reduce + "'", loc);
   if (reduce == "mean" && a.dtype(loc) == DType::i1)
     fail("scatter_reduce(): bools have no mean: convert them to a number first", loc, {use(a, loc)});
-  Tensor base = a, touched;
+  Tensor base = a, touched, none;
   if (!include_self) {
+    none = neutral(reduce, a, loc);
     touched = scatter(zeros(a.sizes(loc), {.dtype = DType::i1, .device = a.device(loc)}, loc), dim, index,
                       {true, loc}, loc);
-    base = where(touched, {neutral(reduce, a, loc), loc}, {a, loc}, loc);
+    base = where(touched, {none, loc}, {a, loc}, loc);
   }
   Tensor result = scatterBy("scatter_reduce()", kind, base, dim, index, use(source, loc), loc);
   if (!include_self && (reduce == "amax" || reduce == "amin") && source.requires_grad(loc))
-    return withoutShareOfNeutral(result, touched, neutral(reduce, a, loc), dim, index, source, loc);
+    return withoutShareOfNeutral(result, touched, none, dim, index, source, loc);
   if (reduce != "mean")
     return result;
-  Tensor count = include_self ? ones_like(a, loc) : zeros_like(a, loc);
-  count = clamp_min(scatter_add(count, dim, index, ones_like(source, loc), loc), {1, loc});
+  const Tensor count =
+      meetingIn(include_self ? ones_like(a, loc) : zeros_like(a, loc), dim, index, source, loc);
   return is_floating_point(a.dtype(loc)) ? div({result, loc}, {count, loc})
                                          : floor_divide({result, loc}, {count, loc});
 }
