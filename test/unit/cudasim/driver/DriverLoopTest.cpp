@@ -79,7 +79,7 @@ struct Loops {
     return kernel(to, setter, {&condition, &by.predicate, &by.record}, before, threads);
   }
   CUgraphNode count(CUgraph to, Counted in, uint32_t modulus, const Nodes &before = {}) {
-    return kernel(to, counter, {&in.count, &in.predicate, &modulus}, before);
+    return kernel(to, counter, {&in.count, &in.predicate, &modulus, &in.record}, before);
   }
   static CUgraphNodeParams loopOf(CUgraphConditionalHandle condition, CUcontext context) {
     CUgraphNodeParams node{};
@@ -139,7 +139,7 @@ TEST(DriverLoops, RunAsLongAsTheirConditionSays) {
       EXPECT_EQ(driver.read(counted.count), 3U);
       Counted other = loops.counted();
       uint32_t modulus = 5;
-      std::vector<void *> parameters = {&other.count, &counted.predicate, &modulus};
+      std::vector<void *> parameters = {&other.count, &counted.predicate, &modulus, &counted.record};
       const CUDA_KERNEL_NODE_PARAMS changed = Loops::described(loops.counter, parameters);
       EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams(executable, count, &changed), CUDA_SUCCESS);
       driver.cuMemsetD32Async(counted.predicate, 1, 1, loops.stream);
