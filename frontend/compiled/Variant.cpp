@@ -198,11 +198,12 @@ Variant::~Variant() {
       --binding.slot->bindings;
 }
 
+/// Whether the tensor that a binding captured is gone for the rest of the program.
+static bool isGone(const Binding &binding) { return binding.isHeldOutside && isOnlyBound(binding.slot); }
+
 bool isDead(const Variant &variant) {
   return std::ranges::any_of(variant.guards, [](const Trace::Guard &guard) { return !*guard.unchanged; }) ||
-         std::ranges::any_of(variant.bindings, [](const Binding &binding) {
-           return binding.isHeldOutside && isOnlyBound(binding.slot);
-         });
+         std::ranges::any_of(variant.bindings, isGone);
 }
 
 std::optional<Mismatch> findMismatch(const Variant &variant,
@@ -225,6 +226,8 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
                         (gradEnabled() ? "recorded" : "off"),
                     "WEFT-R003"};
   for (const Binding &binding : variant.bindings) {
+    if (isGone(binding))
+      return Mismatch{binding.str() + " was captured and is gone", "WEFT-R004"};
     auto slot = binding.resolve(arguments);
     if (!slot)
       return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};

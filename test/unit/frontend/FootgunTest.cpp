@@ -137,6 +137,7 @@ TEST(Footgun, HandleReboundOutside) {
   Tensor w = full({1}, 2.0);
   auto f = compile([&](Tensor x) { return x * w; });
   f(one());
+  const Tensor first = w;
   w = full({1}, 3.0);
   EXPECT_EQ(floats(f(one())), Floats({2})); // one would expect 3
 }

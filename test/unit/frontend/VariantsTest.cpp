@@ -341,6 +341,24 @@ TEST(Variants, OfAModuleThatIsGoneAreDropped) {
   EXPECT_EQ(numbers(), (std::vector<size_t>{3, 2, 1}));
 }
 
+TEST(Variants, OfATensorThatIsGoneAreNotFound) {
+  nn::Linear net(1, 1);
+  Tensor scale = full({}, 2.0);
+  const auto run = compile([&](Tensor x) { return no_grad([&] { return net(x) * scale; }); });
+  const Tensor x = ones({1, 1});
+  const auto expected = [&] { return floats(no_grad([&] { return net(x) * scale; })); };
+  EXPECT_EQ(floats(run(x)), expected());
+  net = nn::Linear(1, 1); // of the same types, and the first one is gone
+  EXPECT_EQ(floats(run(x)), expected());
+  EXPECT_TRUE(mentions(run.variants()[0].reason, "weight was captured and is gone"));
+  scale = full({}, 3.0);
+  EXPECT_EQ(floats(run(x)), expected());
+  EXPECT_EQ(run.variants().size(), 1U);
+  const uint64_t compiled = compile_count();
+  EXPECT_EQ(floats(run(x)), expected());
+  EXPECT_EQ(compile_count(), compiled);
+}
+
 TEST(Variants, ACapturedViewThatIsCutOffIsNoViewInCallsEither) {
   nn::Linear layer(2, 2);
   const NoGradGuard guard;
@@ -602,6 +620,7 @@ TEST_F(CheckedCaptures, AHandleThatWasReboundIsNamed) {
   f(ones({1}));
   w.copy_(v); // writing is no rebinding
   EXPECT_EQ(floats(f(ones({1}))), Floats({5}));
+  const Tensor first = w; // of a tensor that is gone, the variant is not found
   w = v;
   EXPECT_ERROR(f(ones({1})), "what 'mul' takes was the tensor made at");
 }
