@@ -178,11 +178,9 @@ void Trace::watch(size_t index) {
     made = copyPath(*path, view.source->value(), watchedValues_);
   } else {
     // A path that is not whole leads to no leaf, so that no gradient in the trace may go through it.
-    made = slot->value();
+    made = slot->value(); // if it had none, it retains the gradient of this one: see noteReread()
     if (!made.requiresGrad())
       return;
-    if (!path)
-      watchOf(made).retained.push_back(slot->retained);
   }
   slot->setValue(made);
   touched_[index].watched = made;
@@ -193,8 +191,17 @@ void Trace::watch(size_t index) {
 }
 
 void Trace::noteReread(Slot &slot) {
-  if (const auto found = index_.find(&slot); found != index_.end() && slot.view())
-    touched_[found->second].reread = slot.value();
+  const auto found = index_.find(&slot);
+  if (found == index_.end() || !slot.view())
+    return;
+  TouchedSlot &touched = touched_[found->second];
+  // Of the values that the trace has of it, it keeps the gradient of the present one alone.
+  for (const Ref &earlier : {touched.watched, touched.reread})
+    if (earlier && earlier.node->watch(earlier.result))
+      std::erase(watchOf(earlier).retained, slot.retained);
+  touched.reread = slot.value();
+  if (touched.reread.requiresGrad())
+    watchOf(touched.reread).retained.push_back(slot.retained);
 }
 
 TouchedSlot *Trace::known(const std::shared_ptr<Slot> &slot) {

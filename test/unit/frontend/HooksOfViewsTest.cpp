@@ -380,6 +380,48 @@ TEST(HooksOfViews, ThatACompiledFunctionReadsAgainKeepTheGradientOfThat) {
   }
 }
 
+TEST(HooksOfViews, ThatACompiledFunctionReadsAgainKeepTheGradientOfItsBackward) {
+  const auto write = [](Tensor &w) { no_grad([&] { w.mul_(2); }); };
+  using Grads = std::vector<std::pair<Floats, Floats>>;
+  const auto kept = [](bool isCompiled, const std::function<void(Tensor &, Tensor &)> &body) {
+    Tensor w = tensor({1, 2, 3}, {3}).requires_grad_(), v = w.slice(0, 0, 2);
+    v.retain_grad();
+    const auto compiled = compile([&] { body(w, v); });
+    Grads grads;
+    for (int call = 0; call < 2; ++call) {
+      isCompiled ? compiled() : body(w, v);
+      grads.emplace_back(floats(w.grad()), floats(v.grad()));
+    }
+    return grads;
+  };
+  for (const bool isCompiled : {false, true}) {
+    EXPECT_EQ(kept(isCompiled,
+                   [&](Tensor &w, Tensor &v) {
+                     write(w);
+                     (v * v).sum().backward();
+                   }),
+              (Grads{{{4, 8, 0}, {4, 8}}, {{12, 24, 0}, {12, 24}}}));
+    // Not that of a value before.
+    EXPECT_EQ(kept(isCompiled,
+                   [&](Tensor &w, Tensor &v) {
+                     const Tensor before = (v * 3).sum();
+                     write(w);
+                     (v * v).sum().backward();
+                     before.backward();
+                   }),
+              (Grads{{{7, 11, 0}, {4, 8}}, {{18, 30, 0}, {12, 24}}}));
+    EXPECT_EQ(kept(isCompiled,
+                   [&](Tensor &w, Tensor &v) {
+                     write(w);
+                     const Tensor before = (v * v).sum();
+                     write(w);
+                     (v * v + v).sum().backward();
+                     before.backward();
+                   }),
+              (Grads{{{13, 25, 0}, {9, 17}}, {{62, 122, 0}, {42, 82}}}));
+  }
+}
+
 TEST(HooksOfViews, OfACapturedViewThatComeLaterAreCompiledFor) {
   Parts p;
   const auto run = compile([&] { return p.v * 3 + p.h.sum(); });
