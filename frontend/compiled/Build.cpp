@@ -198,6 +198,11 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
                                 /*shipped=*/false});
     }
   keepHistories(variant, results, trace);
+  for (Variant::SpentPart &part : variant.spentParts) {
+    part.result = static_cast<int>(region.results.size());
+    region.results.push_back({part.value, "part" + std::to_string(region.results.size()), -1,
+                              /*shipped=*/false});
+  }
   return region;
 }
 

@@ -238,8 +238,13 @@ static void writeSpent(const std::shared_ptr<Slot> &slot, Spec spec,
   assign(slot, value);
 }
 
-/// Gives leaves that a call wrote their storage.
-static void storeLeaves(const Variant &variant, const Replay &recorded) {
+/// Gives leaves that a call wrote, and values whose history it used up, their storage.
+static void storeLeaves(const Variant &variant, const Replay &recorded, const SpentHistories &spent) {
+  for (size_t i = 0; i < recorded.spentParts.size(); ++i) {
+    const Variant::SpentPart &part = variant.spentParts[i];
+    recorded.spentParts[i].buffer() = variant.resultBuffers[static_cast<size_t>(part.result)];
+    spent.mark(recorded.spentParts[i], part.from);
+  }
   for (size_t i = 0; variant.differentiable && i < variant.bindings.size(); ++i)
     if (const Binding &binding = variant.bindings[i]; binding.requiresGrad && recorded.written[i])
       recorded.written[i].buffer() = variant.resultBuffers[writtenResult(binding)];
@@ -297,7 +302,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   takeArguments(variant, bound, loc);
   ++variant.calls;
   execute(variant, sizes, waits, loc);
-  storeLeaves(variant, recorded);
+  storeLeaves(variant, recorded, spent);
   Flat results = wrapResults(variant, recorded, spent, sizes);
   writeBindings(variant, bound, arguments, recorded, spent, sizes);
   retainReread(variant, bound, recorded);

@@ -20,22 +20,29 @@
 namespace weft::frontend {
 
 //===----------------------------------------------------------------------===//
-// Leaves that a function writes
+// Leaves whose values a function computes
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The leaves from outside that the function wrote. Each value that it gave one collects the leaf's gradient.
-/// The last one is what a call leaves there, so that it is not computed again for a gradient.
-class WrittenLeaves {
+/// The leaves from outside that the function wrote, and those that are views, whose values it computed from
+/// their bases. Each of these values collects the leaf's gradient. The last value of a leaf that is no view
+/// is what a call leaves there, so that it is not computed again for a gradient.
+class ComputedLeaves {
 public:
-  explicit WrittenLeaves(const Variant &variant) : bindings_(variant.bindings) {
-    for (size_t i = 0; i < bindings_.size(); ++i)
-      if (const Ref &last = bindings_[i].written; last && bindings_[i].requiresGrad)
-        if (const GradAccumulator *own = last.node->accumulator(last.result))
-          byAccumulator_.emplace(own, i);
+  explicit ComputedLeaves(const Variant &variant) : bindings_(variant.bindings) {
+    for (size_t i = 0; i < bindings_.size(); ++i) {
+      const Binding &binding = bindings_[i];
+      if (!binding.requiresGrad)
+        continue;
+      Ref value = binding.written;
+      if (binding.view && !binding.isGradient)
+        value = binding.slot->value();
+      if (const GradAccumulator *own = value ? value.node->accumulator(value.result) : nullptr)
+        byAccumulator_.emplace(own, i);
+    }
   }
-  /// The binding of the leaf that had this value after a write; none for every other value.
+  /// The binding of the leaf whose value this is; none for every other value, and for an input.
   std::optional<size_t> bindingOf(const Ref &value) const {
     const auto found = byAccumulator_.find(value.node->accumulator(value.result));
     if (value.node->kind == NodeKind::input || found == byAccumulator_.end())
@@ -60,11 +67,13 @@ namespace {
 /// Finds operations whose history a gradient in a trace has used up.
 class SpentOperations {
 public:
-  SpentOperations(const Variant &variant, const Trace &trace, const WrittenLeaves &leaves)
+  SpentOperations(const Variant &variant, const Trace &trace, const ComputedLeaves &leaves)
       : trace_(trace), leaves_(leaves) {
     for (const Binding &binding : variant.bindings) // the history of an input is outside
-      if (binding.input)
+      if (binding.input) {
         clean_.insert(binding.input.node.get());
+        writes_.emplace(binding.input.node.get(), binding.writes());
+      }
   }
 
   /// Whether a gradient of the value would meet an operation whose history is used up.
@@ -77,46 +86,80 @@ public:
       if (!ref.requiresGrad() || leaves_.bindingOf(ref) || clean_.contains(ref.node.get()) ||
           !seen.insert(ref.node.get()).second)
         continue;
-      if (trace_.isSpent(*ref.node) || isWrittenView(ref))
+      if (trace_.isSpent(*ref.node))
         return true;
-      // The results of a node with several share its operands. A rule or hooks are those of one result.
-      for (uint32_t i = 0; i < ref.node->results.size(); ++i)
-        if (const GradAccumulator *accumulator = ref.node->accumulator(i))
-          for (Ref &read : readBy(*accumulator))
-            stack.push_back(std::move(read));
-      stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
+      pushRead(ref, stack);
     }
     clean_.merge(seen);
     return false;
   }
 
+  /// Of a value that reaches such operations: their values, at which a gradient would meet them, and the
+  /// operations through which it gets there or elsewhere. Empty if it gets nowhere else, or only to what a
+  /// call would have to copy because it writes that, and if a gradient in the function needs one of the
+  /// operations as they are.
+  struct Front {
+    std::vector<Ref> values;
+    std::vector<const Node *> users;
+  };
+  Front frontOf(const Ref &value) const {
+    Front front;
+    bool leadsOn = false;
+    RefSet seen;
+    std::vector<Ref> stack{value};
+    while (!stack.empty()) {
+      const Ref ref = std::move(stack.back());
+      stack.pop_back();
+      if (!ref.requiresGrad() || !seen.insert(ref).second)
+        continue;
+      if (trace_.isSpent(*ref.node)) {
+        front.values.push_back(ref);
+        continue;
+      }
+      if (const auto input = writes_.find(ref.node.get()); input != writes_.end() && input->second)
+        return {};
+      leadsOn |= ref.node->kind == NodeKind::input || ref.node->isGradLeaf(ref.result);
+      if (ref.node->kind == NodeKind::input || leaves_.bindingOf(ref))
+        continue;
+      if (trace_.isPassed(*ref.node) || std::string_view(ref.node->name) == "gradient" || hasSpentRule(ref))
+        return {};
+      front.users.push_back(ref.node.get());
+      pushRead(ref, stack);
+    }
+    return leadsOn ? front : Front();
+  }
+
 private:
-  /// Whether the function wrote a leaf from outside that is a view, whose value this is. Of a view a call
-  /// leaves no value of its own, so that the leaf would miss the gradient.
-  bool isWrittenView(const Ref &value) const {
-    const GradAccumulator *own = value.node->accumulator(value.result);
-    if (!own || !own->isLeaf() || value.node->kind == NodeKind::input)
-      return false;
-    const auto slot = own->slot.lock();
-    return slot && trace_.touched(*slot);
+  /// Whether a gradient gets to such an operation by hooks or a rule.
+  bool hasSpentRule(const Ref &value) const {
+    const GradAccumulator *accumulator = value.node->accumulator(value.result);
+    return accumulator && std::ranges::any_of(readBy(*accumulator),
+                                              [&](const Ref &read) { return trace_.isSpent(*read.node); });
+  }
+  /// The results of a node with several share its operands. A rule or hooks are those of one result, to whose
+  /// operands no other gradient flows.
+  static void pushRead(const Ref &value, std::vector<Ref> &stack) {
+    for (uint32_t i = 0; i < value.node->results.size(); ++i)
+      if (const GradAccumulator *accumulator = value.node->accumulator(i))
+        for (Ref &read : readBy(*accumulator))
+          stack.push_back(std::move(read));
+    if (value.node->requiresGrad)
+      stack.insert(stack.end(), value.node->operands.begin(), value.node->operands.end());
   }
 
   const Trace &trace_;
-  const WrittenLeaves &leaves_;
-  std::unordered_set<const Node *> clean_; ///< nodes from which none is reached
+  const ComputedLeaves &leaves_;
+  std::unordered_map<const Node *, bool> writes_; ///< of each input: whether a call writes what it stands for
+  std::unordered_set<const Node *> clean_;        ///< nodes from which none is reached
 };
 
 /// Finds the bindings at whose values a history begins.
 class Beginnings {
 public:
-  Beginnings(const Variant &variant, const WrittenLeaves &leaves) : leaves_(leaves) {
-    for (size_t i = 0; i < variant.bindings.size(); ++i) {
-      const Binding &binding = variant.bindings[i];
-      if (binding.input)
-        inputs_.emplace(binding.input.node.get(), i);
-      if (binding.slot && !binding.isGradient)
-        slots_.emplace(binding.slot.get(), i);
-    }
+  Beginnings(const Variant &variant, const ComputedLeaves &leaves) : leaves_(leaves) {
+    for (size_t i = 0; i < variant.bindings.size(); ++i)
+      if (const Ref &input = variant.bindings[i].input)
+        inputs_.emplace(input.node.get(), i);
   }
 
   /// Those to which a gradient of the value would get, in order.
@@ -143,20 +186,14 @@ public:
 
 private:
   std::optional<size_t> bindingOf(const Ref &value) const {
-    if (const auto written = leaves_.bindingOf(value))
-      return written;
-    if (const auto input = inputs_.find(value.node.get()); input != inputs_.end())
-      return input->second;
-    // A leaf from outside that is a view has values that are computed.
-    if (!value.node->isGradLeaf(value.result))
-      return std::nullopt;
-    const auto slot = slots_.find(value.node->leafSlot(value.result).get());
-    return slot == slots_.end() ? std::nullopt : std::optional(slot->second);
+    if (const auto computed = leaves_.bindingOf(value))
+      return computed;
+    const auto input = inputs_.find(value.node.get());
+    return input == inputs_.end() ? std::nullopt : std::optional(input->second);
   }
 
-  const WrittenLeaves &leaves_;
+  const ComputedLeaves &leaves_;
   std::unordered_map<const Node *, size_t> inputs_;
-  std::unordered_map<const Slot *, size_t> slots_;
 };
 
 } // namespace
@@ -165,9 +202,31 @@ private:
 // Histories that are kept
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// Where operations find values whose history is used up, if a gradient through them must not go on there.
+class PartPlaces {
+public:
+  PartPlaces(const Variant &variant, std::unordered_set<const Node *> users) : users_(std::move(users)) {
+    for (const Variant::SpentPart &part : variant.spentParts)
+      places_.emplace(part.value, 2 * variant.bindings.size() + places_.size());
+  }
+  std::optional<size_t> of(const Node &user, const Ref &operand) const {
+    const auto found = users_.contains(&user) ? places_.find(operand) : places_.end();
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+private:
+  std::unordered_set<const Node *> users_;
+  std::unordered_map<Ref, size_t, RefHash> places_;
+};
+
+} // namespace
+
 /// The operations that the roots depend on, and those that rules of their gradients read, operands first.
-/// Notes which values of leaves they read that the function wrote.
-static std::vector<Node *> operationsOf(Variant &variant, const WrittenLeaves &leaves) {
+/// Notes which values they read of leaves that the function computed.
+static std::vector<Node *> operationsOf(Variant &variant, const ComputedLeaves &leaves,
+                                        const PartPlaces &parts) {
   std::vector<bool> isRead(variant.bindings.size());
   std::unordered_set<const Node *> seen;
   for (const Binding &binding : variant.bindings)
@@ -191,7 +250,8 @@ static std::vector<Node *> operationsOf(Variant &variant, const WrittenLeaves &l
     if (node->kind == NodeKind::leaf || node->kind == NodeKind::input || !seen.insert(node).second)
       continue;
     nodes.push_back(node);
-    stack.insert(stack.end(), node->operands.begin(), node->operands.end());
+    std::ranges::copy_if(node->operands, std::back_inserter(stack),
+                         [&](const Ref &operand) { return !parts.of(*node, operand); });
     for (const auto &accumulator : node->accumulators)
       if (accumulator)
         for (Ref &read : readBy(*accumulator))
@@ -238,7 +298,7 @@ static std::optional<size_t> placeOf(const ReplayPlaces &places, const Ref &valu
 }
 
 /// Decides where a replay finds its values, and which of its operations depend on no call.
-static void notePlaces(Variant &variant) {
+static void notePlaces(Variant &variant, const PartPlaces &parts) {
   ReplayPlaces &places = variant.places;
   for (size_t i = 0; i < variant.bindings.size(); ++i) {
     const Binding &binding = variant.bindings[i];
@@ -247,10 +307,12 @@ static void notePlaces(Variant &variant) {
     if (binding.requiresGrad && binding.written)
       places.given.emplace(binding.written, 2 * i + 1);
   }
+  places.operationsFrom = 2 * variant.bindings.size() + variant.spentParts.size();
   for (const Node *node : variant.nodes) {
     for (const Ref &operand : node->operands)
-      places.operands.push_back(placeOf(places, operand).value());
-    places.operations.emplace(node, 2 * variant.bindings.size() + places.operations.size());
+      places.operands.push_back(parts.of(*node, operand) ? *parts.of(*node, operand)
+                                                         : placeOf(places, operand).value());
+    places.operations.emplace(node, places.operationsFrom + places.operations.size());
     const bool isConstant = node->kind == NodeKind::constant || node->kind == NodeKind::number;
     places.shared.push_back(isConstant && variant.symbols.empty() && node->accumulators.empty() &&
                                     node->watches.empty()
@@ -264,18 +326,33 @@ namespace {
 /// Decides which values keep their history.
 class Histories {
 public:
-  Histories(const Variant &variant, const Trace &trace, const WrittenLeaves &leaves)
+  Histories(const Variant &variant, const Trace &trace, const ComputedLeaves &leaves)
       : trace_(trace), leaves_(leaves), spent_(variant, trace, leaves), beginnings_(variant, leaves) {}
 
   /// Whether a gradient flows through a value, which may be null.
   bool keeps(const Ref &value) {
-    // A leaf that the function made is none outside.
-    const bool isInner = value && value.node->kind != NodeKind::input &&
-                         value.node->isGradLeaf(value.result) && !leaves_.bindingOf(value);
-    const bool isKept = value && !isInner && value.requiresGrad() && !spent_.reaches(value);
+    const bool isKept = mayKeep(value) && !spent_.reaches(value);
     if (isKept)
       roots.push_back(value);
     return isKept;
+  }
+  /// The same of a result. Of one that was computed from a value whose history is used up and from another
+  /// one, too, the history is kept up to the former. State, as a sum of losses, would keep that of every
+  /// call.
+  bool keepsResult(const Ref &value) {
+    if (keeps(value))
+      return true;
+    const SpentOperations::Front front = mayKeep(value) ? spent_.frontOf(value) : SpentOperations::Front();
+    for (const Ref &part : front.values)
+      if (std::ranges::find(parts, part, &Variant::SpentPart::value) == parts.end()) {
+        const std::vector<size_t> from = beginnings_.of(part);
+        spentBindings.insert(from.begin(), from.end());
+        parts.push_back({part, from});
+      }
+    partUsers.insert(front.users.begin(), front.users.end());
+    if (!front.values.empty())
+      roots.push_back(value);
+    return !front.values.empty();
   }
   /// Where the history of a value that keeps none begins. What `backward()` itself went through requires no
   /// gradient outside.
@@ -295,12 +372,21 @@ public:
     value = {};
   }
 
-  std::vector<Ref> roots;         ///< the values that keep theirs
-  std::set<size_t> spentBindings; ///< where the histories of the others begin
+  std::vector<Ref> roots;                     ///< the values that keep theirs
+  std::vector<Variant::SpentPart> parts;      ///< up to which they do
+  std::unordered_set<const Node *> partUsers; ///< through which they get there
+  std::set<size_t> spentBindings;             ///< where the histories of the others begin
 
 private:
+  /// A leaf that the function made is none outside.
+  bool mayKeep(const Ref &value) const {
+    return value && value.requiresGrad() &&
+           (value.node->kind == NodeKind::input || !value.node->isGradLeaf(value.result) ||
+            leaves_.bindingOf(value));
+  }
+
   const Trace &trace_;
-  const WrittenLeaves &leaves_;
+  const ComputedLeaves &leaves_;
   SpentOperations spent_;
   const Beginnings beginnings_;
 };
@@ -308,10 +394,10 @@ private:
 } // namespace
 
 void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
-  const WrittenLeaves leaves(variant);
+  const ComputedLeaves leaves(variant);
   Histories histories(variant, trace, leaves);
   for (const Ref &result : results) {
-    const bool isKept = histories.keeps(result);
+    const bool isKept = histories.keepsResult(result);
     variant.resultRefs.push_back(isKept ? result : Ref());
     variant.resultSpent.push_back(isKept ? std::nullopt : histories.spentFrom(result));
   }
@@ -324,6 +410,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
   }
   for (Variant::ResultGradient &gradient : variant.resultGradients)
     histories.keep(gradient.value, gradient.spent);
+  variant.spentParts = std::move(histories.parts);
   variant.spentBindings.assign(histories.spentBindings.begin(), histories.spentBindings.end());
   std::vector<Ref> &roots = histories.roots;
   variant.differentiable = !roots.empty();
@@ -341,9 +428,10 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
   }
   // Without what is computed for effects alone, which nothing would keep alive.
   variant.roots = std::move(roots);
-  variant.nodes = operationsOf(variant, leaves);
+  const PartPlaces parts(variant, std::move(histories.partUsers));
+  variant.nodes = operationsOf(variant, leaves, parts);
   noteLeaves(variant, results, trace);
-  notePlaces(variant);
+  notePlaces(variant, parts);
   if (!variant.differentiable)
     for (Binding &binding : variant.bindings)
       binding.input = {};
@@ -363,7 +451,7 @@ static Ref leafToWrite(const Binding &binding, Slot &slot, const SizeValues &siz
 }
 
 /// Gives each tensor that a call leaves a value of its own: the hooks of one are not those of another, nor
-/// those of a view that the function read.
+/// those of a view that the function read, and what has the value of a leaf is none.
 static void separate(Replay &made, const Variant &variant, const std::vector<Ref> &given) {
   std::unordered_map<Ref, int, RefHash> uses;
   for (size_t i = 0; i < variant.bindings.size(); ++i)
@@ -383,7 +471,7 @@ static void separate(Replay &made, const Variant &variant, const std::vector<Ref
   for (const Ref *value : values)
     ++uses[*value];
   for (Ref *value : values)
-    if (uses[*value] > 1)
+    if (uses[*value] > 1 || value->node->isGradLeaf(value->result))
       *value = sameValue(*value, value->node->loc);
 }
 
@@ -417,8 +505,14 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     if (binding.requiresGrad && binding.written)
       values[2 * i + 1] = leafToWrite(binding, *bound[i], sizes);
   }
+  Replay result;
+  for (const Variant::SpentPart &part : variant.spentParts) {
+    const Node &node = *part.value.node;
+    result.spentParts.push_back(leaf(concrete(part.value.spec(), sizes), nullptr, node.loc));
+    values.push_back(result.spentParts.back());
+  }
   const auto at = [&](size_t place, uint32_t result) {
-    return place < 2 * bound.size() ? values[place] : Ref{values[place].node, result};
+    return place < places.operationsFrom ? values[place] : Ref{values[place].node, result};
   };
   const auto mapped = [&](const Ref &ref) -> Ref {
     const auto place = placeOf(places, ref);
@@ -453,7 +547,6 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy.accumulators.resize(copy.results.size());
     copy.accumulators[value.result] = collectorOf(*bound[value.binding]);
   }
-  Replay result;
   for (const Ref &ref : variant.resultRefs)
     result.results.push_back(mapped(ref));
   for (const Variant::ResultGradient &gradient : variant.resultGradients)

@@ -22,9 +22,8 @@ public:
   Ways lost() const override { return ways_; }
   GradStart goOn(const std::vector<Ref> &, const std::vector<Ref> &, bool, Loc loc) override {
     fail("the gradient would flow through a compiled function that has used the history of this value up: "
-         "backward() or grad() in it went through what the value was computed from, or it wrote a view that "
-         "is a leaf, and the value reads that (WEFT-G009): give them retain_graph, detach the value, or "
-         "compute the value or its gradients outside\n  value made at " +
+         "backward() or grad() in it went through what the value was computed from (WEFT-G009): give them "
+         "retain_graph, detach the value, or compute the value or its gradients outside\n  value made at " +
              str(loc_),
          loc, {}, "WEFT-G009");
   }

@@ -85,8 +85,9 @@ struct RecordedOperation {
 };
 
 /// The values of a replay, as its operations find them: first those that a call gives it, two for each
-/// binding, then its operations, in the order of `Variant::nodes`.
+/// binding and the `Variant::spentParts`, then its operations, in the order of `Variant::nodes`.
 struct ReplayPlaces {
+  size_t operationsFrom = 0;
   std::unordered_map<Ref, size_t, RefHash> given;
   std::unordered_map<const Node *, size_t> operations;
   std::vector<size_t> operands; ///< of all operations, one after the other
@@ -160,6 +161,14 @@ struct Variant {
     SpentFrom spent;
   };
   std::vector<ResultGradient> resultGradients; ///< one for each result
+  /// A value whose history the function used up, and from which, and from others, it computed a result. A
+  /// call returns it for the gradients of the others, and one through it is an error.
+  struct SpentPart {
+    Ref value;
+    SpentFrom from;
+    int result = -1; ///< of the executable
+  };
+  std::vector<SpentPart> spentParts;
   bool differentiable = false;
   std::vector<size_t> spentBindings; ///< at whose values a history begins that the function used up
 

@@ -186,8 +186,102 @@ TEST(CompiledHistories, ThatWereUsedUpLeadToAllThatTheyBeganAt) {
   EXPECT_FALSE(h.requires_grad());
 }
 
+// As in PyTorch, a gradient that does not go through the history that was used up is there.
+TEST(CompiledHistories, ThatWereUsedUpAreNotNeededBeside) {
+  const auto body = [](Tensor x, Tensor w) {
+    const Tensor y = x * x;
+    const auto [values, places] = y.max(0, true);
+    y.sum().backward();
+    grad(values.sum(), {x});
+    const Tensor beside = w * w;
+    return std::tuple(y * beside + beside, values * places.to(f32) * w, tanh(y) * w.sum(), y * 2);
+  };
+  const auto run = compile(body);
+  for (int call = 0; call < 2; ++call) {
+    Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+    auto [both, scaled, curved, passed] = run(x, w);
+    EXPECT_EQ(floats(both), (Floats{18, 80}));
+    EXPECT_EQ(floats(scaled), (Floats{12, 16}));
+    x.sum().backward(); // what the call read may be written
+    no_grad([&] { x.fill_(7); });
+    EXPECT_EQ(floats(grad(both.sum(), {w})[0]), (Floats{12, 40})); // 2 w (y + 1)
+    EXPECT_EQ(floats(grad(scaled.sum(), {w})[0]), (Floats{4, 4}));
+    EXPECT_NEAR(floats(grad(curved.sum(), {w})[0])[0], 1.760924, 1e-6); // tanh(1) + tanh(4)
+    EXPECT_FALSE(grad(passed.sum(), {w}, {.allow_unused = true})[0].defined());
+    for (const Tensor &result : {both, scaled, curved, passed}) {
+      EXPECT_TRUE(result.requires_grad());
+      EXPECT_ERROR(grad(result.sum(), {x}), "WEFT-G009");
+      EXPECT_ERROR(grad(result.sum(), {x, w}), "WEFT-G009");
+      EXPECT_ERROR(result.sum().backward(), "WEFT-G009");
+    }
+    EXPECT_FALSE(w.grad().defined());
+  }
+  // The same values with `w` before and behind the history.
+  const auto again = compile([](Tensor x, Tensor w) {
+    const Tensor y = x * w;
+    y.sum().backward();
+    return y * w;
+  });
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+  const Tensor result = again(x, w);
+  EXPECT_ERROR(grad(result.sum(), {w}), "WEFT-G009");
+}
+
+// Gradients in the function go through them.
+TEST(CompiledHistories, ThatWereUsedUpAreThereForGradientsInside) {
+  const auto run = compile([](Tensor x, Tensor w, bool retains) {
+    const Tensor y = x * x, u = y * w;
+    Tensor g = grad(u.sum(), {x}, {.retain_graph = retains})[0]; // 2 x w
+    y.sum().backward();
+    return std::pair(u * g, y * w * g);
+  });
+  for (const bool retains : {true, false}) {
+    Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+    auto [same, again] = run(x, w, retains);
+    EXPECT_EQ(floats(same), (Floats{18, 256}));
+    EXPECT_EQ(floats(again), (Floats{18, 256}));
+    EXPECT_EQ(floats(grad(again.sum(), {w})[0]), (Floats{6, 64})); // y g
+    EXPECT_ERROR(grad(same.sum(), {w}), "WEFT-G009");
+  }
+}
+
+TEST(CompiledHistories, ThatWereUsedUpBesideADynamicSize) {
+  const auto run = compile(
+      [](Tensor x, Tensor w) {
+        const Tensor y = x * x;
+        y.sum().backward();
+        return (y * w).sum();
+      },
+      {spec({Dim("n", 1, 8)}), spec({})}, {});
+  Tensor w = full({}, 3.0).requires_grad_();
+  for (const int64_t n : {2, 5}) {
+    Tensor x = full({n}, 2.0).requires_grad_();
+    EXPECT_EQ(grad(run(x, w), {w})[0].item<float>(), static_cast<float>(4 * n));
+  }
+}
+
+// As a mean of losses that is written and returned: neither keeps what the calls before read.
+TEST(CompiledHistories, ThatWereUsedUpAreNotKeptByStateThatIsReturned) {
+  Tensor w = leafOf({1, 2}), total = zeros({});
+  optim::SGD optimizer({w}, {.lr = 0.25});
+  const auto step = compile([&](Tensor x) {
+    optimizer.zero_grad();
+    const Tensor loss = (w * x).square().sum();
+    loss.backward();
+    optimizer.step();
+    total += loss;
+    return total;
+  });
+  for (int call = 0; call < 4; ++call)
+    step(ones({2}));
+  EXPECT_EQ(total.item<float>(), 5 * (1 + 1 / 4.0F + 1 / 16.0F + 1 / 64.0F));
+  EXPECT_TRUE(total.requires_grad());
+  EXPECT_ERROR(total.backward(), "WEFT-G009");
+  EXPECT_FALSE(mentions(step.explain(), "WEFT-D011")) << step.explain();
+}
+
 //===----------------------------------------------------------------------===//
-// Leaves that the function wrote
+// Leaves whose values the function computes
 //===----------------------------------------------------------------------===//
 
 TEST(CompiledHistories, OfALeafThatTheFunctionWroteReachIt) {
@@ -282,14 +376,52 @@ TEST(CompiledHistories, OfALeafOfADynamicSize) {
   }
 }
 
-TEST(CompiledHistories, OfAViewThatIsAWrittenLeafAreAnError) {
-  Tensor base = tensor({3, 4, 5}, {3}), w = base.slice(0, 0, 2).detach().requires_grad_();
-  const auto clipped = compile([&](Tensor x) {
-    no_grad([&] { w.clamp_(-1, 1); });
-    return (w * x).sum();
+TEST(CompiledHistories, OfAViewThatIsAWrittenLeafReachIt) {
+  for (const bool isCompiled : {false, true}) {
+    Tensor base = tensor({3, 4, 5}, {3}), w = base.slice(0, 0, 2).detach().requires_grad_();
+    const auto body = [&](Tensor x) {
+      const Tensor before = (w * w).sum();
+      no_grad([&] { w.clamp_(-1, 1); });
+      return std::pair((w * w * x).sum(), before);
+    };
+    const auto compiled = compile(body);
+    for (int call = 0; call < 2; ++call) {
+      no_grad([&] { base.copy_(tensor({3, 4, 5}, {3})); });
+      w.set_grad({});
+      const Tensor x = full({2}, 3.0);
+      auto [clipped, before] = isCompiled ? compiled(x) : body(x);
+      EXPECT_EQ(floats(base), (Floats{1, 1, 5}));
+      EXPECT_EQ(floats(grad(before, {w})[0]), (Floats{6, 8}));
+      (clipped + w.sum()).backward();
+      EXPECT_EQ(floats(w.grad()), (Floats{7, 7})); // 2 w x + 1
+    }
+  }
+}
+
+TEST(CompiledHistories, OfAViewThatIsALeafReachIt) {
+  Tensor base = tensor({1, 2, 3, 4}, {2, 2}), w = base.t().detach().requires_grad_();
+  const Tensor part = w[0];
+  int hooks = 0;
+  w.register_hook([&](const Tensor &) { ++hooks; });
+  const auto read = compile([&](Tensor x) { return std::pair((w * w * x).sum() + part.sum(), w); });
+  for (int call = 0; call < 2; ++call) {
+    w.set_grad({});
+    auto [sum, same] = read(full({2, 2}, 2.0));
+    EXPECT_EQ(floats(grad(sum, {w})[0]), (Floats{5, 13, 8, 16}));
+    EXPECT_FALSE(same.is_leaf());
+    (sum + (same * 3).sum()).backward();
+    EXPECT_EQ(floats(w.grad()), (Floats{8, 16, 11, 19}));
+    EXPECT_EQ(hooks, 2 * call + 2);
+    EXPECT_FALSE(base.grad().defined());
+  }
+  // In a `backward()` inside, and behind one.
+  const auto step = compile([&] {
+    (w * w).sum().backward();
+    return (w * w * w).sum();
   });
-  EXPECT_ERROR((clipped(ones({2})) + w.sum()).backward(), "WEFT-G009");
-  EXPECT_EQ(floats(base), (Floats{1, 1, 5}));
+  w.set_grad({});
+  step().backward();
+  EXPECT_EQ(floats(w.grad()), (Floats{5, 33, 16, 56})); // 2 w + 3 w w
 }
 
 //===----------------------------------------------------------------------===//
