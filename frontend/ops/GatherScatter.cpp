@@ -335,6 +335,13 @@ static Tensor rowsOfTable(const Tensor &index, const Tensor &weight, std::option
 /// Scales the rows that an index names in place, where their norm is larger. A row that is named several
 /// times is written as often, with one value.
 static void limitNorms(const Tensor &weight, const Tensor &index, const EmbeddingOptions &options, Loc loc) {
+  checkFloat(use(weight, loc), "embedding() with max_norm", loc);
+  if (!(*options.max_norm >= 0))
+    fail("embedding: max_norm must not be negative, found " + std::to_string(*options.max_norm), loc,
+         {use(weight, loc)});
+  if (!(options.norm_type > 0))
+    fail("embedding: norm_type must be above 0, found " + std::to_string(options.norm_type), loc,
+         {use(weight, loc)});
   NoGradGuard guard;
   Tensor table = weight, flat = index.reshape({-1}, loc);
   const Tensor rows = rowsOfTable(flat, table.detach(loc), std::nullopt, loc);

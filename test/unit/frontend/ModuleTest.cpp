@@ -349,7 +349,13 @@ TEST(Layers, EmbeddingsScaleRowsAndGradients) {
   EXPECT_EQ(rows.to_bytes(), weft::tensor({INFINITY, -0.f, -0.f}).to_bytes());
   rows.sum().backward();
   EXPECT_EQ(weight.grad().to_vector<float>(), (std::vector<float>{1, 1}));
-  EXPECT_ERROR(nn::functional::embedding(weft::tensor({0}), weight, {.max_norm = -1}), "negative maxnorm");
+  const auto limited = [](const Tensor &weight, EmbeddingOptions options) {
+    return nn::functional::embedding(weft::tensor({0}), weight, options);
+  };
+  EXPECT_ERROR(limited(weight, {.max_norm = -1}), "embedding: max_norm must not be negative, found -1");
+  EXPECT_ERROR(limited(weight, {.max_norm = 1, .norm_type = 0}),
+               "embedding: norm_type must be above 0, found 0");
+  EXPECT_ERROR(limited(ones({1, 1}, i32), {.max_norm = 1}), "embedding() with max_norm");
 }
 
 // Train or eval is part of the signature, so both variants stay compiled.
