@@ -183,8 +183,13 @@ Expr lgammaOf(const Expr &given) {
   Expr isZero = apply("eq", given, 0.0), isInfinite = apply("eq", given, infinity);
   Expr x = select(isZero | isInfinite, 0.75, given), isReflected = x < 0.5;
   Expr positive = lgammaOfPositive(frontend::select(isReflected, x.like(1) - x, x));
-  Expr sine = abs(apply("sin", fromNearest(select(isReflected, x, 0.25)) * pi));
+  Expr distance = fromNearest(select(isReflected, x, 0.25)), isPole = apply("eq", distance, 0.0);
+  Expr sine = abs(apply("sin", select(isPole, 0.25, distance) * pi));
   Expr reflected = log(x.like(pi) / sine) - positive;
+  // Infinite, too, at the poles below 0, where the first derivative jumps from one infinity to the other: it
+  // is NaN, and the second one infinite.
+  Expr atPole = steep(x, isPole, x.like(1), x.like(1)) + steep(x, isPole, x.like(-1), x.like(1)) + infinity;
+  reflected = frontend::select(isPole, atPole, reflected);
   Expr value =
       select(apply("eq", x, -infinity), infinity, frontend::select(isReflected, reflected, positive));
   Expr atZero = steep(given, isZero, -apply("copysign", given.like(1), given), given.like(1)) + infinity;
