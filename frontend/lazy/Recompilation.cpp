@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 namespace weft::frontend {
 
@@ -48,7 +49,14 @@ std::string changeOf(const std::vector<Step> &was, const std::vector<Step> &is) 
 }
 } // namespace
 
+static thread_local bool isQuiet = false;
+
+QuietCompiles::QuietCompiles() : before_(std::exchange(isQuiet, true)) {}
+QuietCompiles::~QuietCompiles() { isQuiet = before_; }
+
 void noteLazyCompile(const Region &region, Loc wanted) {
+  if (isQuiet)
+    return;
   using Place = std::tuple<std::string_view, uint32_t, uint32_t>;
   static auto *places = new std::map<Place, Compiled>;
   constexpr size_t most = 1024;

@@ -15,6 +15,18 @@ namespace weft::frontend {
 /// once what changes between them.
 void noteLazyCompile(const Region &region, Loc wanted);
 
+/// While it exists, nothing is printed of programs that this thread compiles: a check runs many once.
+class QuietCompiles {
+public:
+  QuietCompiles();
+  ~QuietCompiles();
+  QuietCompiles(const QuietCompiles &) = delete;
+  QuietCompiles &operator=(const QuietCompiles &) = delete;
+
+private:
+  const bool before_;
+};
+
 } // namespace weft::frontend
 
 #endif // WEFT_FRONTEND_LAZY_RECOMPILATION_H

@@ -161,15 +161,6 @@ struct WEFT_MISSING("Weft has no torch.optim.SparseAdam: gradients are dense: Ad
 };
 } // namespace weft::optim
 
-namespace weft::autograd {
-template <int = 0>
-WEFT_MISSING("Weft has no torch.autograd.gradcheck: compare grad() with differences, as the tests of every function here do.")
-weft::detail::Nothing gradcheck(WEFT_ANYTHING);
-template <int = 0>
-WEFT_MISSING("Weft has no torch.autograd.gradgradcheck: compare grad() with differences, as the tests of every function here do.")
-weft::detail::Nothing gradgradcheck(WEFT_ANYTHING);
-} // namespace weft::autograd
-
 namespace weft::linalg {
 template <int = 0>
 WEFT_MISSING("Weft has no torch.linalg.eig: eigenvalues of a matrix that is not symmetric are complex; linalg::eigh takes symmetric ones.")

@@ -30,6 +30,7 @@
 #include "weft/function.hpp"
 #include "weft/functional.hpp"
 #include "weft/gather_scatter.hpp"
+#include "weft/gradcheck.hpp"
 #include "weft/init.hpp"
 #include "weft/io.hpp"
 #include "weft/joining.hpp"
