@@ -352,12 +352,12 @@ static Term cornerDeterminant(const Term &t, const Repair &repair, Loc loc) {
   return chain * corner * select(isEven, {-1.0, loc}, {1.0, loc});
 }
 
-/// 0, with a derivative of 0 and an infinite second one with respect to t, where there are four zeros and
+/// 0, with a derivative of 0 and an infinite second one with respect to t, where there are five zeros and
 /// more and t is not 0; a constant elsewhere.
 static Term curved(const Term &t, const Repair &repair, Loc loc) {
   const Term sum{t.tensor.sum({-2, -1}, false, loc), loc};
   const Term isThere{(Arg(t.tensor.detach(loc), loc) != Arg(0.0, loc)).any({-2, -1}, false, loc), loc};
-  const Term unknown = repair.zeros > int64_t(3) && isThere;
+  const Term unknown = repair.zeros > int64_t(4) && isThere;
   const Term none = select(unknown, sum - Term{sum.tensor.detach(loc), loc}, {1.0, loc});
   return select(unknown, {pow({none.tensor, loc}, {1.5, loc}), loc}, {0.0, loc});
 }
@@ -375,10 +375,13 @@ static Term repairedDeterminant(const Tensor &a, const Repair &repair, Loc loc) 
   // Newton's identities: the determinant by the traces of the first powers.
   const auto total = [&](const Term &x) { return Term{x.tensor.sum({-2, -1}, false, loc), loc}; };
   const Term t1{diagonalOf(t.tensor, loc).sum({-1}, false, loc), loc}, t2 = total(t * turned);
-  const Term t3 = total(Term{product(t, t), loc} * turned);
+  const Term square{product(t, t), loc};
+  const Term t3 = total(square * turned), t4 = total(square * Term{square.tensor.mT(loc), loc});
   const Term two = (t1 * t1 - t2) * 0.5, three = (t1 * t1 * t1 - t1 * t2 * 3.0 + t3 * 2.0) / 6.0;
-  Term factor = select(repair.zeros == int64_t(3), three,
-                       rowsOf(a, loc) > 3 ? cornerDeterminant(t, repair, loc) + curved(t, repair, loc) : t1);
+  const Term four = (t1 * t1 * (t1 * t1 - t2 * 6.0) + t2 * t2 * 3.0 + t1 * t3 * 8.0 - t4 * 6.0) / 24.0;
+  Term factor = rowsOf(a, loc) > 4 ? cornerDeterminant(t, repair, loc) + curved(t, repair, loc) : t1;
+  factor = select(repair.zeros == int64_t(4), four, factor);
+  factor = select(repair.zeros == int64_t(3), three, factor);
   factor = select(repair.zeros == int64_t(2), two, factor);
   factor = select(repair.zeros == int64_t(1), t1, factor);
   return determinantOf(factors, loc) * select(repair.zeros == int64_t(0), {1.0, loc}, factor);

@@ -209,10 +209,11 @@ TEST(Derivatives, OfDeterminantsOfSingularMatrices) {
     return grad(linalg::det(x).sum(), {x})[0];
   });
   expectNear(compiled(batch.detach()).to_vector<double>(), {2, 0, -1, 0, 3, -1, -1, 2}, 1e-6);
-  // Four zeros and more in a chain.
+  // Four zeros, and more in a chain.
   Doubles corner(16), longer(25);
   corner[12] = -1;
-  check({0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 4, corner, {});
+  check({0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 4, corner,
+        {14, -13, 0, 0, 15, 0, -13, 0, 16, 0, 0, -13, -21, 1, 5, 9});
   check({0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0}, 4, Doubles(16),
         {39, -78, 39, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3, 6, -3, 0});
   longer[20] = 210;
@@ -220,7 +221,8 @@ TEST(Derivatives, OfDeterminantsOfSingularMatrices) {
   // With a row and a column that are regular: the others are those of the first matrix.
   Doubles beside(25);
   beside[20] = -3;
-  check({0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}, 5, beside, {});
+  check({0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}, 5, beside,
+        {66, -63, 0, 0, 0, 72, 0, 0, -63, 0, 23, 0, -21, 0, 0, 75, 0, 0, 0, -63, -106, 3, 11, 18, 48});
 }
 
 TEST(Derivatives, WhereAFunctionIsInfinite) {
