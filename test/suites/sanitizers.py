@@ -73,7 +73,7 @@ def planted_faults(folder, faults, environment):
 def instrumented(folder, symbol):
     """Every object file of our libraries calls the sanitizer."""
     objects = [path for part in ("runtime", "ir", "passes", "codegen", "frontend")
-               for path in glob.glob(os.path.join(folder, part, "**", "*.cpp.o"), recursive=True)]
+               for path in glob.glob(os.path.join(folder, part, "**", "*.c[px][px].o"), recursive=True)]
     if not objects:
         return failure(f"no object files of the libraries in {folder}")
     listed = subprocess.run(["nm", "-A", "--undefined-only", *objects], check=False, capture_output=True, text=True).stdout

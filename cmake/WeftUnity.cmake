@@ -1,0 +1,55 @@
+# Several files of a target are compiled as one, which takes half of the time where files are many and short: what they
+# include and instantiate is read and compiled once. For builds that compile everything anew; where files change, and where each file must
+# show that it includes what it needs, they are compiled one by one.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/unity_batches.py)
+set(WEFT_UNITY_MOST 8) # more would leave a processor idle at the end
+
+# weft_unite(): all targets of the folders that have been added so far.
+function(weft_unite)
+  weft_unite_folder(${CMAKE_SOURCE_DIR})
+endfunction()
+
+function(weft_unite_folder folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "^(STATIC_LIBRARY|SHARED_LIBRARY|EXECUTABLE|OBJECT_LIBRARY)$")
+      weft_unite_target(${target} ${folder})
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(each IN LISTS folders)
+    weft_unite_folder(${each})
+  endforeach()
+endfunction()
+
+function(weft_unite_target target folder)
+  get_target_property(sources ${target} SOURCES)
+  set(files)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE)
+    if(source MATCHES "\\.cpp$" AND EXISTS ${source})
+      # What is compiled in a way of its own cannot be part of a file that is not.
+      get_source_file_property(options ${source} TARGET_DIRECTORY ${target} COMPILE_OPTIONS)
+      get_source_file_property(definitions ${source} TARGET_DIRECTORY ${target} COMPILE_DEFINITIONS)
+      get_source_file_property(no_headers ${source} TARGET_DIRECTORY ${target} SKIP_PRECOMPILE_HEADERS)
+      if(NOT options AND NOT definitions AND NOT no_headers)
+        list(APPEND files ${source})
+      endif()
+    endif()
+  endforeach()
+  list(LENGTH files count)
+  if(count LESS 2)
+    return()
+  endif()
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/unity_batches.py ${WEFT_UNITY_MOST} ${files}
+                  OUTPUT_VARIABLE batches OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" batches "${batches}")
+  foreach(source batch IN ZIP_LISTS files batches)
+    if(NOT batch STREQUAL "alone")
+      set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${batch})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
