@@ -18,8 +18,8 @@ from suites.builds import build_meanwhile, debian, lint, static, without_cuda
 from suites.device import device
 from suites.generated import mutated, random
 from suites.house import docs, examples, house, install, parity
-from suites.kernels import cuda
-from suites.programs import lit, unit
+from suites.kernels import cuda, unit_with_programs
+from suites.programs import lit
 from suites.sanitizers import asan_full, sanitizers, tsan
 
 # What parts build, of those that take long; it begins with the first part, and takes what the others leave of the processors.
@@ -28,7 +28,7 @@ BUILT_MEANWHILE = {"sanitizers": "asan-subset", "tsan": "tsan-subset"}
 SUITES = [
     ("house", ("quick", "default", "ci", "full"), house),
     ("lit", ("quick", "default", "ci", "full"), lit),
-    ("unit", ("quick", "default", "ci", "full"), unit),
+    ("unit", ("quick", "default", "ci", "full"), unit_with_programs),
     ("examples", ("default", "ci", "full"), examples),
     ("docs", ("default", "ci", "full"), docs),
     ("install", ("default", "ci", "full"), install),

@@ -2,13 +2,25 @@
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 
 from suites import base
 from suites.base import closing_line, Counts, failure, run, say, side_by_side
+from suites.programs import unit
 
 NO_NVRTC = 77  # the exit code of programs that need it
+# What the tests of the interface compiled when they ran as a part of this run (unit_with_programs), and None if they did not.
+KEPT = {"programs": None}
+
+
+def unit_with_programs(level):
+    """The suite `unit`. Where `cuda` compiles the programs of tests for GPUs, tests run once for both."""
+    if level in ("ci", "full") and os.path.exists(os.path.join(base.RELEASE, "bin", "weft-cuda-kernels")):
+        KEPT["programs"] = os.path.join(base.BUILD, "programs-of-tests")
+        shutil.rmtree(KEPT["programs"], ignore_errors=True)
+    return unit(level, keep_programs=KEPT["programs"])
 
 
 def cuda(level):
@@ -61,6 +73,9 @@ def cuda(level):
                                           "ci" if level in ("ci", "full") else "quick"], timeout=base.HOUR)
     if level in ("ci", "full"):
         driver = os.path.join(base.ROOT, "test", "cudasim", "kernels", "programs.py")
-        counts += closing_line("cuda-programs", [sys.executable, driver, "--build", base.RELEASE, "--part", level],
+        kept = [f"--programs={KEPT['programs']}"] if KEPT["programs"] else []
+        counts += closing_line("cuda-programs", [sys.executable, driver, "--build", base.RELEASE, "--part", level, *kept],
                                timeout=4 * base.HOUR)
+        if kept:  # a gigabyte of stages
+            shutil.rmtree(KEPT["programs"], ignore_errors=True)
     return counts

@@ -13,9 +13,21 @@ from suites import base
 from suites.base import Counts, failure, run, say, side_by_side
 
 
-def gtest(binary, label="", environment=None, shard=None, **options):
+# Tests of the interface whose programs are kept (WEFT_TRACE_DIR) run in so many shards: a run keeps at most 200 compilations.
+# A few tests compile more by themselves: the same operations for other shapes, or at random. Of those the first 200 are taken.
+TRACED_SHARDS = 96
+
+
+def traced(folder, shard):
+    """What a shard of TRACED_SHARDS runs with, so that it keeps its programs in a folder of its own."""
+    own = os.path.join(folder, f"tests-{shard}")
+    os.makedirs(own, exist_ok=True)
+    return {"WEFT_TRACE_DIR": own}
+
+
+def gtest(binary, label="", environment=None, shard=None, brief=False, **options):
     """Runs a GoogleTest binary, or a shard (number, of how many) of it, and counts from its report; without a report
-    it has crashed."""
+    it has crashed. In brief, a shard without failures says nothing."""
     name = label + os.path.basename(binary)
     environment = dict(environment or {})
     if shard:
@@ -26,7 +38,7 @@ def gtest(binary, label="", environment=None, shard=None, **options):
     if os.path.exists(report):
         os.remove(report)
     outcome = run(name, [binary, "--gtest_output=json:" + report, "--gtest_color=no"], environment=environment,
-                  **options)
+                  quiet=brief, **options)
     counts = Counts()
     try:
         with open(report, encoding="utf-8") as file:
@@ -51,7 +63,8 @@ def gtest(binary, label="", environment=None, shard=None, **options):
         say(outcome.tail())
         where = f" in {started[-1]}" if started else ""
         counts += failure(f"{name} {outcome.why()}{where}, and left no report ({error}; {outcome.log})")
-    say(f"    {name}: {counts} ({outcome.took()})")
+    if counts.failed or not brief:
+        say(f"    {name}: {counts} ({outcome.took()})")
     return counts
 
 
@@ -65,9 +78,10 @@ def unit_binaries(build):
             if os.path.basename(path) != "weft-random-tests"]
 
 
-def unit(level, build=base.RELEASE, label="", environment=None, runtime_environment=None, left_out=()):
+def unit(level, build=base.RELEASE, label="", environment=None, runtime_environment=None, left_out=(), keep_programs=None):
     """All GoogleTest programs of a build, each in as many shards as there are processors. Those without the compiler may
-    have an environment of their own. Tests may be left out, by their names or patterns of them."""
+    have an environment of their own. Tests may be left out, by their names or patterns of them. What the tests of the
+    interface compile may be kept in a folder."""
     runs = []
     # What follows a minus is left out of what stands before it.
     left_out = "-" + ":".join(left_out) if left_out else ""
@@ -83,10 +97,12 @@ def unit(level, build=base.RELEASE, label="", environment=None, runtime_environm
                          {**in_environment, "WEFT_CPU_QUEUE": "async", "GTEST_FILTER": "Contract*" + left_out}))
         # Programs on GPUs run in two orders of what nothing orders, with and without a library of products.
         if os.path.basename(binary) == "weft-cuda-tests" and level != "quick":
-            # Functions that fail, and plans that the loader refuses, are the same there.
+            # Functions that fail, and plans that the loader refuses, are the same there; so is who has which memory,
+            # whoever multiplies, and our own kernels take long for it.
             some = {"GTEST_FILTER": "*" + (left_out or "-") + ":CudaFaults.*:CudaPlanMutants.*"}
-            for name, variables in (("race-", {"CUSIM_RACE": "1", "CUSIM_ORDER": "7"}), ("own-", {"WEFT_TEST_CUBLASLT": "0"})):
-                runs.append((binary, label + name, {**in_environment, **some, **variables}))
+            own = {"GTEST_FILTER": some["GTEST_FILTER"] + ":CudaLoops.ShareTheirTemporaries", "WEFT_TEST_CUBLASLT": "0"}
+            runs.append((binary, label + "race-", {**in_environment, **some, "CUSIM_RACE": "1", "CUSIM_ORDER": "7"}))
+            runs.append((binary, label + "own-", {**in_environment, **own}))
     if not runs:
         return failure(f"no weft-*-tests in {build}/bin: nothing was built")
     found = [Counts() for _ in runs]
@@ -95,16 +111,25 @@ def unit(level, build=base.RELEASE, label="", environment=None, runtime_environm
     # Every value of every elementary function takes longer than anything else.
     timeout = 6 * base.HOUR if level == "full" else base.HOUR
 
+    def keeps_programs(number):
+        binary, name, _ = runs[number]
+        return keep_programs and os.path.basename(binary) == "weft-frontend-tests" and name == label
+
     def part(number, shard):
         binary, name, variables = runs[number]
-        counts = gtest(binary, name, environment=variables, shard=(shard, shards), timeout=timeout)
+        of_all = shards
+        if keeps_programs(number):
+            of_all, variables = TRACED_SHARDS, {**variables, **traced(keep_programs, shard)}
+        counts = gtest(binary, name, environment=variables, shard=(shard, of_all), brief=of_all != shards, timeout=timeout)
         with adding:
             found[number] += counts
         return counts
 
-    counts = side_by_side([functools.partial(part, number, shard)
-                           for number in range(len(runs)) for shard in range(shards)])
-    for (binary, name, _), of_one in zip(runs, found):
+    counts = side_by_side([functools.partial(part, number, shard) for number in range(len(runs))
+                           for shard in range(TRACED_SHARDS if keeps_programs(number) else shards)])
+    for number, ((binary, name, _), of_one) in enumerate(zip(runs, found)):
+        if keeps_programs(number):
+            say(f"    {name}{os.path.basename(binary)}, whose programs are kept: {of_one}")
         if of_one.passed + of_one.failed == 0:
             counts += failure(f"{name}{os.path.basename(binary)} ran no tests (the logs are in {base.LOGS})")
     return counts

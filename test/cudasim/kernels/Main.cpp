@@ -41,6 +41,8 @@ interpreter and with the CPU.
   --seed=N          seed of the first program; the next ones count up (1)
   --target=NAME     what they are compiled for (cuda:sm_90)
   --most-elements=N leave out files with a larger tensor (1048576)
+  --more-elements-than=N
+                    leave out files without a larger tensor (0: none)
   --most-products=N leave products, attention, convolutions and sorts of more multiply-adds, or comparisons, to the host (268435456)
   --race=N          look for races in one of N calls; 0 for none (1)
   --threads=N       threads that compile kernels (2)
@@ -57,7 +59,7 @@ interpreter and with the CPU.
 )";
 
 struct Arguments {
-  uint64_t count = 50, seed = 1, maxFailures = 10, mostElements = uint64_t(1) << 20;
+  uint64_t count = 50, seed = 1, maxFailures = 10, mostElements = uint64_t(1) << 20, moreElementsThan = 0;
   bool verbose = false, staticSpeed = false, compileOnly = false, compileOthers = false, together = false;
   CheckOptions check;
   std::vector<std::string> files;
@@ -87,6 +89,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.maxFailures = number;
     else if (name == "--most-elements" && isNumber)
       arguments.mostElements = number;
+    else if (name == "--more-elements-than" && isNumber)
+      arguments.moreElementsThan = number;
     else if (name == "--most-products" && isNumber)
       arguments.check.mostMultiplyAdds = number;
     else if (name == "--race" && isNumber)
@@ -240,10 +244,13 @@ int Run::files() {
   uint64_t number = 0;
   for (const std::string &path : arguments.files) {
     OwningOpRef<ModuleOp> module = read(path);
-    if (module && mostElements(*module) > arguments.mostElements) {
+    const uint64_t elements = module ? mostElements(*module) : UINT64_MAX;
+    if (module && elements > arguments.mostElements) {
       leftOut.insert(path);
       continue;
     }
+    if (elements <= arguments.moreElementsThan)
+      continue;
     if (module) {
       // What is printed is compared nowhere, and an assertion need not hold for our values.
       module->walk([](Operation *op) {

@@ -5,7 +5,9 @@ it is too large for the engine. Then all of them are compiled for three devices,
 of the kernels may be those of one thread a task. With `--part ci`, programs with a tensor of more than 65,536 elements, which take
 most of the time, run if they are one in eight; with `full`, all do up to 1,048,576 elements.
 
-usage: programs.py --build DIR [--part ci|full]
+usage: programs.py --build DIR [--part ci|full] [--programs DIR]
+
+--programs names what a run of the tests has kept (test/suites/programs.py); without it, they run first.
 
 The last line is "N passed, N failed"; the exit code is 77 without NVRTC.
 """
@@ -20,9 +22,9 @@ import subprocess
 import sys
 import tempfile
 
-# A run keeps at most 200 compilations, so the tests run in shards. A few tests compile more by themselves: the same operations
-# for other shapes, or at random. Of those the first 200 are taken.
-SHARDS = 96
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from suites.programs import traced, TRACED_SHARDS  # pylint: disable=wrong-import-position
+
 OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["cnn", "--steps", "2", "--batch", "8"], ["lstm"], ["lazy_tensors"], ["linear_regression"], ["save_step"], ["resume", "--steps", "2"],
           *(["weft-bench", "--first-step", step] for step in ("mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300"))]
 # Beside the device whose programs run, all of which are compiled.
@@ -39,28 +41,31 @@ MOST_FALLBACKS = 0.02
 MOST_ALONE = 0.05
 
 
-def trace(command, folder, environment):
-    os.makedirs(folder)
-    variables = {**os.environ, **environment, "WEFT_TRACE_DIR": folder}
-    result = subprocess.run(command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, check=False, timeout=1800)
+def keep(command, environment):
+    """Runs a program that keeps what it compiles; says what went wrong."""
+    result = subprocess.run(command, env={**os.environ, **environment}, cwd=environment["WEFT_TRACE_DIR"], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=1800)
     if result.returncode == 0:
         return ""
     return f"{' '.join(command)} {environment} ended with {result.returncode}:\n{result.stdout[-2000:]}"
 
 
-def programs(binaries, folder):
-    """The paths of the programs that were compiled, each text once, and what went wrong."""
+def programs(binaries, folder, of_tests):
+    """The paths of the programs that were compiled, each text once, and what went wrong. Those of the tests may be there."""
     tasks = []
-    for shard in range(SHARDS):
-        variables = {"GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard), "GTEST_FILTER": "-" + LEFT_OUT}
-        tasks.append(([os.path.join(binaries, "weft-frontend-tests")], f"{folder}/tests-{shard}", variables))
+    if not of_tests:
+        of_tests = f"{folder}/tests"
+        for shard in range(TRACED_SHARDS):
+            variables = {"GTEST_TOTAL_SHARDS": str(TRACED_SHARDS), "GTEST_SHARD_INDEX": str(shard)}
+            tasks.append(([os.path.join(binaries, "weft-frontend-tests")], {**variables, **traced(of_tests, shard)}))
     for number, command in enumerate(OTHERS):
-        tasks.append(([os.path.join(binaries, command[0]), *command[1:]], f"{folder}/other-{number}", {}))
+        own = f"{folder}/other-{number}"
+        os.makedirs(own)
+        tasks.append(([os.path.join(binaries, command[0]), *command[1:]], {"WEFT_TRACE_DIR": own}))
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        problems = [problem for problem in pool.map(lambda task: trace(*task), tasks) if problem]
+        problems = [problem for problem in pool.map(lambda task: keep(*task), tasks) if problem]
     found = {}
-    for path in sorted(glob.glob(f"{folder}/*/run-*/*/recorded.mlir")):
+    for path in sorted(path for of in (of_tests, folder) for path in glob.glob(f"{of}/*/run-*/*/recorded.mlir")):
         if not os.path.exists(os.path.join(os.path.dirname(path), "plan.mlir")):  # a test of what is refused
             continue
         with open(path, "rb") as file:
@@ -79,21 +84,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
     parser.add_argument("--part", choices=["ci", "full"], default="ci")
+    parser.add_argument("--programs")
     arguments = parser.parse_args()
     binaries = os.path.join(os.path.abspath(arguments.build), "bin")
     checker = os.path.join(binaries, "weft-cuda-kernels")
     if subprocess.run([checker, "--count=0"], check=False).returncode == 77:
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        paths, problems = programs(binaries, folder)
+        paths, problems = programs(binaries, folder, arguments.programs)
         processors = os.cpu_count() or 1
-        parts = [paths[i::processors] for i in range(processors) if paths[i::processors]]
+        # A process compiles a kernel once, in however many programs it is; so two of them share each device.
+        parts = [paths[i::max(processors // 2, 1)] for i in range(max(processors // 2, 1))]
         checking = [checker, "--threads=1", "--together"]
-        commands = [[*checking, "--compile-others", f"--most-elements={ELEMENTS[arguments.part]}", *part] for part in parts]
-        if arguments.part == "ci":
-            commands += [[*checking, f"--most-elements={ELEMENTS['full']}", *part[::8]] for part in parts]
+        most = [f"--most-elements={ELEMENTS[part]}" for part in ("ci", "full")]
+        commands = [[*checking, "--compile-others", most[arguments.part == "full"], *part] for part in parts]
         for target in COMPILED_FOR:
             commands += [[*checking, "--compile-only", f"--target={target}", *part] for part in parts]
+        if arguments.part == "ci":
+            commands += [[*checking, f"--more-elements-than={ELEMENTS['ci']}", most[1], *part[::8]] for part in parts]
         with concurrent.futures.ThreadPoolExecutor(max_workers=processors) as pool:
             outputs = list(pool.map(run, commands))
         kernels = fallbacks = passed = together = alone = 0
