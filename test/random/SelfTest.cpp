@@ -411,4 +411,62 @@ TEST_F(RandomPrograms, APartThatOverflowsInItsTypeIsNotClaimed) {
   EXPECT_TRUE(std::isfinite((*results)[0].error[1]));
 }
 
+/// The gradients of the sum of x * w^n and of that of its powers below n, by a loop. Some elements of w are
+/// infinite or NaN.
+std::string powersOf(int trips) {
+  std::string text = R"(!T = tensor<64xf32, #cpu>
+    !I = tensor<i64, #cpu>
+    weft.func @main(%x: !T {weft.name = "plain:0"}, %w: !T {weft.name = "special:1"}) -> (!T, !T, !T, !T) {
+      %n = weft.constant dense<N> : !I
+      %zeros = weft.constant dense<0.0> : !T
+      %0:3 = weft.while @goes_on do @trip(%x, %zeros, %n) with(%w) : (!T, !T, !I, !T) -> (!T, !T, !I)
+      %1 = weft.sum %0#0, dims = [0] : !T
+      %2 = weft.sum %0#1, dims = [0] : !T
+      %3:2 = weft.gradient %1 wrt %x, %w : tensor<f32, #cpu>, !T, !T
+      %4:2 = weft.gradient %2 wrt %x, %w : tensor<f32, #cpu>, !T, !T
+      weft.return %3#0, %3#1, %4#0, %4#1 : !T, !T, !T, !T
+    }
+    weft.func private @goes_on(%x: !T, %sum: !T, %left: !I, %w: !T) -> tensor<i1, #cpu> {
+      %0 = weft.constant dense<0> : !I
+      %1 = weft.gt %left, %0 : !I
+      weft.return %1 : tensor<i1, #cpu>
+    }
+    weft.func private @trip(%x: !T, %sum: !T, %left: !I, %w: !T) -> (!T, !T, !I) {
+      %0 = weft.mul %x, %w : !T
+      %1 = weft.add %sum, %x : !T
+      %2 = weft.constant dense<1> : !I
+      %3 = weft.sub %left, %2 : !I
+      weft.return %0, %1, %3 : !T, !T, !I
+    })";
+  return text.replace(text.find('N'), 1, std::to_string(trips));
+}
+
+TEST_F(RandomPrograms, LoopsHaveTheGradientsOfTheirTrips) {
+  for (const int trips : {0, 1, 5}) {
+    auto module = parse(powersOf(trips));
+    ASSERT_TRUE(module);
+    CheckOptions options;
+    bool compared = false;
+    options.record = [&](ModuleOp, ArrayRef<ir::Literal> inputs, ArrayRef<Bounded> results) {
+      EXPECT_TRUE(llvm::any_of(inputs[1].real, [](double factor) { return std::isinf(factor); }));
+      const auto isSame = [](double found, double expected) {
+        return std::isnan(expected) ? std::isnan(found) : found == expected;
+      };
+      for (size_t i = 0; i < 64; ++i) {
+        const double w = inputs[1].real[i];
+        // Of trips that do not run it is not 0 * w.
+        EXPECT_TRUE(trips || isSame(results[0].value.real[i], 1));
+        EXPECT_TRUE(trips || isSame(results[1].value.real[i], 0));
+        EXPECT_TRUE(trips != 1 || isSame(results[0].value.real[i], w));
+        // Nothing reads the last product, and zeros begin its gradient.
+        EXPECT_TRUE(std::isfinite(w) || !trips || std::isnan(results[2].value.real[i])) << w;
+      }
+      compared = true;
+    };
+    const auto failure = checkProgram(*module, 1, options);
+    EXPECT_FALSE(failure) << (failure ? failure->message : "");
+    EXPECT_TRUE(compared);
+  }
+}
+
 } // namespace

@@ -77,19 +77,28 @@ static SmallVector<Value> inlined(OpBuilder &b, ir::FuncOp function, ValueRange 
                              [&](Value value) { return map.lookup(value); });
 }
 
+/// A function of the operands of a loop that returns the carries as they are.
+static ir::FuncOp withoutTrip(SymbolTable &symbols, ir::FuncOp body) {
+  ir::FuncOp made = passes::copyOf(symbols, body, ".none");
+  Operation *end = made.getBody().front().getTerminator();
+  end->setOperands(made.getBody().getArguments().take_front(end->getNumOperands()));
+  passes::removeDeadOps(made.getBody().front());
+  return made;
+}
+
 static void writeOut(ir::WhileOp loop, SymbolTable &symbols) {
   OpBuilder b(loop);
-  const Location loc = loop.getLoc();
-  SmallVector<Value> values(loop->getOperands());
-  for (int64_t trip = 0; trip < mostTrips; ++trip) {
+  auto body = symbols.lookup<ir::FuncOp>(loop.getBody());
+  ir::FuncOp none = withoutTrip(symbols, body);
+  SmallVector<Value> values(loop.getOperands());
+  // Behind the last condition, in which no trip runs, every carry has a gradient: zeros if nothing reads its
+  // result, as in the derivative of the loop.
+  for (int64_t trip = 0; trip <= mostTrips; ++trip) {
     const Value goesOn = inlined(b, symbols.lookup<ir::FuncOp>(loop.getCondition()), values)[0];
-    const SmallVector<Value> after = inlined(b, symbols.lookup<ir::FuncOp>(loop.getBody()), values);
-    for (auto [i, value] : llvm::enumerate(after)) {
-      Value wide = goesOn;
-      if (const ArrayRef<ir::Size> sizes = ir::sizesOf(value); !sizes.empty())
-        wide = b.create<ir::BroadcastInDimOp>(loc, goesOn, ArrayRef<int64_t>(), sizes);
-      values[i] = b.create<ir::SelectOp>(loc, wide, value, values[i]);
-    }
+    auto made = b.create<ir::CondOp>(loop.getLoc(), loop->getResultTypes(), goesOn, body.getName(),
+                                     none.getName(), values, loop.getMayFail());
+    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    llvm::copy(made->getResults(), values.begin());
   }
   loop->replaceAllUsesWith(ValueRange(values).take_front(loop.getCarries().size()));
   loop->erase();

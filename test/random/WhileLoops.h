@@ -23,8 +23,9 @@ ir::WhileOp limitTrips(ir::WhileOp loop, mlir::SymbolTable &symbols, int64_t tri
 /// Limits every while loop of a module to `mostTrips` trips.
 void limitTrips(mlir::ModuleOp module);
 
-/// Replaces while loops of at most `mostTrips` trips by the ops of so many: each selects between the carries
-/// before and after it.
+/// Replaces while loops of at most `mostTrips` trips by one condition more. The derivative of a condition is
+/// that of the branch that is taken, so that a trip that does not run adds nothing to a gradient, as it adds
+/// nothing in the program. Selects would multiply its derivative by 0, which infinities make NaN.
 void writeOutWhileLoops(mlir::ModuleOp module);
 
 } // namespace weft::randomtest

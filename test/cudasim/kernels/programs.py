@@ -31,9 +31,6 @@ OTHERS = [["mnist", "--epochs", "1", "--output", "."], ["cnn", "--steps", "2", "
 COMPILED_FOR = ["cuda:sm_80", "cuda:sm_100"]
 # What the tests compile today is more; less means that they were not traced.
 LEAST_PROGRAMS = 2000
-# Where numbers are not finite, gradients of while loops are NaN in the interpreter at places where kernels of a GPU have numbers,
-# and it is not known which of the two is right. CudaWhileGradient compares them on the software driver with numbers that are finite.
-LEFT_OUT = "WhileGradient.*"
 ELEMENTS = {"ci": 1 << 16, "full": 1 << 20}
 MOST_FALLBACKS = 0.02
 # Kernels that did not keep to their first schedules, or whose program had another text by then. More means that kernels are not

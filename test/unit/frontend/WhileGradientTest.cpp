@@ -294,6 +294,42 @@ TEST(WhileGradient, FlowsThroughCallsOfCompiledFunctions) {
   expectClose(w.grad(), b.grad());
 }
 
+TEST(WhileGradient, BesideNumbersThatAreNotFinite) {
+  const float infinity = INFINITY;
+  auto run = compile([](const Tensor &x, const Tensor &w, const Tensor &trips) {
+    const auto [last, sum, left] =
+        while_loop([](const Tensor &, const Tensor &, const Tensor &left) { return left > 0; },
+                   [&](const Tensor &at, const Tensor &sum, const Tensor &left) {
+                     return std::tuple(at * w, sum + at, left - 1);
+                   },
+                   std::tuple(x, zeros({3}), trips));
+    return std::pair(grad(last.sum(), {x, w}), grad(sum.sum(), {x, w}));
+  });
+  const auto gradients = [&](int64_t trips) {
+    const Tensor x = ones({3}).requires_grad_(),
+                 w = Tensor::from(std::vector<float>{0.5, infinity, NAN}, {3}).requires_grad_();
+    const auto [ofLast, ofSum] = run(x, w, number(trips));
+    return std::vector<Floats>{floats(ofLast[0]), floats(ofLast[1]), floats(ofSum[0]), floats(ofSum[1])};
+  };
+  // Trips that do not run, and states that are not kept, add nothing.
+  EXPECT_EQ(gradients(0), (std::vector<Floats>{{1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}));
+  for (const int64_t trips : {1, 2, 17, 300}) {
+    const std::vector<Floats> found = gradients(trips);
+    // w^n and n * w^(n - 1).
+    const auto n = static_cast<float>(trips);
+    EXPECT_FLOAT_EQ(found[0][0], std::pow(0.5F, n));
+    EXPECT_FLOAT_EQ(found[1][0], n * std::pow(0.5F, n - 1));
+    EXPECT_EQ(found[0][1], infinity);
+    EXPECT_EQ(found[1][1], trips == 1 ? 1 : infinity);
+    EXPECT_TRUE(std::isnan(found[0][2]));
+    EXPECT_EQ(std::isnan(found[1][2]), trips > 1);
+    // As in PyTorch's loop, nothing after the last trip is zero, which times an infinity is NaN.
+    EXPECT_FLOAT_EQ(found[2][0], 2 - std::pow(0.5F, n - 1));
+    EXPECT_TRUE(std::isnan(found[2][1]));
+    EXPECT_TRUE(std::isnan(found[2][2]));
+  }
+}
+
 TEST(WhileGradient, RefusesHooksInItsBody) {
   const Tensor x = leaf({2}, 1);
   EXPECT_ERROR(while_loop([](const Tensor &at) { return at.sum() < 10; },
