@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -121,8 +122,11 @@ FailureOr<BodyDerivative> appendDerivative(ReverseMode &mode, ir::FuncOp body, A
   const unsigned returned = end->getNumOperands();
   end->insertOperands(returned, gradient.getResults());
   updateType(body);
-  if (failed(mode.differentiate(body)))
-    return failure();
+  {
+    const llvm::SaveAndRestore within(mode.depth(), mode.depth() + 1);
+    if (failed(mode.differentiate(body)))
+      return failure();
+  }
   llvm::append_range(made.gradients, end->getOperands().drop_front(returned));
   return made;
 }

@@ -211,6 +211,10 @@ private:
 
 } // namespace
 
+ReverseMode::ReverseMode(SymbolTable &symbols)
+    : symbols_(symbols), whileLoops_(std::make_unique<WhileDerivatives>()) {}
+ReverseMode::~ReverseMode() = default;
+
 LogicalResult ReverseMode::differentiate(ir::FuncOp function) {
   if (!done_.insert(function).second || function.isExternal())
     return success();

@@ -11,18 +11,27 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <memory>
+
 namespace weft::passes {
+
+struct WhileDerivatives;
 
 /// Replaces gradients in the functions of a module by the ops that compute them.
 class ReverseMode {
 public:
-  explicit ReverseMode(mlir::SymbolTable &symbols) : symbols_(symbols) {}
+  explicit ReverseMode(mlir::SymbolTable &symbols);
+  ~ReverseMode();
 
   /// Replaces every weft.gradient of the function, and before that those of the bodies of its loops. Does
   /// nothing for a function that was given before. Emits an error on an op that has no derivative.
   mlir::LogicalResult differentiate(ir::FuncOp function);
 
   mlir::SymbolTable &symbols() { return symbols_; }
+  WhileDerivatives &whileLoops() { return *whileLoops_; }
+  /// How many functions that other ops run are being differentiated, each for its derivative in the one
+  /// before it.
+  unsigned &depth() { return depth_; }
   /// Removes a function from the module.
   void erase(ir::FuncOp function) {
     done_.erase(function);
@@ -32,6 +41,8 @@ public:
 private:
   mlir::SymbolTable &symbols_;
   llvm::DenseSet<mlir::Operation *> done_;
+  std::unique_ptr<WhileDerivatives> whileLoops_;
+  unsigned depth_ = 0;
 };
 
 } // namespace weft::passes

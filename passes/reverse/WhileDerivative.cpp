@@ -16,6 +16,8 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <array>
+
 using namespace mlir;
 
 namespace weft::passes {
@@ -115,7 +117,7 @@ LogicalResult WhileDerivative::differentiateTrip() {
   auto made = derivativeOf(mode, body, wrt, activeCarries);
   if (failed(made))
     return failure();
-  derivative = *made;
+  functions->derivative = *made;
   return success();
 }
 
@@ -135,7 +137,7 @@ void WhileDerivative::findState() {
       pending.push_back(block.getTerminator()->getOperand(i));
   };
   for (unsigned i = 0; i < operands; ++i)
-    if (!derivative.getBody().front().getArgument(i).use_empty() ||
+    if (!functions->derivative.getBody().front().getArgument(i).use_empty() ||
         !ir::typeOf(loop->getOperand(i)).hasStaticShape())
       require(i);
   while (!pending.empty()) {
@@ -148,26 +150,35 @@ void WhileDerivative::findState() {
       llvm::append_range(pending, value.getDefiningOp()->getOperands());
   }
   for (unsigned i : isRead.set_bits())
-    (i < carries ? state : readConstants).push_back(i);
+    (i < carries ? functions->state : functions->readConstants).push_back(i);
 }
 
-/// Replaces the loop by one that counts its trips, unless it does. Returns their number.
-Value WhileDerivative::countTrips() {
+/// The number of trips. A loop that does not count them is replaced by one that does.
+Value WhileDerivative::tripsOf() {
+  if (mode.whileLoops().levels.contains(body))
+    return loop->getOperand(0);
   if (const std::optional<unsigned> known = findCount(loop, body))
     return loop->getResult(*known);
+  return countTrips();
+}
+
+/// Replaces the loop by one that counts its trips. Returns their number.
+Value WhileDerivative::countTrips() {
   OpBuilder b(loop);
   const Numbers outside{b, loc,
                         ir::makeTensorType({}, b.getI64Type(), ir::deviceOf(loop->getResultTypes().front()))};
-  ir::FuncOp condition =
-      copyOf(mode.symbols(), mode.symbols().lookup<ir::FuncOp>(loop.getCondition()), ".counting");
-  ir::FuncOp trip = copyOf(mode.symbols(), body, ".counting");
-  condition.getBody().front().insertArgument(carries, outside.type, loc);
-  const Value before = trip.getBody().front().insertArgument(carries, outside.type, loc);
-  Operation *end = trip.getBody().front().getTerminator();
-  OpBuilder inTrip(end);
-  end->insertOperands(carries, Numbers{inTrip, loc, outside.type}.plus(before, 1));
-  updateType(condition);
-  updateType(trip);
+  ir::FuncOp &condition = functions->countingCondition, &trip = functions->countingBody;
+  if (!trip) {
+    condition = copyOf(mode.symbols(), mode.symbols().lookup<ir::FuncOp>(loop.getCondition()), ".counting");
+    trip = copyOf(mode.symbols(), body, ".counting");
+    condition.getBody().front().insertArgument(carries, outside.type, loc);
+    const Value before = trip.getBody().front().insertArgument(carries, outside.type, loc);
+    Operation *end = trip.getBody().front().getTerminator();
+    OpBuilder inTrip(end);
+    end->insertOperands(carries, Numbers{inTrip, loc, outside.type}.plus(before, 1));
+    updateType(condition);
+    updateType(trip);
+  }
   Values begins(loop.getCarries());
   begins.push_back(outside.of(0));
   forward = b.create<ir::WhileOp>(loc, ValueRange(begins).getTypes(), condition.getName(), trip.getName(),
@@ -197,10 +208,10 @@ void WhileDerivative::finish(ir::FuncOp made) {
   declareSymbols(made, body);
 }
 
-/// Makes a loop of so many trips at `b`. Its functions are made with the first loop of a use. Returns the
-/// carries.
-SmallVector<Value> WhileDerivative::count(OpBuilder &b, Counted &use, Value trips, ValueRange given,
-                                          ValueRange constants, Trip trip) {
+/// Makes a loop of so many trips at `b`. Its functions are made with the first loop of a use. The derivative
+/// of such a loop has `levelsOfUse` levels. Returns the carries.
+SmallVector<Value> WhileDerivative::count(OpBuilder &b, CountedLoop &use, unsigned levelsOfUse, Value trips,
+                                          ValueRange given, ValueRange constants, Trip trip) {
   const RankedTensorType type = ir::typeOf(trips);
   Values begins{trips};
   llvm::append_range(begins, given);
@@ -225,6 +236,7 @@ SmallVector<Value> WhileDerivative::count(OpBuilder &b, Counted &use, Value trip
     finish(each);
     use.condition = condition;
     use.body = each;
+    mode.whileLoops().levels[each] = levelsOfUse;
   }
   auto made = b.create<ir::WhileOp>(loc, ValueRange(begins).getTypes(), use.condition.getName(),
                                     use.body.getName(), begins, constants, hasFallibleOps(use.body));
@@ -234,15 +246,15 @@ SmallVector<Value> WhileDerivative::count(OpBuilder &b, Counted &use, Value trip
 /// The state after some trips.
 SmallVector<Value> WhileDerivative::advance(OpBuilder &b, ValueRange from, Value trips,
                                             ValueRange constants) {
-  return count(b, advancing, trips, from, constants,
+  return count(b, functions->advancing, std::max(levels, 2U) - 1, trips, from, constants,
                [&](OpBuilder &in, Value, ValueRange before, ValueRange fixed) {
                  IRMapping map;
-                 for (auto [i, value] : llvm::zip_equal(state, before))
+                 for (auto [i, value] : llvm::zip_equal(functions->state, before))
                    map.map(body.getArgument(i), value);
-                 for (auto [i, value] : llvm::zip_equal(readConstants, fixed))
+                 for (auto [i, value] : llvm::zip_equal(functions->readConstants, fixed))
                    map.map(body.getArgument(i), value);
                  const Values after = inlined(in, body, map);
-                 return Values(llvm::map_range(state, [&](unsigned i) { return after[i]; }));
+                 return Values(llvm::map_range(functions->state, [&](unsigned i) { return after[i]; }));
                });
 }
 
@@ -272,8 +284,8 @@ SmallVector<Value> WhileDerivative::keepByScan(OpBuilder &b, ValueRange from, Va
   Values begins{rows}, fixed{stride};
   llvm::append_range(begins, from);
   llvm::append_range(fixed, constants);
-  if (!keeping.body) {
-    ir::FuncOp each = makeFunction(keeping.name, begins, fixed);
+  if (!functions->keeping.body) {
+    ir::FuncOp each = makeFunction(functions->keeping.name, begins, fixed);
     Block &block = each.getBody().front();
     OpBuilder in = OpBuilder::atBlockEnd(&block);
     const ValueRange arguments = block.getArguments(), before = arguments.slice(1, from.size());
@@ -284,14 +296,14 @@ SmallVector<Value> WhileDerivative::keepByScan(OpBuilder &b, ValueRange from, Va
     llvm::append_range(returned, before);
     in.create<ir::ReturnOp>(loc, returned);
     finish(each);
-    keeping.body = each;
+    functions->keeping.body = each;
   }
   SmallVector<Type> types(ValueRange(begins).getTypes());
   for (Value value : from)
     types.push_back(ir::stackedType(ir::typeOf(value), slots));
-  auto made =
-      b.create<ir::ScanOp>(loc, types, keeping.body.getName(), begins, ValueRange(), fixed,
-                           static_cast<uint64_t>(slots), /*reverse=*/false, hasFallibleOps(keeping.body));
+  auto made = b.create<ir::ScanOp>(loc, types, functions->keeping.body.getName(), begins, ValueRange(), fixed,
+                                   static_cast<uint64_t>(slots), /*reverse=*/false,
+                                   hasFallibleOps(functions->keeping.body));
   return Values(made.getYs());
 }
 
@@ -305,7 +317,8 @@ SmallVector<Value> WhileDerivative::keepByWhile(OpBuilder &b, ValueRange from, V
     begins.push_back(emptyStack(b, loc, ir::typeOf(value)));
   llvm::append_range(fixed, constants);
   const Values last = count(
-      b, keeping, rows, begins, fixed, [&](OpBuilder &in, Value left, ValueRange before, ValueRange given) {
+      b, functions->keeping, 1, rows, begins, fixed,
+      [&](OpBuilder &in, Value left, ValueRange before, ValueRange given) {
         const Numbers numbers{in, loc, ir::typeOf(left)};
         const Value row = numbers.minus(given[0], left);
         Values after = nextRow(in, before.take_front(values), left, given[1], given.drop_front(2));
@@ -320,27 +333,27 @@ SmallVector<Value> WhileDerivative::keepByWhile(OpBuilder &b, ValueRange from, V
 SmallVector<Value> WhileDerivative::reverseTrip(OpBuilder &b, ValueRange before, ValueRange adjoints,
                                                 ValueRange constants) {
   IRMapping map;
-  for (auto [i, value] : llvm::zip_equal(state, before))
-    map.map(derivative.getArgument(i), value);
-  for (auto [i, value] : llvm::zip_equal(readConstants, constants))
-    map.map(derivative.getArgument(i), value);
+  for (auto [i, value] : llvm::zip_equal(functions->state, before))
+    map.map(functions->derivative.getArgument(i), value);
+  for (auto [i, value] : llvm::zip_equal(functions->readConstants, constants))
+    map.map(functions->derivative.getArgument(i), value);
   const size_t active = activeCarries.size();
   for (auto [i, value] : llvm::enumerate(adjoints.take_front(active)))
-    map.map(derivative.getArgument(loop->getNumOperands() + static_cast<unsigned>(i)), value);
-  Values after = inlined(b, derivative, map);
+    map.map(functions->derivative.getArgument(loop->getNumOperands() + static_cast<unsigned>(i)), value);
+  Values after = inlined(b, functions->derivative, map);
   for (auto [i, sum] : llvm::enumerate(adjoints.drop_front(active)))
     after[active + i] = b.create<ir::AddOp>(loc, sum, after[active + i]);
   return after;
 }
 
-/// The trips of a segment from the last to the first. `stacks` have the state before each `stride`-th.
-SmallVector<Value> WhileDerivative::reverseSegment(OpBuilder &b, ValueRange stacks, Value trips, Value stride,
-                                                   ValueRange adjoints, ValueRange constants) {
+/// So many trips from the last to the first. `stacks` have the state before each `stride`-th.
+SmallVector<Value> WhileDerivative::reverseEach(OpBuilder &b, ValueRange stacks, Value trips, Value stride,
+                                                ValueRange adjoints, ValueRange constants) {
   const size_t kept = stacks.size();
   Values fixed{stride};
   llvm::append_range(fixed, stacks);
   llvm::append_range(fixed, constants);
-  return count(b, reversing, trips, adjoints, fixed,
+  return count(b, functions->reversing, 1, trips, adjoints, fixed,
                [&](OpBuilder &in, Value left, ValueRange before, ValueRange given) {
                  const Numbers numbers{in, loc, ir::typeOf(left)};
                  const Value trip = numbers.oneLess(left), row = numbers.divided(trip, given[0]);
@@ -353,39 +366,54 @@ SmallVector<Value> WhileDerivative::reverseSegment(OpBuilder &b, ValueRange stac
                });
 }
 
-/// All segments from the last to the first.
+/// The trips of a segment from the last to the first. `first` is the state before it, and `lengths` are those
+/// of the segments that it consists of, of those that these consist of, and so on.
+SmallVector<Value> WhileDerivative::reverseSegment(OpBuilder &b, ValueRange first, Value trips,
+                                                   ValueRange lengths, ValueRange adjoints,
+                                                   ValueRange constants) {
+  const Values stacks = keep(b, first, trips, lengths[0], constants);
+  if (lengths.size() == 1)
+    return reverseEach(b, stacks, trips, lengths[0], adjoints, constants);
+  const Numbers numbers{b, loc, ir::typeOf(trips)};
+  const size_t depth = lengths.size(), kept = stacks.size();
+  Values fixed{trips};
+  llvm::append_range(fixed, lengths);
+  llvm::append_range(fixed, stacks);
+  llvm::append_range(fixed, constants);
+  return count(b, functions->segments[depth - 2], 1, numbers.dividedUp(trips, lengths[0]), adjoints, fixed,
+               [&](OpBuilder &in, Value left, ValueRange before, ValueRange given) {
+                 const Numbers inside{in, loc, numbers.type};
+                 const ValueRange within = given.slice(1, depth);
+                 const Value number = inside.oneLess(left),
+                             behind = inside.minus(given[0], inside.times(number, within[0])),
+                             own = inside.make<ir::MinOp>(behind, within[0]);
+                 Values begin;
+                 for (Value stack : given.slice(1 + depth, kept))
+                   begin.push_back(rowOf(inside, stack, number));
+                 return reverseSegment(in, begin, own, within.drop_front(), before,
+                                       given.drop_front(1 + depth + kept));
+               });
+}
+
+/// All trips from the last to the first.
 void WhileDerivative::reverseAll(OpBuilder &b, Value trips) {
   const Numbers numbers{b, loc, ir::typeOf(trips)};
-  const Value slotCount = numbers.of(slots);
-  const Value length = numbers.make<ir::MaxOp>(numbers.dividedUp(trips, slotCount), slotCount),
-              stride = numbers.dividedUp(length, slotCount);
+  int64_t least = 1;
+  for (unsigned level = 1; level < levels; ++level)
+    least *= slots;
+  Values lengths{numbers.make<ir::MaxOp>(numbers.dividedUp(trips, numbers.of(slots)), numbers.of(least))};
+  while (lengths.size() < levels)
+    lengths.push_back(numbers.dividedUp(lengths.back(), numbers.of(slots)));
   Values begin, outside, adjoints;
-  for (unsigned i : state)
+  for (unsigned i : functions->state)
     begin.push_back(loop->getOperand(i));
-  for (unsigned i : readConstants)
+  for (unsigned i : functions->readConstants)
     outside.push_back(loop->getOperand(i));
   for (unsigned i : activeCarries)
     adjoints.push_back(incoming[i] ? incoming[i] : filled(b, loc, ir::typeOf(loop->getOperand(i)), 0.0));
   for (unsigned i : wantedConstants)
     adjoints.push_back(filled(b, loc, ir::typeOf(loop->getOperand(i)), 0.0));
-  Values fixed{trips, length, stride};
-  llvm::append_range(fixed, keep(b, begin, trips, length, outside));
-  llvm::append_range(fixed, outside);
-  const size_t kept = state.size();
-  const Values gradients = count(b, segments, numbers.dividedUp(trips, length), adjoints, fixed,
-                                 [&](OpBuilder &in, Value left, ValueRange before, ValueRange given) {
-                                   const Numbers inside{in, loc, numbers.type};
-                                   const Value segment = inside.oneLess(left);
-                                   const Value behind =
-                                                   inside.minus(given[0], inside.times(segment, given[1])),
-                                               own = inside.make<ir::MinOp>(behind, given[1]);
-                                   const ValueRange constants = given.drop_front(3 + kept);
-                                   Values first;
-                                   for (Value stack : given.slice(3, kept))
-                                     first.push_back(rowOf(inside, stack, segment));
-                                   return reverseSegment(in, keep(in, first, own, given[2], constants), own,
-                                                         given[2], before, constants);
-                                 });
+  const Values gradients = reverseSegment(b, begin, trips, lengths, adjoints, outside);
   const size_t active = activeCarries.size();
   for (auto [i, carry] : llvm::enumerate(activeCarries))
     if (needs[carry]) // it may be active only because of what the body adds to it
@@ -402,11 +430,25 @@ LogicalResult WhileDerivative::build(OpBuilder &builder) {
   // It passes nothing on if no carry depends on what wants a gradient, but for example its condition.
   if (llvm::none_of(activeCarries, [&](unsigned i) { return static_cast<bool>(incoming[i]); }))
     return success();
-  if (failed(differentiateTrip()))
-    return failure();
-  findState();
-  reverseAll(builder, countTrips());
-  mode.erase(derivative);
+  WhileDerivatives &all = mode.whileLoops();
+  const auto known = all.levels.find(body);
+  levels = known != all.levels.end() ? known->second : mode.depth() ? levelsWithin : mostLevels;
+  const auto [entry, isNew] = all.functions.try_emplace(
+      {mode.symbols().lookup(loop.getCondition()), body,
+       std::vector<unsigned>(activeCarries.begin(), activeCarries.end()),
+       std::vector<unsigned>(wantedConstants.begin(), wantedConstants.end()), levels});
+  functions = &entry->second;
+  if (isNew) {
+    static constexpr std::array<StringLiteral, mostLevels - 1> names{".segments", ".groups"};
+    for (StringRef name : ArrayRef(names).take_front(levels - 1))
+      functions->segments.push_back({name, {}, {}});
+    if (failed(differentiateTrip()))
+      return failure();
+    findState();
+  }
+  reverseAll(builder, tripsOf());
+  if (isNew)
+    mode.erase(functions->derivative);
   return success();
 }
 

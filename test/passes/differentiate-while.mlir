@@ -3,7 +3,7 @@
 
 #cpu = #weft.device<cpu>
 
-// The body counts its trips, so that the loop stays as it is. Trips are divided into segments. The state before each
+// The body counts its trips, so that the loop stays as it is. Trips are divided into segments, and these into shorter ones. The state before each
 // segment is %x alone: the derivative of a trip does not read the count.
 weft.func private @less(%x: tensor<4xf32, #cpu>, %i: tensor<i64, #cpu>, %w: tensor<4xf32, #cpu>, %n: tensor<i64, #cpu>) -> tensor<i1, #cpu> {
   %r = weft.lt %i, %n : tensor<i64, #cpu>
@@ -36,11 +36,22 @@ weft.func private @wave(%x: tensor<4xf32, #cpu>, %i: tensor<i64, #cpu>, %w: tens
 // CHECK:         %[[SUM:.*]] = weft.add %[[DW]], %[[TO_W]]
 // CHECK:         weft.return %{{.*}}, %[[TO_X]], %[[SUM]]
 
-// A segment: its trips again, with those that are kept, and then from the last to the first.
+// A segment of the last level: its trips again, with those that are kept, and then from the last to the first.
 // CHECK-LABEL: weft.func private @wave.segments(
 // CHECK:         %[[KEPT:.*]]:3 = weft.scan @wave.kept(%{{.*}}, %{{.*}}) over() with(%{{.*}}, %{{.*}}), length = 16
 // CHECK:         %[[R:.*]]:3 = weft.while @wave.reversed.condition do @wave.reversed(%{{.*}}) with(%{{.*}}, %[[KEPT]]#2, %{{.*}})
 // CHECK:         weft.return %{{.*}}, %[[R]]#1, %[[R]]#2
+
+// A segment of the first level: its trips again, with those before the segments that it consists of, and then these
+// from the last to the first.
+// CHECK-LABEL: weft.func private @wave.groups(
+// CHECK-SAME:    %[[LEFT:[a-z0-9]*]]: tensor<i64, #cpu>, %{{.*}}, %{{.*}}, %[[ALL:[a-z0-9]*]]: tensor<i64, #cpu>, %[[LENGTH:[a-z0-9]*]]: tensor<i64, #cpu>, %[[SHORT:[a-z0-9]*]]: tensor<i64, #cpu>, %[[STRIDE:[a-z0-9]*]]: tensor<i64, #cpu>, %{{.*}}: tensor<16x4xf32, #cpu>, %{{.*}}: tensor<4xf32, #cpu>)
+// CHECK:         %[[BEFORE:.*]] = weft.mul %{{.*}}, %[[LENGTH]]
+// CHECK:         %[[BEHIND:.*]] = weft.sub %[[ALL]], %[[BEFORE]]
+// CHECK:         %[[OWN:.*]] = weft.min %[[BEHIND]], %[[LENGTH]]
+// CHECK:         %[[KEPT:.*]]:3 = weft.scan @wave.kept(%{{.*}}, %{{.*}}) over() with(%[[SHORT]], %{{.*}}), length = 16
+// CHECK:         %[[G:.*]]:3 = weft.while @wave.segments.condition do @wave.segments(%{{.*}}) with(%[[OWN]], %[[SHORT]], %[[STRIDE]], %[[KEPT]]#2, %{{.*}})
+// CHECK:         weft.return %{{.*}}, %[[G]]#1, %[[G]]#2
 
 // CHECK-LABEL: weft.func private @wave.advance(
 // CHECK-SAME:    tensor<i64, #cpu>, %[[X:[a-z0-9]*]]: tensor<4xf32, #cpu>, %[[W:[a-z0-9]*]]: tensor<4xf32, #cpu>) -> (tensor<i64, #cpu>, tensor<4xf32, #cpu>)
@@ -58,7 +69,7 @@ weft.func private @wave(%x: tensor<4xf32, #cpu>, %i: tensor<i64, #cpu>, %w: tens
 // CHECK-LABEL: weft.func @counted(
 // CHECK:         %[[R:.*]]:2 = weft.while @less do @wave(
 // CHECK:         %[[STACK:.*]]:3 = weft.scan @wave.kept(
-// CHECK:         %[[G:.*]]:3 = weft.while @wave.segments.condition do @wave.segments({{.*}}) with(%[[R]]#1, %{{.*}}, %{{.*}}, %[[STACK]]#2, %arg1)
+// CHECK:         %[[G:.*]]:3 = weft.while @wave.groups.condition do @wave.groups({{.*}}) with(%[[R]]#1, %{{.*}}, %{{.*}}, %{{.*}}, %[[STACK]]#2, %arg1)
 // CHECK:         weft.return %[[G]]#1, %[[G]]#2
 
 // A device beside the host has no loops of known length that have a while loop in them: the stack is a carry.
@@ -93,7 +104,7 @@ weft.func private @twice(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
 }
 // CHECK-LABEL: weft.func @uncounted(
 // CHECK:         %[[R:.*]]:2 = weft.while @small.counting do @twice.counting(%arg0, %{{.*}})
-// CHECK:         %[[G:.*]]:2 = weft.while @twice.segments.condition do @twice.segments({{.*}}) with(%[[R]]#1,
+// CHECK:         %[[G:.*]]:2 = weft.while @twice.groups.condition do @twice.groups({{.*}}) with(%[[R]]#1,
 // CHECK:         weft.return %[[R]]#0, %[[G]]#1
 weft.func @uncounted(%x: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) {
   %r = weft.while @small do @twice(%x) with() : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu>

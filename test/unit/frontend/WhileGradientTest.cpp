@@ -43,6 +43,22 @@ Wave waveOf(double x, double w, int64_t trips) {
   return at;
 }
 
+/// The derivatives of `ofW` with respect to x and w.
+std::pair<double, double> secondOf(double x, double w, int64_t trips) {
+  double value = x, ofX = 1, ofW = 0, ofXW = 0, ofWW = 0;
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    const double s = std::sin(value * w), c = std::cos(value * w);
+    const double x1 = ofX * w, w1 = ofW * w + value; // of value * w
+    const double xw = ofXW * w + ofX, ww = ofWW * w + 2 * ofW;
+    ofXW = -s * x1 * w1 + c * xw + ofXW * 0.5;
+    ofWW = -s * w1 * w1 + c * ww + ofWW * 0.5;
+    ofX = c * x1 + ofX * 0.5;
+    ofW = c * w1 + ofW * 0.5;
+    value = s + value * 0.5;
+  }
+  return {ofXW, ofWW};
+}
+
 /// The gradients of a loss of a loop that ends when its carry is large, in which nothing is counted.
 Tensor grown(const Tensor &x, const Tensor &w, const Tensor &limit) {
   return while_loop([&](const Tensor &at) { return at.abs().sum() < limit; },
@@ -66,8 +82,8 @@ TEST(WhileGradient, IsThatOfItsTripsHoweverMany) {
     return std::pair(last, grad(last.sum(), {x, w}));
   });
   uint64_t compiled = 0;
-  // None; around the rows of a stack, and around as many stacks; and more.
-  for (const int64_t trips : {0, 1, 2, 15, 16, 17, 33, 255, 256, 257, 259, 1000}) {
+  // None; around the rows of a stack, around those of two levels and of three; and more.
+  for (const int64_t trips : {0, 1, 2, 15, 16, 17, 33, 255, 256, 257, 259, 1000, 4096, 4097, 9000}) {
     const Tensor x = (someNumbers({4}, 1) * 0.5).requires_grad_(),
                  w = (someNumbers({4}, 2) * 0.25 + 0.75).requires_grad_(), count = number(trips);
     const Floats begin = floats(x), factor = floats(w);
@@ -168,6 +184,24 @@ TEST(WhileGradient, HasDerivativesOfDerivatives) {
                               expected = penalty(at, {a, b});
     expectClose(found[0], expected[0], 1e-4);
     expectClose(found[1], expected[1], 1e-4);
+  }
+}
+
+TEST(WhileGradient, HasDerivativesOfDerivativesOfManyTrips) {
+  auto run = compile([](const Tensor &x, const Tensor &w, const Tensor &trips) {
+    const Tensor last = waves(x, w, trips);
+    return grad(grad(last.sum(), {w}, {.create_graph = true})[0].sum(), {x, w});
+  });
+  for (const int64_t trips : {0, 2, 16, 17, 40, 257, 600, 4500}) {
+    const Tensor x = (someNumbers({4}, 1) * 0.5).requires_grad_(),
+                 w = (someNumbers({4}, 2) * 0.25 + 0.75).requires_grad_(), count = number(trips);
+    const std::vector<Tensor> found = run(x, w, count);
+    const Floats begin = floats(x), factor = floats(w), ofX = floats(found[0]), ofW = floats(found[1]);
+    for (size_t i = 0; i < begin.size(); ++i) {
+      const auto [expectedOfX, expectedOfW] = secondOf(begin[i], factor[i], trips);
+      EXPECT_NEAR(ofX[i], expectedOfX, 1e-3 * (1 + std::abs(expectedOfX))) << trips;
+      EXPECT_NEAR(ofW[i], expectedOfW, 1e-3 * (1 + std::abs(expectedOfW))) << trips;
+    }
   }
 }
 

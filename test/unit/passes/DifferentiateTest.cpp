@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 
+#include "mlir/Transforms/Passes.h"
+
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -496,6 +498,21 @@ weft.func @second(%a: V, %b: V, %n: I) -> (V, V) {
   %q = weft.mul %g, %g : V
   %h:2 = weft.gradient %q wrt %a, %b : V, V, V
   weft.return %h#0, %h#1 : V, V
+}
+weft.func @squares(%a: V, %b: V, %n: I) -> V {
+  LOOP
+  %g = weft.gradient %r#0 wrt %b : V, V
+  %h = weft.gradient %g wrt %b : V, V
+  %q = weft.mul %h, %h : V
+  weft.return %q : V
+}
+weft.func @third(%a: V, %b: V, %n: I) -> (V, V) {
+  LOOP
+  %g = weft.gradient %r#0 wrt %b : V, V
+  %h = weft.gradient %g wrt %b : V, V
+  %q = weft.mul %h, %h : V
+  %k:2 = weft.gradient %q wrt %a, %b : V, V, V
+  weft.return %k#0, %k#1 : V, V
 })";
   const auto replace = [&](const std::string &from, const std::string &to) {
     for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -510,7 +527,7 @@ weft.func @second(%a: V, %b: V, %n: I) -> (V, V) {
   return text;
 }
 
-// The trips around the rows of a stack, and around as many stacks, once and twice.
+// The trips around the rows of a stack, and around as many stacks, once, twice and three times.
 TEST(Differentiate, WhileLoopsAgreeWithCentralDifferences) {
   for (const char *device : {"#cpu", "#cuda0"}) {
     Program program(loopText(device));
@@ -524,9 +541,38 @@ TEST(Differentiate, WhileLoopsAgreeWithCentralDifferences) {
       const std::vector<ir::Literal> arguments{literal({3}, {0.4, -1.2, 0.9}), literal({3}, {0.7, -0.5, 0.9}),
                                                count};
       compare(program, loop, arguments, "forward", "gradient");
-      if (trips < 20)
+      if (trips < 20 || trips == 257)
         compare(program, loop, arguments, "square", "second");
+      if (trips == 2)
+        compare(program, loop, arguments, "squares", "third");
     }
+  }
+}
+
+// Loops of a derivative that run the same functions share the functions of their derivatives, and have few
+// trips, for which one level of stacks is enough. Otherwise each order has eight times the functions.
+TEST(Differentiate, EachOrderOfAWhileLoopHasFewFunctions) {
+  const std::string loop = loopText("#cpu"), type = " : tensor<3xf64, #cpu>";
+  size_t before = 0;
+  for (int order = 1; order <= 4; ++order) {
+    std::string text =
+        loop.substr(0, loop.find("weft.return %r#0")) + "%q0 = weft.mul %r#0, %r#0" + type + "\n";
+    for (int i = 0; i < order; ++i) {
+      const std::string now = std::to_string(i), next = std::to_string(i + 1);
+      text += "%g" + now + " = weft.gradient %q" + now + " wrt %b" + type + ", " + type.substr(3) + "\n";
+      text += "%q" + next + " = weft.mul %g" + now + ", %q" + now + type + "\n";
+    }
+    text += "weft.return %q" + std::to_string(order) + type + "\n}\n";
+    Program program(text);
+    ASSERT_TRUE(program.module) << program.messages;
+    mlir::PassManager manager(&program.context);
+    manager.addPass(passes::createDifferentiate());
+    manager.addPass(mlir::createSymbolDCEPass());
+    ASSERT_TRUE(mlir::succeeded(manager.run(*program.module)));
+    const auto functions = program.module->getOps<ir::FuncOp>();
+    const auto count = static_cast<size_t>(std::distance(functions.begin(), functions.end()));
+    EXPECT_TRUE(!before || count <= 4 * before) << "order " << order << " has " << count << " functions";
+    before = count;
   }
 }
 
