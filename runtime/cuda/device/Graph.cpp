@@ -79,6 +79,7 @@ Status CudaGraph::build(CUstream stream, CUstream captures) {
     return status;
   levels_.push_back({graph_, {}, {}});
   conditions_.resize(list_.loop_count());
+  copies_.resize(parts_.places.offsets.size());
   for (size_t i = 0; i < list_.items().size(); ++i) {
     const WorkItem &item = list_.items()[i];
     Status status;
@@ -105,16 +106,54 @@ Status CudaGraph::make_condition(uint32_t loop) {
   return context_.check(code, "making the condition of a loop");
 }
 
+/// Copies to their places the operands of products in the body of a loop that nothing in it writes: once
+/// before the loop, instead of in each trip. `accesses` are those of the body.
+Status CudaGraph::copy_ahead(std::span<const WorkItem> body, std::span<const RangeAccess> accesses) {
+  size_t product = product_;
+  for (const WorkItem &item : body) {
+    if (!item.product)
+      continue;
+    const size_t number = product++;
+    const std::array<size_t, productOperands> bytes = product_bytes(*item.product);
+    const std::array<CUdeviceptr, productOperands> addresses = list_.operands_of(item);
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      if (i == resultOperand || !parts_.places.offsets[number][i] || copies_[number][i])
+        continue;
+      const RangeAccess &read = list_.accesses_of(item)[i];
+      if (std::ranges::any_of(accesses, [&](const RangeAccess &access) {
+            return access.kind != AccessKind::read && access.space == read.space && access.begin < read.end &&
+                   read.begin < access.end;
+          }))
+        continue;
+      if (Status status = copy_operand(item, number, i, bytes[i], addresses[i]); !status)
+        return status;
+    }
+  }
+  return {};
+}
+
+/// Adds the copy of a product's operand to its place.
+Status CudaGraph::copy_operand(const WorkItem &item, size_t product, size_t operand, size_t bytes,
+                               CUdeviceptr address) {
+  const std::array copied = {list_.accesses_of(item)[operand],
+                             access_of_place(product, operand, bytes, AccessKind::written)};
+  return add_copy(copy_node(place_of(product, operand, address), address, bytes), copied,
+                  copies_[product][operand]);
+}
+
 /// Adds the node of a loop, and opens its body.
 Status CudaGraph::begin_loop(size_t item) {
   const uint32_t loop = list_.items()[item].loop;
   if (Status status = make_condition(loop); !status)
     return status;
   std::vector<RangeAccess> accesses = {{spaces::conditions, 0, 1, AccessKind::written}};
-  for (size_t i = item + 1; list_.items()[i].part != LoopPart::ends || list_.items()[i].loop != loop; ++i) {
-    const std::span<const RangeAccess> own = list_.accesses_of(list_.items()[i]);
+  size_t end = item + 1;
+  for (; list_.items()[end].part != LoopPart::ends || list_.items()[end].loop != loop; ++end) {
+    const std::span<const RangeAccess> own = list_.accesses_of(list_.items()[end]);
     accesses.insert(accesses.end(), own.begin(), own.end());
   }
+  if (Status status = copy_ahead(std::span(list_.items()).subspan(item, end - item), accesses); !status)
+    return status;
   if (parts_.places.bytes)
     accesses.push_back({spaces::places, 0, parts_.places.bytes, AccessKind::written});
   find_earlier(accesses);
@@ -217,8 +256,8 @@ RangeAccess CudaGraph::access_of_place(size_t product, size_t operand, size_t by
 
 Status CudaGraph::add_product(const WorkItem &item, CUstream captures) {
   const DriverTable &table = context_.table();
-  const size_t product = copies_.size();
-  Copies &copies = copies_.emplace_back();
+  const size_t product = product_++;
+  Copies &copies = copies_[product];
   const std::array<size_t, productOperands> bytes = product_bytes(*item.product);
   const std::array<CUdeviceptr, productOperands> addresses = list_.operands_of(item);
   const std::span<const RangeAccess> of_list = list_.accesses_of(item);
@@ -230,10 +269,9 @@ Status CudaGraph::add_product(const WorkItem &item, CUstream captures) {
       continue;
     const bool result = i == resultOperand;
     accesses[i] = access_of_place(product, i, bytes[i], result ? AccessKind::written : AccessKind::read);
-    if (result)
+    if (result || copies[i]) // or copied before a loop
       continue;
-    const std::array copied = {of_list[i], access_of_place(product, i, bytes[i], AccessKind::written)};
-    if (Status status = add_copy(copy_node(places[i], addresses[i], bytes[i]), copied, copies[i]); !status)
+    if (Status status = copy_operand(item, product, i, bytes[i], addresses[i]); !status)
       return status;
   }
   // Relaxed, because what other threads and libraries do meanwhile is no business of this capture.

@@ -73,6 +73,9 @@ private:
   Status added(CUgraphNode node, CUresult code, const char *what);
   Status add_product(const WorkItem &item, CUstream captures);
   Status begin_loop(size_t item);
+  Status copy_operand(const WorkItem &item, size_t product, size_t operand, size_t bytes,
+                      CUdeviceptr address);
+  Status copy_ahead(std::span<const WorkItem> body, std::span<const RangeAccess> accesses);
   Status make_condition(uint32_t loop);
   CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item);
   Status set_product(const WorkList &list, const WorkItem &item, size_t product);
@@ -88,6 +91,7 @@ private:
   int64_t bytes_ = 0;                ///< that the driver took for it
   std::vector<CUgraphNode> nodes_;   ///< of each item
   std::vector<Copies> copies_;       ///< of each product
+  size_t product_ = 0;               ///< the number of the next one, while the graph is built
   std::vector<Level> levels_;        ///< the graph, and the bodies that are open, while it is built
   size_t count_ = 0;                 ///< of nodes
   std::vector<CUgraphNode> earlier_; ///< of the one that is being added

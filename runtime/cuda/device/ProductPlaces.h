@@ -8,7 +8,7 @@
 // A product of a library is captured into a graph with fixed addresses, and its node is never changed. Most
 // operands stay where they are: temporaries and state. An operand in memory of the caller that was seen at
 // two addresses has a fixed place of its own from then on, and a node that can be changed copies it there,
-// or, for a result, from there.
+// or, for a result, from there. An operand of a loop that nothing in the loop writes is copied before it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CUDA_DEVICE_PRODUCTPLACES_H

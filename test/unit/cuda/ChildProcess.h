@@ -97,6 +97,7 @@ inline std::vector<int> edgesIn(const std::filesystem::path &log) {
 // What children do; each returns the exit code.
 int trainForFaults();          // CudaFaultsTest.cpp, --train
 int multiplyForCounts();       // CudaProductsTest.cpp, --multiply
+int multiplyInLoopForCounts(); // CudaProductsTest.cpp, --multiply-in-loop
 int useCandidates();           // CudaProductsTest.cpp, --candidates
 int runPlannedStep();          // CudaPlanMutantsTest.cpp, --planned
 int runAhead();                // CudaPlanMutantsTest.cpp, --ahead

@@ -25,6 +25,7 @@ namespace {
 using weft::test::TemporaryFolder;
 using weft::testing::callsIn;
 using weft::testing::Child;
+using weft::testing::namesIn;
 using weft::testing::numbers;
 using weft::testing::runChild;
 
@@ -208,6 +209,50 @@ TEST(CudaProducts, OperandsThatMoveAreCopiedIntoTheGraph) {
   EXPECT_EQ(calls["cublasLtMatmul"], 3);
   EXPECT_EQ(calls["cuGraphAddMemcpyNode"], 2);
   EXPECT_GE(calls["cuGraphExecMemcpyNodeSetParams"], 18);
+}
+
+/// Calls of a loop of products with factors at ever other addresses, one of which is the same in each trip.
+/// Writes whether the results are those of the host.
+int weft::testing::multiplyInLoopForCounts() {
+  const auto powers = [](const Tensor &x, const Tensor &w, const Tensor &trips) {
+    return std::get<0>(
+        while_loop([](const Tensor &, const Tensor &left) { return left > 0; },
+                   [&](const Tensor &at, const Tensor &left) { return std::tuple(matmul(at, w), left - 1); },
+                   std::tuple(x, trips)));
+  };
+  auto run = compile(powers);
+  std::vector<Tensor> kept;
+  double most = 0;
+  for (int64_t i = 0; i < 8; ++i) {
+    const Tensor x = numbers(16 * 24).reshape({16, 24}) + i,
+                 w = numbers(24 * 24).reshape({24, 24}) * 0.1 + i * 0.01, trips = full({}, i, {.dtype = i64});
+    for (const Tensor &each : {x, w})
+      kept.push_back(each.to("cuda:0"));
+    kept.push_back(run(kept[kept.size() - 2], kept.back(), trips.to("cuda:0")));
+    const Floats found = floats(kept.back().cpu()), expected = floats(powers(x, w, trips));
+    for (size_t j = 0; j < found.size(); ++j)
+      most = std::max<double>(most, std::abs(found[j] - expected[j]) / (1 + std::abs(expected[j])));
+  }
+  std::printf("%s, difference %g\n", most < 1e-4 ? "right" : "wrong", most);
+  return 0;
+}
+
+TEST(CudaProducts, OperandsOfALoopThatMoveAreCopiedOnceBeforeIt) {
+  TemporaryFolder folder;
+  const Child child =
+      runChild("--multiply-in-loop", "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_EQ(child.code, 0);
+  EXPECT_TRUE(child.output.starts_with("right")) << child.output;
+  const std::vector<std::string> names = namesIn(folder / "log");
+  // The last loop that was added, which is that of the function, and not that of the device's trial.
+  const auto loop = std::ranges::find(names.rbegin(), names.rend(), "cuGraphAddNode").base();
+  const auto begin = std::find(std::make_reverse_iterator(loop), names.rend(), "cuGraphCreate").base();
+  const auto end = std::find(loop, names.end(), "cuGraphInstantiate");
+  EXPECT_EQ(std::count(loop, end, "cublasLtMatmul"), 1);
+  // Before it both carries, and the factor that is the same in each trip; in each trip the other one, the
+  // result, and the carry that is counted.
+  EXPECT_EQ(std::count(begin, loop, "cuGraphAddMemcpyNode"), 3);
+  EXPECT_EQ(std::count(loop, end, "cuGraphAddMemcpyNode"), 3);
 }
 
 TEST(CudaProducts, ATrainingStepMultipliesByTheLibrary) {

@@ -85,5 +85,7 @@ int main(int count, char **arguments) {
     return weft::testing::runManyLoops();
   if (option == "--fail")
     return weft::testing::failOnce();
+  if (option == "--multiply-in-loop")
+    return weft::testing::multiplyInLoopForCounts();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
 }
