@@ -275,6 +275,53 @@ inline constexpr const char *setConditionText = R"(
 }
 )";
 
+/// One thread. Lets one of two branches of the graph run, as the predicate says, and none if the call has
+/// failed.
+inline constexpr const char *chooseBranchText = R"(
+.visible .entry weft_choose_branch(
+  .param .u64 if_true,
+  .param .u64 if_false,
+  .param .u64 predicate,
+  .param .u64 record)
+{
+  .reg .pred %p<5>;
+  .reg .b16 %h<2>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<6>;
+
+  ld.param.u64 %rd1, [if_true];
+  ld.param.u64 %rd2, [if_false];
+  ld.param.u64 %rd3, [predicate];
+  ld.param.u64 %rd4, [record];
+  cvta.to.global.u64 %rd3, %rd3;
+  cvta.to.global.u64 %rd4, %rd4;
+  ld.global.u8 %h1, [%rd3];
+  ld.global.u64 %rd5, [%rd4];
+  setp.ne.u16 %p1, %h1, 0;
+  setp.eq.u16 %p2, %h1, 0;
+  setp.eq.s64 %p3, %rd5, -1;
+  and.pred %p1, %p1, %p3;
+  and.pred %p2, %p2, %p3;
+  selp.u32 %r1, 1, 0, %p1;
+  selp.u32 %r2, 1, 0, %p2;
+  {
+    .param .b64 call_handle;
+    .param .b32 call_value;
+    st.param.b64 [call_handle], %rd1;
+    st.param.b32 [call_value], %r1;
+    call.uni cudaGraphSetConditional, (call_handle, call_value);
+  }
+  {
+    .param .b64 call_handle;
+    .param .b32 call_value;
+    st.param.b64 [call_handle], %rd2;
+    st.param.b32 [call_value], %r2;
+    call.uni cudaGraphSetConditional, (call_handle, call_value);
+  }
+  ret;
+}
+)";
+
 /// One thread. Counts one more, and says by the predicate whether the count is no multiple of `modulus`.
 /// Beyond 64 it writes a failure, so that a loop whose predicate is another one ends, too.
 inline constexpr const char *countTripText = R"(

@@ -57,6 +57,7 @@ struct Condition : Object {
   Context &context;
   std::optional<uint32_t> launchValue; ///< that a launch of the graph begins with
   Node *node = nullptr;
+  bool isBranch = false; ///< the node is of the type IF, and else of the type WHILE
 };
 
 struct Node : Object {
@@ -64,7 +65,7 @@ struct Node : Object {
   Graph &graph;
   Work work;
   Graph *child = nullptr;
-  Condition *condition = nullptr; ///< if there is one, the child is the body of a loop,
+  Condition *condition = nullptr; ///< if there is one, the child is the body of a loop or a branch,
   CUgraph bodies[1] = {};         ///< and this is where the program finds it
   std::vector<Node *> before;
 };

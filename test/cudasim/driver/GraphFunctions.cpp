@@ -160,7 +160,9 @@ std::vector<size_t> append(const Graph &graph, const std::vector<size_t> &start,
     }
     into.stepOf[node] = into.steps.size();
     const size_t step = ends[node] = into.steps.size();
-    const std::string what = node->condition ? "the loop" : textOf(node->work);
+    const std::string what = !node->condition            ? textOf(node->work)
+                             : node->condition->isBranch ? "the branch"
+                                                         : "the loop";
     into.steps.push_back(
         {node, what + " of " + node->name(), node->work, std::move(before), loop, node->condition});
     if (node->condition) {
@@ -194,7 +196,8 @@ void makeRows(Executable &executable) {
   }
 }
 
-/// What the item of a step runs, with the parameters that it has now; a loop with those of its body.
+/// What the item of a step runs, with the parameters that it has now; a conditional one with those of its
+/// body.
 std::function<Outcome()> runOf(const Executable &executable, size_t number) {
   const Step &step = executable.steps[number];
   const std::shared_ptr<ConditionValues> values = executable.values;
@@ -204,7 +207,7 @@ std::function<Outcome()> runOf(const Executable &executable, size_t number) {
       return run;
     return [run = std::move(run), values] { return withConditions(run(), *values); };
   }
-  LoopBody loop{step.what, reinterpret_cast<uint64_t>(step.condition), {}};
+  LoopBody loop{step.what, reinterpret_cast<uint64_t>(step.condition), step.condition->isBranch, {}};
   std::map<size_t, size_t> places;
   for (size_t k = number + 1; k < executable.steps.size(); ++k) {
     const Step &inner = executable.steps[k];
@@ -221,7 +224,7 @@ std::function<Outcome()> runOf(const Executable &executable, size_t number) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a graph with loops must not have
+// What a graph with conditional nodes must not have
 //===----------------------------------------------------------------------===//
 
 bool hasConditions(const Graph &graph) {
@@ -231,30 +234,31 @@ bool hasConditions(const Graph &graph) {
          });
 }
 
-/// Why a node must not be in the body of a loop, whose kernels run on the device; empty if it may.
+/// Why a node must not be in the body of another one, whose kernels run on the device; empty if it may.
 std::string problemInBody(const Work &work, const Device &device) {
   const Launch *launch = std::get_if<Launch>(&work);
   const Copy *copy = std::get_if<Copy>(&work);
   if (launch && launch->device != &device)
-    return textOf(work) + " is of another context than the loop";
+    return textOf(work) + " is of another context than the node around it";
   if (copy && (isPageable(copy->from, *copy) || isPageable(copy->to, *copy)))
-    return "a copy in the body of a loop has memory of the host that is not pinned";
+    return "a copy in the body of a node has memory of the host that is not pinned";
   const bool known = std::holds_alternative<std::monostate>(work) || std::holds_alternative<Fill>(work) ||
                      std::holds_alternative<HostKernel>(work);
-  return launch || copy || known ? "" : textOf(work) + " is in the body of a loop";
+  return launch || copy || known ? "" : textOf(work) + " is in the body of a node";
 }
 
-/// Why a graph with loops cannot be instantiated; empty if it can. `loop` is that whose body the graph is in.
-std::string problemOfLoops(const Graph &graph, const Condition *loop = nullptr) {
+/// Why a graph with conditional nodes cannot be instantiated; empty if it can. `around` is that of the node
+/// whose body the graph is in.
+std::string problemOfConditions(const Graph &graph, const Condition *around = nullptr) {
   for (const Condition *condition : graph.conditions)
     if (!condition->node)
       return condition->name() + " has no node";
   for (const Node *node : graph.nodes) {
-    std::string problem = loop ? problemInBody(node->work, loop->context.device) : "";
-    if (problem.empty() && node->condition && loop && &node->condition->context != &loop->context)
-      problem = node->name() + " is of another context than the loop around it";
+    std::string problem = around ? problemInBody(node->work, around->context.device) : "";
+    if (problem.empty() && node->condition && around && &node->condition->context != &around->context)
+      problem = node->name() + " is of another context than the node around it";
     if (problem.empty() && node->child)
-      problem = problemOfLoops(*node->child, node->condition ? node->condition : loop);
+      problem = problemOfConditions(*node->child, node->condition ? node->condition : around);
     if (!problem.empty())
       return problem;
   }
@@ -271,7 +275,8 @@ bool isWithin(const Graph *graph, const Graph &around) {
 }
 
 /// Reads the parameters of a conditional node.
-CUresult readLoop(const CUDA_CONDITIONAL_NODE_PARAMS &source, const Graph &graph, Condition *&condition) {
+CUresult readConditional(const CUDA_CONDITIONAL_NODE_PARAMS &source, const Graph &graph,
+                         Condition *&condition) {
   condition = state().find<Condition>(reinterpret_cast<const void *>(source.handle));
   if (!condition || !isWithin(&graph, condition->graph))
     return refuse(CUDA_ERROR_INVALID_VALUE, "the handle is of no condition of the graph");
@@ -279,10 +284,11 @@ CUresult readLoop(const CUDA_CONDITIONAL_NODE_PARAMS &source, const Graph &graph
     return refuse(CUDA_ERROR_INVALID_VALUE, condition->name() + " has a node already");
   if (source.ctx != handleOf<CUcontext>(&condition->context))
     return refuse(CUDA_ERROR_INVALID_VALUE, "the context is not that of the condition");
-  if (source.type != CU_GRAPH_COND_TYPE_WHILE)
-    return refuse(CUDA_ERROR_NOT_SUPPORTED, "of conditional nodes only those of the type WHILE are known");
+  if (source.type != CU_GRAPH_COND_TYPE_WHILE && source.type != CU_GRAPH_COND_TYPE_IF)
+    return refuse(CUDA_ERROR_NOT_SUPPORTED, "conditional nodes are of the type WHILE or IF here");
+  // As drivers before CUDA 12.8, which know no body for a condition of 0.
   return source.size == 1 ? CUDA_SUCCESS
-                          : refuse(CUDA_ERROR_INVALID_VALUE, "a node of the type WHILE has one body");
+                          : refuse(CUDA_ERROR_INVALID_VALUE, "a conditional node has one body here");
 }
 
 CUresult readKernel(const CUDA_KERNEL_NODE_PARAMS &source, Launch &launch) {
@@ -425,7 +431,7 @@ CUresult cuGraphAddNode(CUgraphNode *handle, CUgraph graphHandle, const CUgraphN
     if (edges[k].from_port || edges[k].to_port || edges[k].type)
       return refuse(CUDA_ERROR_NOT_SUPPORTED, "edges with ports or a type are not supported");
   Condition *condition = nullptr;
-  if (const CUresult code = readLoop(parameters->conditional, *graph, condition); code != CUDA_SUCCESS)
+  if (const CUresult code = readConditional(parameters->conditional, *graph, condition); code != CUDA_SUCCESS)
     return code;
   Graph *body = state().make<Graph>();
   body->isProgram = false;
@@ -435,6 +441,7 @@ CUresult cuGraphAddNode(CUgraphNode *handle, CUgraph graphHandle, const CUgraphN
     return code;
   }
   condition->node = state().find<Node>(made);
+  condition->isBranch = parameters->conditional.type == CU_GRAPH_COND_TYPE_IF;
   condition->node->condition = condition;
   body->owner = condition->node;
   condition->node->bodies[0] = handleOf<CUgraph>(body);
@@ -496,12 +503,12 @@ CUresult cuGraphInstantiate(CUgraphExec *handle, CUgraph graphHandle, unsigned l
   if (!graph)
     return CUDA_ERROR_INVALID_HANDLE;
   if (graph->owner)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "the graph is the body of a loop");
+    return refuse(CUDA_ERROR_INVALID_VALUE, "the graph is the body of a node");
   if (flags)
     return refuse(CUDA_ERROR_NOT_SUPPORTED, "the flags " + std::to_string(flags) + " are not supported");
   if (const std::string problem = problemOf(*graph); !problem.empty())
     return refuse(CUDA_ERROR_INVALID_VALUE, "a node cannot run: " + problem);
-  if (const std::string problem = problemOfLoops(*graph); !problem.empty())
+  if (const std::string problem = problemOfConditions(*graph); !problem.empty())
     return refuse(CUDA_ERROR_INVALID_VALUE, problem);
   if (hasConditions(*graph) && state().find<Executable>(graph->instance))
     return refuse(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes is instantiated already");

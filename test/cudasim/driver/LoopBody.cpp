@@ -1,4 +1,4 @@
-//===- LoopBody.cpp - Loops of graphs ---------------------------------------===//
+//===- LoopBody.cpp - Loops and branches of graphs --------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -73,6 +73,8 @@ public:
         return failed;
       for (auto *ranges : {&all_.accesses.reads, &all_.accesses.writes, &all_.accesses.atomics})
         merge(*ranges);
+      if (loop_.isBranch)
+        return std::move(all_);
     }
   }
 

@@ -1,13 +1,14 @@
-//===- LoopBody.h - Loops of graphs ----------------------------*- C++ -*-===//
+//===- LoopBody.h - Loops and branches of graphs ---------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A conditional node of the type WHILE runs the graph that is its body as long as its condition is not 0.
-// Kernels set conditions, in the body or before the node. For streams the node is one item: it touches what
-// all its trips touch. The steps of a trip are compared with each other by the edges of the body.
+// A conditional node of the type WHILE runs the graph that is its body as long as its condition is not 0, and
+// one of the type IF once if it is not 0. Kernels set conditions, in the body or before the node. For streams
+// the node is one item: it touches what all its trips touch. The steps of a trip are compared with each other
+// by the edges of the body.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TEST_CUDASIM_DRIVER_LOOPBODY_H
@@ -34,10 +35,11 @@ struct BodyStep {
 struct LoopBody {
   std::string what;
   uint64_t condition = 0;
+  bool isBranch = false;       ///< which has one trip at most
   std::vector<BodyStep> steps; ///< each after those that it needs
 };
 
-/// Runs the trips of a loop.
+/// Runs the trips of a loop, or a branch if it is taken.
 Outcome runLoop(const LoopBody &loop, ConditionValues &values);
 /// Gives the conditions that a kernel has set their values. It is a fault if one is none of the graph.
 Outcome withConditions(Outcome outcome, ConditionValues &values);

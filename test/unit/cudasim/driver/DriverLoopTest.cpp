@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Graphs with loops, made of the kernels that the runtime has for them: one counts a trip and writes whether
-// there is another one, and one sets the condition by what it has written.
+// Graphs with loops and branches, made of the kernels that the runtime has for them: one counts a trip and
+// writes whether there is another one, one sets the condition by what it has written, and one those of two
+// branches.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/device/CallKernels.h"
@@ -37,10 +38,11 @@ struct Loops {
     stream = driver.stream();
     EXPECT_EQ(driver.cuCtxGetCurrent(&context), CUDA_SUCCESS);
     const std::string text = std::string(texts::headText) + texts::setConditionalText +
-                             texts::setConditionText + texts::countTripText;
+                             texts::setConditionText + texts::chooseBranchText + texts::countTripText;
     CUmodule module = nullptr;
     EXPECT_EQ(driver.cuModuleLoadDataEx(&module, text.c_str(), 0, nullptr, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuModuleGetFunction(&setter, module, "weft_set_condition"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&chooser, module, "weft_choose_branch"), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuModuleGetFunction(&counter, module, "weft_count_trip"), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
   }
@@ -90,13 +92,23 @@ struct Loops {
     node.conditional.ctx = context;
     return node;
   }
-  /// Adds a loop; gives its node and its body.
+  CUgraphNode choose(CUgraph to, CUgraphConditionalHandle ifTrue, CUgraphConditionalHandle ifFalse,
+                     Counted by, const Nodes &before = {}) {
+    return kernel(to, chooser, {&ifTrue, &ifFalse, &by.predicate, &by.record}, before);
+  }
+  /// Adds a loop, or a branch; gives its node and its body.
   std::pair<CUgraphNode, CUgraph> loop(CUgraph to, CUgraphConditionalHandle condition,
-                                       const Nodes &before = {}) {
+                                       const Nodes &before = {},
+                                       CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_WHILE) {
     CUgraphNodeParams node = loopOf(condition, context);
+    node.conditional.type = type;
     CUgraphNode made = nullptr;
     EXPECT_EQ(driver.cuGraphAddNode(&made, to, before.data(), nullptr, before.size(), &node), CUDA_SUCCESS);
     return {made, node.conditional.phGraph_out[0]};
+  }
+  std::pair<CUgraphNode, CUgraph> branch(CUgraph to, CUgraphConditionalHandle condition,
+                                         const Nodes &before = {}) {
+    return loop(to, condition, before, CU_GRAPH_COND_TYPE_IF);
   }
   CUresult instantiate(CUgraphExec *made) { return driver.cuGraphInstantiate(made, graph, 0); }
   /// Launches the graph, and waits.
@@ -110,7 +122,7 @@ struct Loops {
   SoftwareDriver &driver;
   CUcontext context = nullptr;
   CUstream stream = nullptr;
-  CUfunction setter = nullptr, counter = nullptr;
+  CUfunction setter = nullptr, chooser = nullptr, counter = nullptr;
   CUgraph graph = nullptr;
 };
 
@@ -202,6 +214,115 @@ TEST(DriverLoops, BeginWithTheValueOfTheLaunch) {
   });
 }
 
+TEST(DriverLoops, OneOfTwoBranchesRunsOnce) {
+  for (const char *order : {"forward", "reverse"})
+    run({{"CUSIM_RACE", "1"}, {"CUSIM_ORDER", order}}, [](SoftwareDriver &driver) {
+      Loops loops(driver);
+      const Counted chosen = loops.counted(), first = loops.counted(), second = loops.counted();
+      const CUgraphConditionalHandle ifTrue = loops.handle(loops.graph), ifFalse = loops.handle(loops.graph);
+      const CUgraphNode choose = loops.choose(loops.graph, ifTrue, ifFalse, chosen);
+      const auto [node, body] = loops.branch(loops.graph, ifTrue, {choose});
+      loops.count(body, first, 3);
+      const auto [other, otherBody] = loops.branch(loops.graph, ifFalse, {choose});
+      loops.count(otherBody, second, 3);
+      CUgraphExec executable = nullptr;
+      ASSERT_EQ(loops.instantiate(&executable), CUDA_SUCCESS);
+      const auto launched = [&](uint32_t predicate, uint32_t record) {
+        driver.cuMemsetD32Async(chosen.predicate, predicate, 1, loops.stream);
+        driver.cuMemsetD32Async(chosen.record, record, 2, loops.stream);
+        EXPECT_EQ(driver.cuGraphLaunch(executable, loops.stream), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuStreamSynchronize(loops.stream), CUDA_SUCCESS);
+        return std::pair(driver.read(first.count), driver.read(second.count));
+      };
+      EXPECT_EQ(launched(1, UINT32_MAX), std::pair(1U, 0U));
+      EXPECT_EQ(launched(255, UINT32_MAX), std::pair(2U, 0U));
+      EXPECT_EQ(launched(0, UINT32_MAX), std::pair(2U, 1U));
+      // Behind a failure neither does.
+      EXPECT_EQ(launched(0, 0), std::pair(2U, 1U));
+      EXPECT_EQ(launched(1, 7), std::pair(2U, 1U));
+      CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+      EXPECT_EQ(driver.cuGraphNodeGetType(node, &type), CUDA_SUCCESS);
+      EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    });
+}
+
+TEST(DriverLoops, BranchesMayBeInLoopsAndHaveThem) {
+  run(raced, [](SoftwareDriver &driver) {
+    Loops loops(driver);
+    const Counted outer = loops.counted(), inner = loops.counted(), other = loops.counted();
+    const CUgraphConditionalHandle trips = loops.handle(loops.graph);
+    const auto [node, body] = loops.loop(loops.graph, trips, {loops.set(loops.graph, trips, outer)});
+    const CUgraphNode count = loops.count(body, outer, 4);
+    // While there is another trip, a loop of two; in the last one, a count.
+    const CUgraphConditionalHandle ifTrue = loops.handle(body), ifFalse = loops.handle(body);
+    const CUgraphNode choose = loops.choose(body, ifTrue, ifFalse, outer, {count});
+    const auto [first, firstBody] = loops.branch(body, ifTrue, {choose});
+    const CUgraphConditionalHandle again = loops.handle(firstBody);
+    CUDA_MEMSET_NODE_PARAMS one{};
+    one.dst = inner.predicate;
+    one.value = one.elementSize = 1;
+    one.width = one.height = 1;
+    CUgraphNode fill = nullptr;
+    ASSERT_EQ(driver.cuGraphAddMemsetNode(&fill, firstBody, nullptr, 0, &one, nullptr), CUDA_SUCCESS);
+    const auto [innerNode, innerBody] =
+        loops.loop(firstBody, again, {loops.set(firstBody, again, inner, {fill})});
+    loops.set(innerBody, again, inner, {loops.count(innerBody, inner, 2)});
+    const auto [second, secondBody] = loops.branch(body, ifFalse, {choose});
+    loops.count(secondBody, other, 2);
+    loops.set(body, trips, outer, {first, second});
+    EXPECT_EQ(loops.launch(), CUDA_SUCCESS);
+    EXPECT_EQ(driver.read(outer.count), 4U);
+    EXPECT_EQ(driver.read(inner.count), 6U);
+    EXPECT_EQ(driver.read(other.count), 1U);
+  });
+}
+
+TEST(DriverLoops, BranchesHaveTheFaultsOfLoops) {
+  const std::string unset = run({}, [](SoftwareDriver &driver) {
+    Loops loops(driver);
+    loops.branch(loops.graph, loops.handle(loops.graph));
+    EXPECT_EQ(loops.launch(), CUDA_ERROR_LAUNCH_FAILED);
+  });
+  EXPECT_TRUE(contains(unset, "the condition of the branch of node 1 has no value")) << unset;
+  const std::string same = run({}, [](SoftwareDriver &driver) {
+    Loops loops(driver);
+    const CUgraphConditionalHandle condition = loops.handle(loops.graph);
+    loops.branch(loops.graph, condition, {loops.choose(loops.graph, condition, condition, loops.counted())});
+    EXPECT_EQ(loops.launch(), CUDA_ERROR_ILLEGAL_INSTRUCTION);
+  });
+  EXPECT_TRUE(contains(same, "that this launch has set before")) << same;
+  const std::string foreign = run({}, [](SoftwareDriver &driver) {
+    Loops loops(driver);
+    CUgraph second = nullptr;
+    ASSERT_EQ(driver.cuGraphCreate(&second, 0), CUDA_SUCCESS);
+    const CUgraphConditionalHandle condition = loops.handle(loops.graph);
+    loops.branch(loops.graph, condition,
+                 {loops.choose(loops.graph, condition, loops.handle(second), loops.counted())});
+    EXPECT_EQ(loops.launch(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  });
+  EXPECT_TRUE(contains(foreign, "none of its graph")) << foreign;
+  // Of two edges: before the first branch, and between two branches that write the same.
+  const auto found = [](bool before, bool between) {
+    return run(raced, [=](SoftwareDriver &driver) {
+      Loops loops(driver);
+      const Counted chosen = loops.counted(), counted = loops.counted();
+      const CUgraphConditionalHandle ifTrue = loops.handle(loops.graph), again = loops.handle(loops.graph);
+      const CUgraphNode choose = loops.set(loops.graph, ifTrue, chosen);
+      const CUgraphNode second = loops.set(loops.graph, again, chosen, {choose});
+      const auto [node, body] = loops.branch(loops.graph, ifTrue, before ? Nodes{choose} : Nodes{});
+      loops.count(body, counted, 3);
+      const auto [other, otherBody] =
+          loops.branch(loops.graph, again, between ? Nodes{node, second} : Nodes{second});
+      loops.count(otherBody, counted, 3);
+      EXPECT_EQ(loops.launch(), before && between ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED);
+    });
+  };
+  EXPECT_EQ(found(true, true), "");
+  const std::string early = found(false, true), beside = found(true, false);
+  EXPECT_TRUE(contains(early, "race: the branch of node 3 in cuGraphLaunch")) << early;
+  EXPECT_TRUE(contains(beside, "race: the branch of node")) << beside;
+}
+
 TEST(DriverLoops, WhatDoesNotFitIsRefused) {
   const std::string output = run({{"CUSIM_DEVICES", "2"}}, [](SoftwareDriver &driver) {
     Loops loops(driver);
@@ -218,11 +339,15 @@ TEST(DriverLoops, WhatDoesNotFitIsRefused) {
     };
     CUgraphNodeParams loop = Loops::loopOf(condition, loops.context);
     EXPECT_EQ(add(other, loop), CUDA_ERROR_INVALID_VALUE) << "a condition of another graph";
-    loop.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    loop.conditional.type = CU_GRAPH_COND_TYPE_SWITCH;
     EXPECT_EQ(add(loops.graph, loop), CUDA_ERROR_NOT_SUPPORTED);
-    loop = Loops::loopOf(condition, loops.context);
-    loop.conditional.size = 2;
-    EXPECT_EQ(add(loops.graph, loop), CUDA_ERROR_INVALID_VALUE);
+    for (const auto type : {CU_GRAPH_COND_TYPE_WHILE, CU_GRAPH_COND_TYPE_IF})
+      for (const unsigned size : {0U, 2U}) {
+        loop = Loops::loopOf(condition, loops.context);
+        loop.conditional.type = type;
+        loop.conditional.size = size;
+        EXPECT_EQ(add(loops.graph, loop), CUDA_ERROR_INVALID_VALUE) << "an else of CUDA 12.8";
+      }
     loop = Loops::loopOf(condition, nullptr);
     EXPECT_EQ(add(loops.graph, loop), CUDA_ERROR_INVALID_VALUE);
     loop = Loops::loopOf(condition + 8, loops.context);
@@ -265,7 +390,7 @@ TEST(DriverLoops, BodiesHaveNoWorkOfTheHost) {
   const std::string called = refused([](SoftwareDriver &driver, CUstream stream) {
     driver.cuLaunchHostFunc(stream, [](void *) {}, nullptr);
   });
-  EXPECT_TRUE(contains(called, "the call is in the body of a loop")) << called;
+  EXPECT_TRUE(contains(called, "the call is in the body of a node")) << called;
   const std::string copied = refused([](SoftwareDriver &driver, CUstream stream) {
     static uint32_t pageable = 0;
     driver.cuMemcpyDtoHAsync(&pageable, driver.allocate(4), 4, stream);
