@@ -548,24 +548,37 @@ private:
     }
   };
 
-  static Amount amountOf(Operation &op) {
+  /// Those of a function that launches run.
+  Amount amountOf(FuncOp body) {
+    if (const auto known = amounts.find(body); known != amounts.end())
+      return known->second;
+    Amount all;
+    for (Operation &inner : body.getBody().front())
+      all.add(amountOf(inner));
+    return amounts[body] = all;
+  }
+
+  Amount amountOf(Operation &op) {
     const uint64_t results = op.getNumResults(), operands = op.getNumOperands() + results;
     // A loop of the host is one launch, whatever its trips run.
-    if (!isa<ScanOp, WhileOp>(op) || (results && deviceOf(op.getResultTypes().front()).isCpu()))
+    if (!isa<ScanOp, CondOp, WhileOp>(op) || (results && deviceOf(op.getResultTypes().front()).isCpu()))
       return passes::isLaunch(&op) ? Amount{1, operands} : Amount();
     Amount ofTrip;
     for (FlatSymbolRefAttr name : bodiesOf(&op))
-      for (Operation &inner : SymbolTable::lookupNearestSymbolFrom<FuncOp>(&op, name).getBody().front())
-        ofTrip.add(amountOf(inner));
+      ofTrip.add(amountOf(SymbolTable::lookupNearestSymbolFrom<FuncOp>(&op, name)));
     if (auto scan = dyn_cast<ScanOp>(op))
       return ofTrip.times(scan.getLength());
+    if (isa<CondOp>(op)) { // those of both branches, and its own
+      ofTrip.add({1, 1});
+      return ofTrip;
+    }
     // Those of each of the two places of its carries, its own, and copies.
     Amount all = ofTrip.times(2);
     all.add({1 + 2 * results, 1 + 4 * results});
     return all;
   }
 
-  /// An error if the function has too many launches with those of a loop on a GPU.
+  /// An error if the function has too many launches with those of a loop or a branch on a GPU.
   Status checkLaunches(Operation *op) {
     if (deviceOf(carrierOf(op)).isCpu())
       return {};
@@ -577,8 +590,8 @@ private:
           std::tuple(amount.operands, runtime::mostOperands, "operands of launches")})
       if (count > most)
         return problem(op, "makes '" + function.getName().str() + "' " + std::to_string(count) + " " + what +
-                               " with the trips of its loops, and on " + deviceOf(carrierOf(op)).str() +
-                               " it may have " + std::to_string(most) +
+                               " with the trips of its loops and its branches, and on " +
+                               deviceOf(carrierOf(op)).str() + " it may have " + std::to_string(most) +
                                " (WEFT-T005): have fewer trips, or call a compiled body for each");
     return {};
   }
@@ -602,6 +615,8 @@ private:
   }
 
   Status addBranch(CondOp op) {
+    if (Status status = checkLaunches(op); !status)
+      return status;
     auto made = launch(op, "branch");
     rt::BranchLaunchT branch;
     branch.then_body = op.getThenBody().str();
@@ -703,6 +718,7 @@ private:
   const DenseMap<Operation *, std::string> &symbols;
   const OwnKernels &own;
   std::vector<std::byte> constants;
+  DenseMap<Operation *, Amount> amounts; ///< of functions that launches run
 };
 
 } // namespace

@@ -61,6 +61,8 @@ struct AlignLoopBodies : impl::AlignLoopBodiesBase<AlignLoopBodies> {
           if (!ir::deviceOf(loop->getResultTypes().front()).isCpu()) {
             if (auto scan = dyn_cast<ir::ScanOp>(loop))
               pass(scan, body, alignments, passed[body]);
+            else if (auto cond = dyn_cast<ir::CondOp>(loop))
+              pass(cond, body, alignments, passed[body]);
             else
               pass(cast<ir::WhileOp>(loop), body, alignments, passed[body]);
           }
@@ -72,12 +74,12 @@ struct AlignLoopBodies : impl::AlignLoopBodiesBase<AlignLoopBodies> {
   }
 
 private:
-  /// Calls with each loop of a function whose bodies may be launches of a device.
+  /// Calls with each loop and each condition of a function whose bodies may be launches of a device.
   static void forEachLoop(ir::FuncOp function, llvm::function_ref<void(Operation *)> visit) {
     if (function.isExternal())
       return;
     for (Operation &op : function.getBody().front())
-      if (isa<ir::ScanOp, ir::WhileOp>(op) && op.getNumResults())
+      if (isa<ir::ScanOp, ir::CondOp, ir::WhileOp>(op) && op.getNumResults())
         visit(&op);
   }
 
@@ -120,6 +122,14 @@ private:
       if (part.getName() == loop.getBody())
         all.results[i] = std::min(all.results[i], alignments.of(result));
     }
+  }
+
+  static void pass(ir::CondOp cond, ir::FuncOp branch, const ir::Alignments &alignments, Passed &all) {
+    widen(all, branch);
+    for (auto [i, operand] : llvm::enumerate(cond.getInputs()))
+      all.arguments[i] = std::min(all.arguments[i], alignmentOf(operand, branch, i, alignments));
+    for (auto [i, result] : llvm::enumerate(cond->getResults()))
+      all.results[i] = std::min(all.results[i], alignments.of(result));
   }
 
   /// Before the first loop that runs the body is known, any alignment is.

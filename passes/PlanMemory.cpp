@@ -263,6 +263,7 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
   if (!canBePredicated(writer))
     return std::string(isa<RawKernelOp>(writer)       ? "a kernel of the user"
                        : isa<ScanOp, WhileOp>(writer) ? "a launch of a loop"
+                       : isa<CondOp>(writer)          ? "a launch of a branch"
                                                       : "the library") +
            " does not see on a device that a call has failed, and would write the argument";
   return {};

@@ -6,11 +6,16 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "ir/Loops.h"
+#include "ir/Placement.h"
 #include "passes/Passes.h"
 #include "passes/reverse/GuardedLoops.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -28,6 +33,9 @@ struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
     SymbolTable table(getOperation());
     symbols = &table;
     conditions.clear();
+    work.clear();
+    trips.clear();
+    getOperation().walk([&](ir::ScanOp scan) { findTrips(scan); });
     uint64_t total = 0;
     const WalkResult walked = getOperation().walk([&](Operation *op) {
       ++total;
@@ -71,15 +79,71 @@ private:
         conditions.push_back(cond);
   }
 
+  /// Finds the functions that the trips of a loop run.
+  void findTrips(Operation *op) {
+    for (FlatSymbolRefAttr name : ir::bodiesOf(op)) {
+      auto body = symbols->lookup<ir::FuncOp>(name.getValue());
+      if (!body || !trips.insert(body).second)
+        continue;
+      for (Operation &inner : body.getBody().front())
+        findTrips(&inner);
+    }
+  }
+
+  /// Operations on elements for one run of a function; the largest number if it has a launch of its own kind,
+  /// as a product or a loop. Dynamic sizes have their largest values.
+  uint64_t workOf(FlatSymbolRefAttr name) {
+    auto body = symbols->lookup<ir::FuncOp>(name.getValue());
+    if (const auto known = work.find(body); known != work.end())
+      return known->second;
+    const ir::SymbolRanges ranges = ir::rangesOf(body);
+    uint64_t all = 0;
+    for (Operation &op : body.getBody().front()) {
+      if (isa<ir::ScanOp, ir::WhileOp, ir::DotGeneralOp, ir::ConvolutionOp, ir::SdpaOp, ir::SdpaBackwardOp,
+              ir::SortOp, ir::RawKernelOp>(op)) {
+        all = std::numeric_limits<uint64_t>::max();
+        break;
+      }
+      // What only says where elements are is no work.
+      if (isa<ir::ReturnOp, ir::ConstantOp, ir::FullOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp,
+              ir::BroadcastInDimOp>(op))
+        continue;
+      uint64_t most = 0;
+      const auto look = [&](TypeRange types) {
+        for (Type type : types)
+          if (isa<RankedTensorType>(type))
+            most = std::max(most, static_cast<uint64_t>(ranges.largest(ir::elementsOf(type))));
+      };
+      look(op.getOperandTypes());
+      look(op.getResultTypes());
+      all = llvm::SaturatingAdd(all, most);
+      for (FlatSymbolRefAttr inner : ir::bodiesOf(&op))
+        all = llvm::SaturatingAdd(all, workOf(inner));
+    }
+    return work[body] = all;
+  }
+
+  /// Why both branches of a condition of a GPU are computed; empty if one is chosen.
+  std::string whySelected(ir::CondOp cond) {
+    if (cond->getNumResults() == 0 || ir::otherDeviceIn(cond, ir::deviceOf(cond.getResultTypes().front())))
+      return "they are not on one device";
+    if (trips.contains(cond->getParentOfType<ir::FuncOp>()))
+      return "the trips of a loop of known length are issued at once";
+    if (std::max(workOf(cond.getThenBodyAttr()), workOf(cond.getElseBodyAttr())) < leastWork)
+      return "together they take less time than a decision";
+    return {};
+  }
+
   /// Whether the pass replaces the condition. Records the reason.
   bool isSelected(ir::CondOp cond) {
     if (!always && !ir::otherDeviceIn(cond, host))
       return false;
-    if (report)
+    const std::string why = always ? "on request" : whySelected(cond);
+    if (!why.empty() && report)
       ir::recordDecisions(cond->getParentOfType<ir::FuncOp>(),
                           {{"WEFT-T009", ir::locationText(cond.getLoc()), "weft.cond", "", 0,
-                            "both branches of a condition are computed: only the host chooses one"}});
-    return true;
+                            "both branches of a condition are computed: " + why}});
+    return !why.empty();
   }
 
   LogicalResult checkWhile(ir::WhileOp loop) const {
@@ -146,7 +210,9 @@ private:
   }
 
   SymbolTable *symbols = nullptr;
-  SmallVector<ir::CondOp> conditions; ///< that are to be replaced
+  SmallVector<ir::CondOp> conditions;         ///< that are to be replaced
+  llvm::DenseMap<Operation *, uint64_t> work; ///< of functions
+  llvm::DenseSet<Operation *> trips;          ///< functions that trips of loops of known length run
   ir::DeviceAttr host;
 };
 

@@ -454,19 +454,23 @@ static std::string notesOf(const Variant &variant) {
     if (count++ == 0)
       first = "'" + one.name + "'" + (one.location.empty() ? "" : " (" + one.location + ")");
   };
-  Counted refused, loops;
+  Counted refused, loops, branches;
   for (const runtime::RefusedContraction &one : variant.program->executable->refused_contractions())
     add(refused, one);
   for (const runtime::DeviceLoop &one : variant.program->executable->device_loops())
-    add(loops, one);
-  for (const auto &[refusal, found] : loops)
-    text += "WEFT-C008: " +
-            (refusal.empty()
-                 ? std::string(
-                       "from the third call on, where the driver makes their graphs, the device decides on")
-                 : std::string("the host decides on")) +
-            " the trips of " + std::to_string(found.first) + " while loop" + (found.first == 1 ? "" : "s") +
-            ", first " + found.second + (refusal.empty() ? "" : ": " + refusal) + "\n";
+    add(one.is_branch ? branches : loops, one);
+  const auto decided = [&](const char *code, const Counted &counted, const std::string &what,
+                           const char *end) {
+    for (const auto &[refusal, found] : counted)
+      text += std::string(code) + ": " +
+              (refusal.empty()
+                   ? "from the third call on, where the driver makes their graphs, the device decides on "
+                   : "the host decides on ") +
+              what + std::to_string(found.first) + end + (found.first == 1 ? "" : "s") + ", first " +
+              found.second + (refusal.empty() ? "" : ": " + refusal) + "\n";
+  };
+  decided("WEFT-C008", loops, "the trips of ", " while loop");
+  decided("WEFT-C009", branches, "the branches of ", " condition");
   for (const auto &[refusal, found] : refused)
     text += "WEFT-N004: kernels of Weft compute " + std::to_string(found.first) + " contraction" +
             (found.first == 1 ? "" : "s") + ", first " + found.second + ": " + refusal + "\n";

@@ -102,10 +102,10 @@ using Applied = std::decay_t<decltype(applyTo(std::declval<Function &>(), std::d
 } // namespace frontend
 
 /// `thenBody(operands)` if the predicate is true, otherwise `elseBody(operands)`, as the predicate is when
-/// the program runs: only the branch that is taken is computed. On a GPU both are, and their results
-/// selected. `pred` is a tensor of one bool, of any shape with one element. Operands are a tensor, or a
-/// struct or container of tensors as compiled functions take; the parts of a `std::tuple` are passed one by
-/// one.
+/// the program runs: only the branch that is taken is computed. On a GPU both are if they are small, and
+/// their results selected (WEFT-T009); otherwise the condition is a graph, or the host decides (WEFT-C009).
+/// `pred` is a tensor of one bool, of any shape with one element. Operands are a tensor, or a struct or
+/// container of tensors as compiled functions take; the parts of a `std::tuple` are passed one by one.
 ///
 /// Both branches are called once, when the condition is recorded, and return the same type, in which each
 /// tensor has one shape, dtype and device. They may read tensors from outside, such as parameters. Gradients

@@ -27,7 +27,7 @@ DeviceAttr deviceOfLaunch(Operation *op) {
 }
 
 bool canBePredicated(Operation *op) {
-  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, SortOp, RawKernelOp, ScanOp, WhileOp>(op) ||
+  return !isa<DotGeneralOp, AttentionOp, ImplicitGemmOp, SortOp, RawKernelOp, ScanOp, CondOp, WhileOp>(op) ||
          deviceOfLaunch(op).isCpu();
 }
 
@@ -49,6 +49,8 @@ std::pair<StringRef, StringRef> whyNotCapturable(Operation *op, bool hostProgram
   }
   if (isa<WhileOp>(op) && !device.isCpu())
     return {"WEFT-C008", "is a loop on whose trips the host may have to decide"};
+  if (isa<CondOp>(op) && !device.isCpu())
+    return {"WEFT-C009", "has branches between which the host may have to decide"};
   if (device.isCpu() && !hostProgram)
     return {"WEFT-C003", "runs on the host between launches of a device"};
   return {};

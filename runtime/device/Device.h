@@ -52,9 +52,10 @@ public:
   /// Issues launches, which run in order. Objects that `run` refers to must stay valid until a later point
   /// has passed.
   virtual Status issue(const LaunchRun &run) = 0;
-  /// Issues a while loop of the run's function whose end the device finds by itself. `run.launches` begins
-  /// with the loop, and has all that belongs to it. False, and nothing is issued, if the host has to.
-  virtual Expected<bool> issue_loop(const LaunchRun &) { return false; }
+  /// Issues a branch or a while loop of the run's function of which the device decides what is carried out.
+  /// `run.launches` begins with it, and has all that belongs to it. False, and nothing is issued, if the host
+  /// has to decide.
+  virtual Expected<bool> issue_conditional(const LaunchRun &) { return false; }
   /// Work that is issued from now on waits for a point, which may be one of another device. A failure before
   /// that point is reported by the point's own stream.
   virtual Status wait_for(const Point &point) = 0;

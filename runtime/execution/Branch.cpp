@@ -34,16 +34,14 @@ static Expected<BodyCall> load_call(const Branch::Load &load, const flatbuffers:
 //===----------------------------------------------------------------------===//
 
 Expected<std::shared_ptr<const Branch>> Branch::make(const fb::BranchLaunch &launch, const fb::Plan &plan,
-                                                     const Load &load) {
+                                                     const Load &load, const Device &device) {
   const std::vector<uint64_t> bytes = bytes_of(launch.buffers(), plan);
   const std::span<const uint64_t> all(bytes), results = all.subspan(launch.first_result());
   const std::span<const uint64_t> arguments = all.subspan(1, launch.first_result() - 1);
-  Expected<BodyCall> then =
-      load_call(load, *launch.then_body(), arguments, results, host_device(), "a branch");
+  Expected<BodyCall> then = load_call(load, *launch.then_body(), arguments, results, device, "a branch");
   if (!then)
     return then.status();
-  Expected<BodyCall> otherwise =
-      load_call(load, *launch.else_body(), arguments, results, host_device(), "a branch");
+  Expected<BodyCall> otherwise = load_call(load, *launch.else_body(), arguments, results, device, "a branch");
   if (!otherwise)
     return otherwise.status();
   return std::shared_ptr<const Branch>(

@@ -19,15 +19,18 @@ class Branch {
 public:
   /// Finds the functions of a launch by their names.
   using Load = std::function<Expected<std::shared_ptr<const Executable::Impl>>(std::string_view name)>;
-  /// An error (WEFT-L008) if a branch takes or returns other bytes than the launch gives it.
+  /// An error (WEFT-L008) if a branch takes or returns other bytes than the launch gives it, or is for
+  /// another device.
   static Expected<std::shared_ptr<const Branch>> make(const fb::BranchLaunch &launch, const fb::Plan &plan,
-                                                      const Load &load);
+                                                      const Load &load, const Device &device);
 
   size_t scratch_bytes(int width) const {
     return std::max(then_.scratch_bytes(width), else_.scratch_bytes(width));
   }
-  /// `operands` are the addresses of the launch's buffers.
+  /// On the host. `operands` are the addresses of the launch's buffers.
   Status run(void *const *operands, std::byte *scratch, bool serial, const CallOrigin *origin) const;
+  const Executable::Impl &then_body() const { return then_.function(); }
+  const Executable::Impl &else_body() const { return else_.function(); }
   double cost_ns() const { return std::max(then_.cost_ns(), else_.cost_ns()); }
 
 private:

@@ -196,9 +196,9 @@ std::vector<DeviceLoop> Executable::device_loops() const {
   std::vector<DeviceLoop> loops;
   for (const Segment &segment : impl_->segments) {
     const Launch &launch = impl_->launches[segment.first];
-    if (launch.kind == LaunchKind::while_loop && launch.trips)
-      loops.push_back(
-          {launch.name, launch.origin.text, impl_->devices[launch.device].device->refuses_loops()});
+    if (launch.decides())
+      loops.push_back({launch.name, launch.origin.text, impl_->devices[launch.device].device->refuses_loops(),
+                       launch.parts != nullptr});
   }
   return loops;
 }

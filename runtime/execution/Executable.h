@@ -127,10 +127,11 @@ struct PlannedMemory {
   uint64_t peak() const { return arguments + results + temporaries; }
 };
 
-/// A while loop on a device beside the host.
+/// A while loop or a branch on a device beside the host.
 struct DeviceLoop {
   std::string name, location;
-  std::string refusal; ///< why the host decides on its trips (Device::refuses_loops); empty if it does not
+  std::string refusal; ///< why the host decides (Device::refuses_loops); empty if the device does
+  bool is_branch = false;
 };
 
 /// A contraction that a plan gives to a device's library and that a kernel of our own carries out.

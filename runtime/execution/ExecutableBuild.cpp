@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/execution/Branch.h"
+#include "runtime/execution/BranchParts.h"
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/IssuedCall.h"
 #include "runtime/execution/LoopTrips.h"
@@ -146,6 +147,9 @@ private:
     if (const fb::LoopLaunch *loop = source.op_as_LoopLaunch();
         loop && !function_.devices[launch.device].device->is_host())
       return add_trips(launch, *loop, source);
+    if (const fb::BranchLaunch *branch = source.op_as_BranchLaunch();
+        branch && !function_.devices[launch.device].device->is_host())
+      return add_branch(std::move(launch), *branch, source);
     if (const fb::WhileLaunch *loop = source.op_as_WhileLaunch();
         loop && !function_.devices[launch.device].device->is_host())
       return add_while(std::move(launch), *loop, source);
@@ -362,6 +366,20 @@ private:
     return status;
   }
 
+  /// A device beside the host has the launches of both branches, of which those of one are issued.
+  Status add_branch(Launch launch, const fb::BranchLaunch &branch, const fb::Launch &source) {
+    if (launch.name.empty())
+      launch.name = "branch";
+    Expected<std::shared_ptr<const Branch>> made =
+        Branch::make(branch, plan_, loader(), *function_.devices[launch.device].device);
+    if (!made)
+      return made.status();
+    function_.cost_ns += (*made)->cost_ns();
+    Status status = runtime::add_branch(function_, **made, std::move(launch), places_of(source));
+    function_.device_loops.push_back(*std::move(made));
+    return status;
+  }
+
   /// A device beside the host has launches of trips, which the host issues one after the other.
   Status add_while(Launch launch, const fb::WhileLaunch &loop, const fb::Launch &source) {
     if (launch.name.empty())
@@ -404,7 +422,7 @@ private:
     launch.kind = LaunchKind::branch;
     if (launch.name.empty())
       launch.name = "branch";
-    Expected<std::shared_ptr<const Branch>> made = Branch::make(branch, plan_, loader());
+    Expected<std::shared_ptr<const Branch>> made = Branch::make(branch, plan_, loader(), host_device());
     if (!made)
       return made.status();
     launch.branch = *std::move(made);

@@ -85,10 +85,11 @@ enum class LaunchKind : uint8_t {
   require
 };
 
-class Branch;      // runtime/execution/Branch.h
-class Loop;        // runtime/execution/Loop.h
-class WhileLoop;   // runtime/execution/Branch.h
-struct WhileTrips; // runtime/execution/WhileTrips.h
+class Branch;       // runtime/execution/Branch.h
+class Loop;         // runtime/execution/Loop.h
+class WhileLoop;    // runtime/execution/Branch.h
+struct BranchParts; // runtime/execution/BranchParts.h
+struct WhileTrips;  // runtime/execution/WhileTrips.h
 
 /// Whether a launch runs functions of the package, whose launches are in profiles instead of it.
 inline bool runs_bodies(LaunchKind kind) {
@@ -133,12 +134,17 @@ struct Launch {
   std::optional<FourierRoutine> fourier;
   // Loop of the host: the operands are its parts, in order
   std::shared_ptr<const Loop> loop;
-  // Branch: the operands are the predicate, those of both branches, and the results
+  // Branch of the host: the operands are the predicate, those of both branches, and the results
   std::shared_ptr<const Branch> branch;
+  // Branch of a device: the operand is the predicate, and the launches of both branches follow
+  std::shared_ptr<const BranchParts> parts;
   // While loop of the host: the operands are carries, constants, and carries after the last trip
   std::shared_ptr<const WhileLoop> while_loop;
   // While loop of a device: the operand is the predicate, and the launches of trips follow
   std::shared_ptr<const WhileTrips> trips;
+  /// Whether a value of a device says which of the launches behind this one are carried out: a branch or a
+  /// while loop of a device.
+  bool decides() const { return parts || trips; }
   // Copy: `device` runs it, and is the source's, the destination's, or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
@@ -228,7 +234,8 @@ struct Executable::Impl {
   FailureKey failure_key;
   /// Of bodies of loops whose trips are launches of the function; null where there are none.
   std::vector<std::shared_ptr<Buffer>> loop_constants;
-  std::vector<std::shared_ptr<const void>> device_loops; ///< these loops, whose kernels the launches are
+  /// These loops, and branches, whose kernels the launches are.
+  std::vector<std::shared_ptr<const void>> device_loops;
   std::vector<ScalarPlace> scalars;
   uint64_t scalar_bytes = 0;
   std::vector<uint32_t> result_labels;

@@ -21,7 +21,7 @@ static uint32_t bases_of(const Executable::Impl &function, uint8_t device) {
 }
 
 Status wrong_loop(const Executable::Impl &function, const Executable::Impl &body, const std::string &what) {
-  return Status::error("the loop with the body '" + body.signature.function + "' in '" +
+  return Status::error("the loop or branch with the body '" + body.signature.function + "' in '" +
                            function.signature.function + "' " + what + ": compile the program again",
                        "WEFT-L008");
 }
@@ -105,6 +105,16 @@ Operand InlinedBody::operand_for(std::span<const Operand> values, const Operand 
   return {static_cast<uint32_t>(function_.signature.arguments.size() + function_.signature.results.size() +
                                 basesOfDevice * function_.devices.size() + first_constants_ + constants),
           own.offset};
+}
+
+std::vector<LaunchRange> InlinedBody::add_segments(std::span<const Operand> values, size_t around) const {
+  const auto next = static_cast<uint32_t>(function_.launches.size() - around);
+  std::vector<LaunchRange> ranges;
+  for (const Segment &segment : body_.segments)
+    ranges.push_back({next + static_cast<uint32_t>(segment.first), next + static_cast<uint32_t>(segment.last),
+                      body_.launches[segment.first].decides()});
+  add(values);
+  return ranges;
 }
 
 void InlinedBody::add(std::span<const Operand> values) const {

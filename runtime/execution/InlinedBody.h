@@ -20,7 +20,14 @@
 
 namespace weft::runtime {
 
-/// An error (WEFT-L008) about a loop of a function, with what its body is.
+/// Launches of a loop or a branch, counted from its own launch. They are issued at once, or, if the first one
+/// `decides`, as it says.
+struct LaunchRange {
+  uint32_t first = 0, last = 0;
+  bool decides = false;
+};
+
+/// An error (WEFT-L008) about a loop or a branch of a function, with what its body is.
 Status wrong_loop(const Executable::Impl &function, const Executable::Impl &body, const std::string &what);
 
 /// Of temporaries and second places: that of an allocation, which is more than any access needs.
@@ -55,6 +62,8 @@ public:
 
   /// Adds the launches for these places of the arguments and of the results.
   void add(std::span<const Operand> values) const;
+  /// The same. Returns them by the body's segments, counted from launch `around`.
+  std::vector<LaunchRange> add_segments(std::span<const Operand> values, size_t around) const;
 
 private:
   uint64_t alignment_of(const Operand &operand) const;

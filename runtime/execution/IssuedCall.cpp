@@ -22,8 +22,7 @@ bool calls_overlap(const Executable::Impl &function) {
   bool launches = false;
   for (const Segment &segment : function.segments) {
     const Launch &first = function.launches[segment.first];
-    const bool acts = first.kind == LaunchKind::print || first.kind == LaunchKind::require ||
-                      first.kind == LaunchKind::while_loop;
+    const bool acts = first.kind == LaunchKind::print || first.kind == LaunchKind::require || first.decides();
     if (acts || (segment.is_copy && segment.predicated) || function.devices[segment.device].device->is_host())
       return false;
     launches |= !segment.is_copy;

@@ -16,11 +16,10 @@ Expected<std::shared_ptr<const Loop>> Loop::make(std::shared_ptr<const Executabl
   for (const LoopPart &part : parts)
     bytes.push_back(part.bytes);
   const std::span<const uint64_t> all(bytes);
-  const auto repeats = [](const Launch &each) { return each.kind == LaunchKind::while_loop; };
-  if (!device->is_host() && std::ranges::any_of(body->launches, repeats))
+  if (std::ranges::any_of(body->launches, &Launch::decides))
     return Status::error("'" + body->signature.function +
-                             "', the body of a loop, has a while loop, whose trips no other loop of a device "
-                             "issues: compile the program again",
+                             "', the body of a loop, has a while loop or a branch, which no other loop of a "
+                             "device issues: compile the program again",
                          "WEFT-L008");
   Expected<BodyCall> call = BodyCall::make(std::move(body), all.first(launch.first_result()),
                                            all.subspan(launch.first_result()), device, "the body of a loop");

@@ -30,9 +30,10 @@ public:
   void run() {
     for (uint32_t i = 0; i < length(plan_.launches()); ++i)
       if (const fb::Launch &planned = *plan_.launches()->Get(i); planned.device() == device_)
-        // Products of loops have their places from the plans of their functions.
-        add(planned.op_as_LoopLaunch() || planned.op_as_WhileLaunch() ? nullptr
-                                                                      : &function_.launches[first_of_[i]],
+        // Products of loops and branches have their places from the plans of their functions.
+        add(planned.op_as_LoopLaunch() || planned.op_as_BranchLaunch() || planned.op_as_WhileLaunch()
+                ? nullptr
+                : &function_.launches[first_of_[i]],
             planned);
     size_t offset = 0;
     for (Place &place : places_) {

@@ -7,6 +7,7 @@
 
 #include "runtime/execution/Segments.h"
 
+#include "runtime/execution/BranchParts.h"
 #include "runtime/execution/WhileTrips.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
@@ -32,7 +33,7 @@ struct Issued {
   uint32_t seen_checks = 0; ///< and how many of them the host has looked at
   /// How many segments that may fail of each other device it knows the key after.
   std::array<uint32_t, maxPlanDevices> known_checks = {};
-  std::shared_ptr<Buffer> predicate; ///< the host's copy of that of a while loop, in pinned memory
+  std::shared_ptr<Buffer> predicate; ///< the host's copy of that of a branch or a loop, in pinned memory
 };
 
 /// The device's address of a part of its record. The host must not dereference it.
@@ -162,8 +163,8 @@ private:
         return status;
     if (segment.is_copy)
       return copy(function_.launches[segment.first]);
-    if (!is_host(segment.device) && function_.launches[segment.first].kind == LaunchKind::while_loop)
-      return carry_out_loop(segment);
+    if (function_.launches[segment.first].decides())
+      return carry_out_conditional(segment);
     if (!is_host(segment.device) && acts)
       return act_on_copy(function_.launches[segment.first]);
     issued_[segment.device].checks += segment.may_fail && !is_host(segment.device);
@@ -181,10 +182,10 @@ private:
     return issued.stream->issue(run);
   }
 
-  /// Issues a while loop as one graph where the device finds its end, and otherwise trip by trip. What a loop
-  /// reads that comes after a failure may never let it end: a graph looks at the device's own record. The
-  /// host looks at those of other devices, and at all of them if it issues the trips.
-  Status carry_out_loop(const Segment &segment) {
+  /// Issues a branch or a while loop as one graph where the device decides, and otherwise what the host
+  /// decides. What a loop reads that comes after a failure may never let it end: a graph looks at the
+  /// device's own record. The host looks at those of other devices, and at all of them if it decides.
+  Status carry_out_conditional(const Segment &segment) {
     Issued &issued = issued_[segment.device];
     if (!knows_all_checks(segment.device))
       if (Status status = see_failures(); !status || found_.failed())
@@ -193,7 +194,7 @@ private:
     run.launches = std::span(function_.launches).subspan(segment.first, segment.last - segment.first);
     run.begins = !issued.begun;
     issued.any = true;
-    const Expected<bool> as_graph = issued.stream->issue_loop(run);
+    const Expected<bool> as_graph = issued.stream->issue_conditional(run);
     if (!as_graph)
       return as_graph.status();
     if (*as_graph) {
@@ -202,7 +203,7 @@ private:
     }
     if (Status status = see_failures(); !status || found_.failed())
       return status;
-    return repeat(segment.first);
+    return decide(segment.first);
   }
 
   /// Whether every check that may have failed is one of a device, or was seen by the host.
@@ -213,8 +214,20 @@ private:
     return true;
   }
 
-  /// Issues the trips of a while loop of a device, whose launch has this number, until its predicate is
-  /// false. Its launches cannot fail, and write no argument.
+  /// Issues what a launch of a device with this number decides on. The launches cannot fail, and write no
+  /// argument.
+  Status decide(size_t number) { return function_.launches[number].parts ? choose(number) : repeat(number); }
+
+  /// Issues the one branch that the predicate chooses.
+  Status choose(size_t branch) {
+    const Launch &launch = function_.launches[branch];
+    const Expected<bool> taken = read_predicate(launch);
+    if (!taken)
+      return taken.status();
+    return issue_ranges(branch, *taken ? launch.parts->if_true : launch.parts->if_false);
+  }
+
+  /// Issues the trips of a while loop until its predicate is false.
   Status repeat(size_t loop) {
     const Launch &launch = function_.launches[loop];
     const WhileTrips &trips = *launch.trips;
@@ -232,17 +245,18 @@ private:
     }
   }
 
-  Status issue_ranges(size_t loop, const std::vector<WhileTrips::Range> &ranges) {
-    for (const WhileTrips::Range &range : ranges)
-      if (Status status = range.repeats ? repeat(loop + range.first)
-                                        : issue(function_.launches[loop].device, loop + range.first,
-                                                loop + range.last, /*foreign_keys=*/0);
+  /// Issues launches that are counted from a launch with this number.
+  Status issue_ranges(size_t around, const std::vector<LaunchRange> &ranges) {
+    for (const LaunchRange &range : ranges)
+      if (Status status = range.decides ? decide(around + range.first)
+                                        : issue(function_.launches[around].device, around + range.first,
+                                                around + range.last, /*foreign_keys=*/0);
           !status)
         return status;
     return {};
   }
 
-  /// The predicate of a while loop, for which the host waits.
+  /// The predicate of a branch or a while loop, for which the host waits.
   Expected<bool> read_predicate(const Launch &launch) {
     Issued &issued = issued_[launch.device];
     if (!issued.predicate) {

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/execution/WhileTrips.h"
 
-#include "runtime/execution/InlinedBody.h"
 #include "runtime/plan/LoopPlan.h"
 #include "runtime/plan/PlanFields.h"
 
@@ -96,11 +95,11 @@ private:
         values[i] = carry_at(place, i);
       values.resize(of_.operand_count());
       values.push_back(predicate_);
-      trips->at[place].condition = add(condition_, of_.condition(), values);
+      trips->at[place].condition = condition_.add_segments(values, first_);
       values.pop_back();
       for (size_t i = 0; i < of_.carries().size(); ++i)
         values.push_back(carry_at(WhileTrips::after(place), i));
-      trips->at[place].body = add(body_, of_.body(), values);
+      trips->at[place].body = body_.add_segments(values, first_);
       if (place != WhileTrips::result)
         trips->at[place].finish = add_copies([&](size_t carry) { return carry_at(place, carry); });
     }
@@ -108,20 +107,8 @@ private:
 
   uint32_t next() const { return static_cast<uint32_t>(function_.launches.size() - first_); }
 
-  /// Adds the launches of a condition or a body, by its segments, which are of one device.
-  std::vector<WhileTrips::Range> add(const InlinedBody &body, const Executable::Impl &function,
-                                     std::span<const Operand> values) {
-    std::vector<WhileTrips::Range> ranges;
-    for (const Segment &segment : function.segments)
-      ranges.push_back({next() + static_cast<uint32_t>(segment.first),
-                        next() + static_cast<uint32_t>(segment.last),
-                        function.launches[segment.first].kind == LaunchKind::while_loop});
-    body.add(values);
-    return ranges;
-  }
-
   /// Adds copies of the carries to where the results are.
-  template <typename From> std::vector<WhileTrips::Range> add_copies(From from) {
+  template <typename From> std::vector<LaunchRange> add_copies(From from) {
     const uint32_t first = next();
     for (size_t i = 0; i < of_.carries().size(); ++i) {
       const uint64_t bytes = of_.carries()[i];

@@ -18,6 +18,7 @@
 #define WEFT_RUNTIME_EXECUTION_WHILETRIPS_H
 
 #include "runtime/execution/Branch.h"
+#include "runtime/execution/InlinedBody.h"
 
 #include <array>
 #include <span>
@@ -28,21 +29,16 @@ namespace weft::runtime {
 /// The launches of a while loop on a device. They follow the launch of the loop itself, whose one operand is
 /// the predicate, and are counted from that.
 struct WhileTrips {
-  /// Launches that are issued at once, or, if it `repeats`, those of a loop in the condition or the body.
-  struct Range {
-    uint32_t first = 0, last = 0;
-    bool repeats = false;
-  };
   /// What is issued while the carries are in one of the places. Of `finish`, which copies them to the
   /// results, there is nothing where they are there.
   struct Place {
-    std::vector<Range> condition, body, finish;
+    std::vector<LaunchRange> condition, body, finish;
   };
   static constexpr size_t result = 0, second = 1, places = 2;
   /// Where the body writes the carries.
   static size_t after(size_t place) { return place == result ? second : result; }
 
-  std::vector<Range> begin; ///< copies the carries to where the results are
+  std::vector<LaunchRange> begin; ///< copies the carries to where the results are
   std::array<Place, places> at;
 };
 

@@ -148,8 +148,9 @@ public:
 
   /// Whether a launch is a segment of its own.
   bool is_alone(const fb::Launch &launch) const {
+    const fb::LaunchOp op = launch.op_type();
     const bool needs_host =
-        launch.op_type() == fb::LaunchOp::HostLaunch || launch.op_type() == fb::LaunchOp::WhileLaunch;
+        op == fb::LaunchOp::HostLaunch || op == fb::LaunchOp::BranchLaunch || op == fb::LaunchOp::WhileLaunch;
     return is_copy_between(launch) || (needs_host && devices_[launch.device()].name != "cpu");
   }
 

@@ -343,7 +343,8 @@ private:
 
   // The host looks at the failures of a call before each of its launches; on another device a launch has to.
   bool is_library_call_on_device(const fb::Launch &launch) const {
-    return (has_own_kernels(launch) || launch.op_as_LoopLaunch() || launch.op_as_WhileLaunch()) &&
+    return (has_own_kernels(launch) || launch.op_as_LoopLaunch() || launch.op_as_BranchLaunch() ||
+            launch.op_as_WhileLaunch()) &&
            is_off_host(plan_, launch);
   }
 
@@ -365,6 +366,7 @@ private:
         return fail(what +
                     (launch.op_as_RawLaunch()                                  ? " is a kernel of the user"
                      : launch.op_as_LoopLaunch() || launch.op_as_WhileLaunch() ? " is a loop"
+                     : launch.op_as_BranchLaunch()                             ? " is a branch"
                                                                                : " is a library call") +
                     " on a device, where it does not see whether the call has failed, and writes a donated "
                     "argument: compile the program again");
@@ -737,9 +739,8 @@ private:
   template <typename Of>
   Status check_bodies(const std::string &what, const char *kind, const std::string &problem, const Of &launch,
                       const fb::Launch &of, uint32_t index) {
-    if (of.may_fail() || (is_off_host(plan_, of) && of.op_as_BranchLaunch()))
-      return fail(what + " is a " + kind +
-                  (of.may_fail() ? ", and is marked as one that may fail" : ", which only the host has"));
+    if (of.may_fail())
+      return fail(what + " is a " + kind + ", and is marked as one that may fail");
     if (!problem.empty())
       return fail(what + " " + problem);
     for (uint32_t i = 0; i < length(launch.buffers()); ++i)

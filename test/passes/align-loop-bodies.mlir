@@ -65,6 +65,26 @@ weft.func @while(%h: tensor<8xf32, #gpu> {weft.alignment = 8 : i64}, %c: tensor<
   weft.return %n : tensor<8xf32, #gpu>
 }
 
+// A branch is passed the operands behind the predicate, and writes where the results are.
+// CHECK-LABEL: weft.func private @taken
+// CHECK-SAME:    (%{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 8 : i64}, %{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 16 : i64})
+// CHECK-SAME:    -> tensor<8xf32, [[GPU]]> {
+weft.func private @taken(%h: tensor<8xf32, #gpu>, %c: tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu> {
+  %n = weft.add %h, %c : tensor<8xf32, #gpu>
+  weft.return %n : tensor<8xf32, #gpu>
+}
+// CHECK-LABEL: weft.func private @left
+// CHECK-SAME:    (%{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 8 : i64}, %{{.*}}: tensor<8xf32, [[GPU]]> {weft.alignment = 16 : i64})
+// CHECK-SAME:    -> tensor<8xf32, [[GPU]]> {
+weft.func private @left(%h: tensor<8xf32, #gpu>, %c: tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu> {
+  %n = weft.sub %h, %c : tensor<8xf32, #gpu>
+  weft.return %n : tensor<8xf32, #gpu>
+}
+weft.func @cond(%p: tensor<i1, #gpu>, %h: tensor<8xf32, #gpu> {weft.alignment = 8 : i64}, %c: tensor<8xf32, #gpu> {weft.alignment = 16 : i64}) -> tensor<8xf32, #gpu> {
+  %n = weft.cond %p then @taken else @left(%h, %c) : (tensor<i1, #gpu>, tensor<8xf32, #gpu>, tensor<8xf32, #gpu>) -> tensor<8xf32, #gpu>
+  weft.return %n : tensor<8xf32, #gpu>
+}
+
 // CHECK-LABEL: weft.func private @on_host
 // CHECK-NOT:     weft.alignment
 weft.func private @on_host(%h: tensor<5xf32, #cpu>, %x: tensor<5xf32, #cpu>) -> tensor<5xf32, #cpu> {

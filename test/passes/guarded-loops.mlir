@@ -1,5 +1,5 @@
 // While loops that might never end, with values of a branch that is not taken, or behind an index that is refused.
-// RUN: weft-opt %s --split-input-file --weft-carry-checks --weft-select-branches --symbol-dce | FileCheck %s
+// RUN: weft-opt %s --split-input-file --weft-carry-checks --weft-select-branches=always=true --symbol-dce | FileCheck %s
 
 #gpu = #weft.device<cuda:0>
 weft.func private @doubled(%a: tensor<f32, #gpu>) -> tensor<f32, #gpu> {

@@ -95,3 +95,33 @@ weft.func private @small(%a: tensor<8x8xf32, #gpu>) -> tensor<i1, #gpu> {
   %0 = weft.lt %s, %l : tensor<f32, #gpu>
   weft.return %0 : tensor<i1, #gpu>
 }
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+
+// The same for a condition.
+// CHECK-LABEL: @decides
+// CHECK-SAME: code = "WEFT-C009"
+// CHECK-SAME: message = "has branches between which the host may have to decide; the graph ends here"
+// ONE-LABEL: @decides
+weft.func @decides(%p: tensor<i1, #gpu>, %a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
+  // ONE: weft.dot_general {{.*}} {weft.capture = 0 : i64}
+  // ONE: weft.cond
+  // ONE-NOT: weft.capture
+  // ONE-SAME: : (
+  // ONE: weft.dot_general {{.*}} {weft.capture = 1 : i64}
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  %1 = weft.cond %p then @squared else @fourth(%0) : (tensor<i1, #gpu>, tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu>
+  %2 = weft.dot_general %1, %a, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  weft.return %2 : tensor<8x8xf32, #gpu>
+}
+weft.func private @squared(%a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  weft.return %0 : tensor<8x8xf32, #gpu>
+}
+weft.func private @fourth(%a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  %1 = weft.dot_general %0, %0, contract = [1] x [0] : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  weft.return %1 : tensor<8x8xf32, #gpu>
+}

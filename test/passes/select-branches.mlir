@@ -1,5 +1,7 @@
 // RUN: weft-opt %s --weft-select-branches=report=true | FileCheck %s
 // RUN: weft-opt %s --weft-select-branches=always=true --symbol-dce | FileCheck %s --check-prefix=ALWAYS
+// RUN: weft-opt %s --weft-select-branches=always=true | FileCheck %s --check-prefix=LOOPS
+// RUN: weft-opt %s --weft-select-branches=least-work=9 | FileCheck %s --check-prefix=LEAST
 // RUN: not weft-opt %s --weft-select-branches="always=true max-ops=20" 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not weft-opt %S/Inputs/while-on-both.mlir --weft-select-branches 2>&1 | FileCheck %s --check-prefix=SEVERAL
 
@@ -51,7 +53,7 @@ weft.func private @same_on_gpu(%x: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   weft.return %x : tensor<4xf32, #gpu>
 }
 // CHECK-LABEL: weft.func @gpu
-// CHECK-SAME:    "WEFT-T009"{{.*}}both branches of a condition are computed: only the host chooses one
+// CHECK-SAME:    "WEFT-T009"{{.*}}both branches of a condition are computed: together they take less time than a decision
 // CHECK:         weft.return %arg1
 weft.func @gpu(%p: tensor<i1, #gpu>, %x: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   %r = weft.cond %p then @same_on_gpu else @same_on_gpu(%x) : (tensor<i1, #gpu>, tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
@@ -73,6 +75,7 @@ weft.func private @same(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   weft.return %x : tensor<4xf32, #cpu>
 }
 // CHECK-LABEL: weft.func @on_both
+// CHECK-SAME:    "WEFT-T009"{{.*}}both branches of a condition are computed: they are not on one device
 // CHECK-NOT:     weft.cond %
 // CHECK:         weft.select
 weft.func @on_both(%p: tensor<i1, #cpu>, %x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
@@ -103,20 +106,100 @@ weft.func private @chooses(%p: tensor<i1, #gpu>, %x: tensor<4xf32, #gpu>) -> ten
   weft.return %r : tensor<4xf32, #gpu>
 }
 // CHECK-LABEL: weft.func @loop_in_branches
-// CHECK-SAME:    (%[[P:.*]]: tensor<i1, [[GPU:#[a-z0-9_]+]]>, %[[Q:.*]]: tensor<i1, [[GPU]]>, %[[X:.*]]: tensor<4xf32, [[GPU]]>)
-// CHECK:         %[[T:.*]] = weft.constant dense<true>
-// CHECK:         %[[NOT:.*]] = weft.xor %[[Q]], %[[T]]
-// CHECK:         weft.while @[[SMALL:.*]] do @[[DOUBLED:.*]](%[[X]]) with(%[[P]], %[[NOT]])
+// CHECK:         weft.cond %{{.*}} then @chooses else @second
+// LOOPS-LABEL: weft.func @loop_in_branches
+// LOOPS-SAME:    (%[[P:.*]]: tensor<i1, [[GPU:#[a-z0-9_]+]]>, %[[Q:.*]]: tensor<i1, [[GPU]]>, %[[X:.*]]: tensor<4xf32, [[GPU]]>)
+// LOOPS:         %[[T:.*]] = weft.constant dense<true>
+// LOOPS:         %[[NOT:.*]] = weft.xor %[[Q]], %[[T]]
+// LOOPS:         weft.while @[[SMALL:.*]] do @[[DOUBLED:.*]](%[[X]]) with(%[[P]], %[[NOT]])
 weft.func @loop_in_branches(%p: tensor<i1, #gpu>, %q: tensor<i1, #gpu>, %x: tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu> {
   %r = weft.cond %p then @chooses else @second(%q, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4xf32, #gpu>) -> tensor<4xf32, #gpu>
   weft.return %r : tensor<4xf32, #gpu>
 }
-// CHECK:       weft.func private @[[SMALL]](%{{.*}}: tensor<4xf32, [[GPU]]>, %[[OUTER:.*]]: tensor<i1, [[GPU]]>, %[[INNER:.*]]: tensor<i1, [[GPU]]>)
-// CHECK:         %[[GOES:.*]] = weft.lt
-// CHECK:         %[[BOTH:.*]] = weft.and %[[GOES]], %[[OUTER]]
-// CHECK:         %[[ALL:.*]] = weft.and %[[BOTH]], %[[INNER]]
-// CHECK:         weft.return %[[ALL]]
-// CHECK:       weft.func private @[[DOUBLED]](%{{.*}}: tensor<4xf32, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>)
+// LOOPS:       weft.func private @[[SMALL]](%{{.*}}: tensor<4xf32, [[GPU]]>, %[[OUTER:.*]]: tensor<i1, [[GPU]]>, %[[INNER:.*]]: tensor<i1, [[GPU]]>)
+// LOOPS:         %[[GOES:.*]] = weft.lt
+// LOOPS:         %[[BOTH:.*]] = weft.and %[[GOES]], %[[OUTER]]
+// LOOPS:         %[[ALL:.*]] = weft.and %[[BOTH]], %[[INNER]]
+// LOOPS:         weft.return %[[ALL]]
+// LOOPS:       weft.func private @[[DOUBLED]](%{{.*}}: tensor<4xf32, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>)
+
+// On one device, a branch with a product is worth a decision, and so is one that has it in a branch of its own. The least number
+// of elements is one more than those of a sum of eight.
+weft.func private @product(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.dot_general %x, %x, contract = [1] x [0] : tensor<4x4xf32, #gpu>, tensor<4x4xf32, #gpu>
+  weft.return %r : tensor<4x4xf32, #gpu>
+}
+weft.func private @matrix(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  weft.return %x : tensor<4x4xf32, #gpu>
+}
+weft.func private @around(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.cond %p then @matrix else @product(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
+  weft.return %r : tensor<4x4xf32, #gpu>
+}
+// CHECK-LABEL: weft.func private @around
+// CHECK:         weft.cond %{{.*}} then @matrix else @product
+// CHECK-LABEL: weft.func @worth_it
+// CHECK-NOT:     WEFT-T009
+// CHECK:         weft.cond %{{.*}} then @around else @matrix
+weft.func @worth_it(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.cond %p then @around else @matrix(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
+  weft.return %r : tensor<4x4xf32, #gpu>
+}
+
+weft.func private @eight(%x: tensor<8xf32, #gpu>) -> tensor<f32, #gpu> {
+  %r = weft.sum %x, dims = [0] : tensor<8xf32, #gpu>
+  weft.return %r : tensor<f32, #gpu>
+}
+weft.func private @nine(%x: tensor<8xf32, #gpu>) -> tensor<f32, #gpu> {
+  %s = weft.sum %x, dims = [0] : tensor<8xf32, #gpu>
+  %r = weft.neg %s : tensor<f32, #gpu>
+  weft.return %r : tensor<f32, #gpu>
+}
+// LEAST-LABEL: weft.func @small_sums
+// LEAST-NOT:     weft.cond
+// LEAST:         weft.select
+weft.func @small_sums(%p: tensor<i1, #gpu>, %x: tensor<8xf32, #gpu>) -> tensor<f32, #gpu> {
+  %r = weft.cond %p then @eight else @eight(%x) : (tensor<i1, #gpu>, tensor<8xf32, #gpu>) -> tensor<f32, #gpu>
+  weft.return %r : tensor<f32, #gpu>
+}
+// LEAST-LABEL: weft.func @large_sums
+// LEAST:         weft.cond %{{.*}} then @eight else @nine
+weft.func @large_sums(%p: tensor<i1, #gpu>, %x: tensor<8xf32, #gpu>) -> tensor<f32, #gpu> {
+  %r = weft.cond %p then @eight else @nine(%x) : (tensor<i1, #gpu>, tensor<8xf32, #gpu>) -> tensor<f32, #gpu>
+  weft.return %r : tensor<f32, #gpu>
+}
+
+// A dynamic size is its largest value.
+weft.func private @dynamic(%x: tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 9>]} {
+  %r = weft.sum %x, dims = [0] : tensor<?xf32, #weft.device<cuda:0, [n]>>
+  weft.return %r : tensor<f32, #gpu>
+}
+// LEAST-LABEL: weft.func @dynamic_sums
+// LEAST:         weft.cond %{{.*}} then @dynamic else @dynamic
+weft.func @dynamic_sums(%p: tensor<i1, #gpu>, %x: tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 9>]} {
+  %r = weft.cond %p then @dynamic else @dynamic(%x) : (tensor<i1, #gpu>, tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
+  weft.return %r : tensor<f32, #gpu>
+}
+
+// What a loop of known length runs has both branches, also in a function that it runs.
+weft.func private @deeper(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.cond %p then @matrix else @product(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
+  weft.return %r : tensor<4x4xf32, #gpu>
+}
+// CHECK-LABEL: weft.func private @trip
+// CHECK-SAME:    "WEFT-T009"{{.*}}the trips of a loop of known length are issued at once
+// CHECK-NOT:     weft.cond %
+// CHECK:         weft.dot_general
+weft.func private @trip(%x: tensor<4x4xf32, #gpu>, %p: tensor<i1, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.cond %p then @deeper else @matrix(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
+  weft.return %r : tensor<4x4xf32, #gpu>
+}
+weft.func @in_trips(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.scan @trip(%x) over() with(%p), length = 6 : (tensor<4x4xf32, #gpu>, tensor<i1, #gpu>) -> tensor<4x4xf32, #gpu>
+  weft.return %r : tensor<4x4xf32, #gpu>
+}
 
 // MANY: conditions would become more than 20 operations with both of their branches (WEFT-T005)
 // SEVERAL: a while loop on 'cuda:0' that also computes on 'cpu' (WEFT-T010)

@@ -224,9 +224,9 @@ static runtime::Device *checkCuda(Report &report) {
       report.good(name.c_str(), gpuText(i));
       const std::string refusal = (*device)->refuses_loops();
       if (refusal.empty())
-        report.good("loops", "graphs of " + name + " decide on the trips of while loops");
+        report.good("loops", "graphs of " + name + " decide on while loops and conditions");
       else
-        report.note("loops", "the host decides on the trips of while loops on " + name + ": " + refusal);
+        report.note("loops", "the host decides on while loops and conditions on " + name + ": " + refusal);
     } else
       report.problem(name.c_str(), device.status().message(),
                      "check what nvidia-smi shows, or use the device cpu");

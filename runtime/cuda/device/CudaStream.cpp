@@ -147,7 +147,7 @@ CudaStream::~CudaStream() {
     return;
   (void)context.end_wait(context.table().cuStreamSynchronize(stream_), "waiting for its work");
   times_ = nullptr;
-  for (RunsKept *runs : {&repeated_, &loops_}) {
+  for (RunsKept *runs : {&repeated_, &conditionals_}) {
     for (const auto &[key, kept] : *runs)
       for (const MemoryBlock *block : {&kept.table, &kept.moving})
         if (block->handle)
@@ -389,22 +389,22 @@ Status CudaStream::issue(const LaunchRun &run) {
   return status.ok() && !launched ? launch_writers_last(run, kept) : status;
 }
 
-void CudaStream::forget_trips(const LaunchRun &loop) {
-  const Launch *const begin = loop.launches.data(), *const end = begin + loop.launches.size();
+void CudaStream::forget_parts(const LaunchRun &run) {
+  const Launch *const begin = run.launches.data(), *const end = begin + run.launches.size();
   for (auto kept = repeated_.begin(); kept != repeated_.end();) {
     const Launch *const first = std::get<0>(kept->first);
-    const bool is_trip = std::less<>()(begin, first) && std::less<>()(first, end);
-    kept = is_trip ? forget(repeated_, kept) : std::next(kept);
+    const bool is_part = std::less<>()(begin, first) && std::less<>()(first, end);
+    kept = is_part ? forget(repeated_, kept) : std::next(kept);
   }
 }
 
-Expected<bool> CudaStream::issue_loop(const LaunchRun &run) {
+Expected<bool> CudaStream::issue_conditional(const LaunchRun &run) {
   if (!device_.makes_graphs() || Profiler::enabled())
     return false;
   const ContextScope scope(device_.context());
   if (!scope.status().ok())
     return scope.status();
-  Repeated &kept = repeated(loops_, run);
+  Repeated &kept = repeated(conditionals_, run);
   if (kept.calls < std::max(firstAsGraph, kept.graph ? 0 : kept.next_graph) ||
       !device_.graph_loops().refusal().empty())
     return false;
@@ -417,7 +417,7 @@ Expected<bool> CudaStream::issue_loop(const LaunchRun &run) {
   if (Status status = launch_as_graph(run, kept, launched); !status)
     return status;
   if (launched && !had_graph)
-    forget_trips(run);
+    forget_parts(run);
   return launched;
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/cuda/device/Graph.h"
 #include "runtime/cuda/device/LaunchTimes.h"
 #include "runtime/cuda/device/WorkList.h"
+#include "runtime/execution/BranchParts.h"
 #include "runtime/execution/LaunchRun.h"
 #include "runtime/execution/WhileTrips.h"
 
@@ -35,7 +36,7 @@ public:
   ~CudaStream() override;
   Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) override;
   Status issue(const LaunchRun &run) override;
-  Expected<bool> issue_loop(const LaunchRun &run) override;
+  Expected<bool> issue_conditional(const LaunchRun &run) override;
   Status wait_for(const Point &point) override;
   Expected<Point> record() override { return record(/*timed=*/false); }
   Expected<Point> record_timed() override { return record(/*timed=*/true); }
@@ -75,17 +76,20 @@ private:
   void write_down_raw(const LaunchRun &run, const RawForm &raw, CUfunction function, const Launch &launch,
                       void *const *at);
   void write_down_copy(const LaunchRun &run, const Launch &launch);
+  void write_down_conditional(const LaunchRun &run, const Launch &launch, CUdeviceptr table);
+  void write_down_branch(const LaunchRun &run, const Launch &branch, CUdeviceptr table);
   void write_down_loop(const LaunchRun &run, const Launch &loop, CUdeviceptr table);
-  void write_down_part(const LaunchRun &run, const Launch &loop, std::span<const WhileTrips::Range> part,
+  void write_down_part(const LaunchRun &run, const Launch &around, std::span<const LaunchRange> part,
                        CUdeviceptr table);
+  void add_accesses_of_decision(const LaunchRun &run, const Launch &launch);
   Status launch_as_graph(const LaunchRun &run, Repeated &kept, bool &launched);
   Expected<std::unique_ptr<CudaGraph>> make_graph(const LaunchRun &run, Repeated &kept);
   Status launch_writers_last(const LaunchRun &run, const Repeated &kept);
   Status launch_each(const LaunchRun &run, WorkList &list, bool writes);
   Status launch_product(const WorkList &list, const WorkItem &item);
   CUresult launch_kernel(WorkList &list, const WorkItem &item);
-  /// Forgets a loop's single trips, which are issued no more.
-  void forget_trips(const LaunchRun &loop);
+  /// Forgets the single trips of a loop, or the launches of a branch, which are issued no more.
+  void forget_parts(const LaunchRun &run);
   /// Frees a run that is kept. Returns what follows it.
   RunsKept::iterator forget(RunsKept &runs, RunsKept::iterator kept) noexcept;
   /// Frees what the graph uses with it.
@@ -99,14 +103,15 @@ private:
   CUstream captures_ = nullptr;        ///< made when a product is captured first
   std::unique_ptr<LaunchTimes> times_; ///< made when the profiler is on first
   RunsKept repeated_;
-  /// While loops. They are apart, because their trips, several runs each, would drive them out before they
-  /// are graphs.
-  RunsKept loops_;
+  /// While loops and branches. They are apart, because their trips, several runs each, would drive them out
+  /// before they are graphs.
+  RunsKept conditionals_;
   uint64_t uses_ = 0;
   // Of the run that is being issued, kept so that a steady loop allocates nothing.
   WorkList list_;
   std::vector<uint64_t> words_;
-  std::vector<uint64_t> table_places_; ///< of a loop's launches, where the operands of each are in the table
+  std::vector<uint64_t>
+      table_places_; ///< of a conditional's launches, where the operands of each are in the table
 };
 
 } // namespace weft::runtime

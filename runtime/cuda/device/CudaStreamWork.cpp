@@ -239,13 +239,13 @@ void CudaStream::write_down(const LaunchRun &run, const Launch &launch, uint64_t
       write_down(run, launch, own, table);
 }
 
-/// The launches of a part of a loop.
-void CudaStream::write_down_part(const LaunchRun &run, const Launch &loop,
-                                 std::span<const WhileTrips::Range> part, CUdeviceptr table) {
-  for (const WhileTrips::Range &range : part) {
-    const Launch *const begin = &loop + range.first, *const end = &loop + range.last;
-    if (range.repeats) {
-      write_down_loop(run, *begin, table);
+/// The launches of a part of a loop or a branch, which are counted from that.
+void CudaStream::write_down_part(const LaunchRun &run, const Launch &around,
+                                 std::span<const LaunchRange> part, CUdeviceptr table) {
+  for (const LaunchRange &range : part) {
+    const Launch *const begin = &around + range.first, *const end = &around + range.last;
+    if (range.decides) {
+      write_down_conditional(run, *begin, table);
       continue;
     }
     for (const Launch *launch = begin; launch != end; ++launch) {
@@ -255,31 +255,46 @@ void CudaStream::write_down_part(const LaunchRun &run, const Launch &loop,
   }
 }
 
+/// What the kernel touches that sets the conditions of a loop or a branch.
+void CudaStream::add_accesses_of_decision(const LaunchRun &run, const Launch &launch) {
+  if (!list_.keeps_accesses())
+    return;
+  list_.add_access(access_of(run, launch, 0));
+  list_.add_access(access_of_record(AccessKind::read));
+  // No two threads may set conditions at the same time.
+  list_.add_access({spaces::conditions, 0, 1, AccessKind::written});
+}
+
+/// A branch whose predicate the device looks at: a node for each function, of which one runs.
+void CudaStream::write_down_branch(const LaunchRun &run, const Launch &branch, CUdeviceptr table) {
+  const BranchParts &parts = *branch.parts;
+  if (parts.if_true.empty() && parts.if_false.empty())
+    return;
+  const uint32_t if_true = list_.new_node(), if_false = list_.new_node();
+  list_.add_chooser(if_true, device_.graph_loops().choose_branch(),
+                    address_of(run.pointers[branch.first_operand]),
+                    run.failure ? address_of(run.failure) : device_.never_failed());
+  add_accesses_of_decision(run, branch);
+  list_.begin_branch(if_true);
+  write_down_part(run, branch, parts.if_true, table);
+  list_.end_node(if_true);
+  list_.begin_other_branch(if_false);
+  write_down_part(run, branch, parts.if_false, table);
+  list_.end_node(if_false);
+}
+
 /// A loop whose condition the device looks at. The nodes of its body are the same in each trip, so the
 /// carries have one place at the beginning of each, that of the results: they are copied there before the
 /// first trip, and at the end of each one.
 void CudaStream::write_down_loop(const LaunchRun &run, const Launch &loop, CUdeviceptr table) {
   const WhileTrips &trips = *loop.trips;
-  if (&loop == run.launches.data()) {
-    table_places_.clear();
-    uint64_t bytes = 0;
-    for (const Launch &launch : run.launches) {
-      table_places_.push_back(bytes);
-      bytes += table_words(run, launch) * sizeof(uint64_t);
-    }
-  }
-  const uint32_t number = list_.new_loop();
+  const uint32_t number = list_.new_node();
   const auto decide = [&] {
     write_down_part(run, loop, trips.at[WhileTrips::result].condition, table);
     list_.add_setter(number, device_.graph_loops().set_condition(),
                      address_of(run.pointers[loop.first_operand]),
                      run.failure ? address_of(run.failure) : device_.never_failed());
-    if (!list_.keeps_accesses())
-      return;
-    list_.add_access(access_of(run, loop, 0));
-    list_.add_access(access_of_record(AccessKind::read));
-    // No two threads may set conditions at the same time.
-    list_.add_access({spaces::conditions, 0, 1, AccessKind::written});
+    add_accesses_of_decision(run, loop);
   };
   write_down_part(run, loop, trips.begin, table);
   decide();
@@ -287,7 +302,19 @@ void CudaStream::write_down_loop(const LaunchRun &run, const Launch &loop, CUdev
   write_down_part(run, loop, trips.at[WhileTrips::result].body, table);
   write_down_part(run, loop, trips.at[WhileTrips::second].finish, table);
   decide();
-  list_.end_loop(number);
+  list_.end_node(number);
+}
+
+void CudaStream::write_down_conditional(const LaunchRun &run, const Launch &launch, CUdeviceptr table) {
+  if (&launch == run.launches.data()) {
+    table_places_.clear();
+    uint64_t bytes = 0;
+    for (const Launch &each : run.launches) {
+      table_places_.push_back(bytes);
+      bytes += table_words(run, each) * sizeof(uint64_t);
+    }
+  }
+  launch.parts ? write_down_branch(run, launch, table) : write_down_loop(run, launch, table);
 }
 
 void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
@@ -302,8 +329,8 @@ void CudaStream::write_down(const LaunchRun &run, const Repeated &kept) {
     list_.add_parameter(run.foreign_keys);
   }
   uint64_t table = address_of(kept.table.data);
-  if (!run.launches.empty() && run.launches.front().kind == LaunchKind::while_loop) {
-    write_down_loop(run, run.launches.front(), table);
+  if (!run.launches.empty() && run.launches.front().decides()) {
+    write_down_conditional(run, run.launches.front(), table);
   } else {
     for (const Launch &launch : run.launches)
       write_down(run, launch, table);

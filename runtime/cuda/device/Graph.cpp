@@ -36,8 +36,10 @@ CUDA_KERNEL_NODE_PARAMS CudaGraph::kernel_node(WorkList &list, const WorkItem &i
   node.func = item.function;
   set_shape(node, item);
   node.kernelParams = list.parameters_of(item);
-  if (item.part == LoopPart::sets)
-    node.kernelParams[0] = &conditions_[item.loop];
+  if (item.part == NodePart::sets || item.part == NodePart::chooses)
+    node.kernelParams[0] = &conditions_[item.node];
+  if (item.part == NodePart::chooses)
+    node.kernelParams[1] = &conditions_[item.node + 1];
   return node;
 }
 
@@ -77,17 +79,19 @@ Status CudaGraph::build(CUstream stream, CUstream captures) {
   const DriverTable &table = context_.table();
   if (Status status = context_.check(table.cuGraphCreate(&graph_, 0), "making a graph"); !status)
     return status;
-  levels_.push_back({graph_, {}, {}});
-  conditions_.resize(list_.loop_count());
+  levels_.push_back({graph_, {}, {}, {}});
+  conditions_.resize(list_.node_count());
   copies_.resize(parts_.places.offsets.size());
   for (size_t i = 0; i < list_.items().size(); ++i) {
     const WorkItem &item = list_.items()[i];
     Status status;
-    if (item.part == LoopPart::ends) {
+    if (item.part == NodePart::ends) {
       levels_.pop_back();
       nodes_.push_back(nullptr);
+    } else if (item.part == NodePart::none || item.part == NodePart::sets || item.part == NodePart::chooses) {
+      status = add(item, captures);
     } else {
-      status = item.part == LoopPart::begins ? begin_loop(i) : add(item, captures);
+      status = begin_node(i);
     }
     if (!status)
       return status;
@@ -96,14 +100,14 @@ Status CudaGraph::build(CUstream stream, CUstream captures) {
   return instantiate(stream);
 }
 
-/// The condition of a loop, which the first kernel that sets it needs.
-Status CudaGraph::make_condition(uint32_t loop) {
-  CUgraphConditionalHandle &condition = conditions_[loop];
+/// The condition of a loop or a branch, which the first kernel that sets it needs.
+Status CudaGraph::make_condition(uint32_t node) {
+  CUgraphConditionalHandle &condition = conditions_[node];
   if (condition)
     return {};
   const CUresult code = context_.table().cuGraphConditionalHandleCreate(&condition, levels_.back().graph,
                                                                         context_.handle(), 0, /*flags=*/0);
-  return context_.check(code, "making the condition of a loop");
+  return context_.check(code, "making the condition of a node");
 }
 
 /// Copies to their places the operands of products in the body of a loop that nothing in it writes: once
@@ -141,35 +145,81 @@ Status CudaGraph::copy_operand(const WorkItem &item, size_t product, size_t oper
                   copies_[product][operand]);
 }
 
-/// Adds the node of a loop, and opens its body.
-Status CudaGraph::begin_loop(size_t item) {
-  const uint32_t loop = list_.items()[item].loop;
-  if (Status status = make_condition(loop); !status)
-    return status;
+/// The conditions that a kernel sets.
+Status CudaGraph::make_conditions(const WorkItem &item) {
+  Status status;
+  if (item.part == NodePart::sets || item.part == NodePart::chooses)
+    status = make_condition(item.node);
+  if (status.ok() && item.part == NodePart::chooses)
+    status = make_condition(item.node + 1);
+  return status;
+}
+
+/// What the body of a node touches; of a branch also what the other branch does.
+std::vector<RangeAccess> CudaGraph::accesses_of_bodies(size_t item) const {
+  const std::vector<WorkItem> &items = list_.items();
+  const uint32_t last = items[item].node + (items[item].part == NodePart::begins_branch ? 1 : 0);
   std::vector<RangeAccess> accesses = {{spaces::conditions, 0, 1, AccessKind::written}};
-  size_t end = item + 1;
-  for (; list_.items()[end].part != LoopPart::ends || list_.items()[end].loop != loop; ++end) {
-    const std::span<const RangeAccess> own = list_.accesses_of(list_.items()[end]);
+  for (size_t i = item + 1; items[i].part != NodePart::ends || items[i].node != last; ++i) {
+    const std::span<const RangeAccess> own = list_.accesses_of(items[i]);
     accesses.insert(accesses.end(), own.begin(), own.end());
   }
-  if (Status status = copy_ahead(std::span(list_.items()).subspan(item, end - item), accesses); !status)
-    return status;
+  return accesses;
+}
+
+/// Finds what a node waits for, by what its body touches. What the body of a loop copies is copied before the
+/// loop where that may be; a branch copies only if it runs.
+Status CudaGraph::find_earlier_of_bodies(size_t item) {
+  std::vector<RangeAccess> accesses = accesses_of_bodies(item);
+  const std::span<const WorkItem> items = list_.items();
+  if (items[item].part == NodePart::begins_loop) {
+    size_t end = item + 1;
+    while (items[end].part != NodePart::ends || items[end].node != items[item].node)
+      ++end;
+    if (Status status = copy_ahead(items.subspan(item, end - item), accesses); !status)
+      return status;
+  }
   if (parts_.places.bytes)
     accesses.push_back({spaces::places, 0, parts_.places.bytes, AccessKind::written});
   find_earlier(accesses);
+  return {};
+}
+
+/// Adds the node of a loop or a branch, and opens its body. Of two branches one runs, so they do not wait for
+/// each other, and what comes behind them waits for both.
+Status CudaGraph::begin_node(size_t item) {
+  const uint32_t number = list_.items()[item].node;
+  const NodePart part = list_.items()[item].part;
+  const bool is_loop = part == NodePart::begins_loop, is_other = part == NodePart::begins_other_branch;
+  if (Status status = make_condition(number); !status)
+    return status;
+  Level &level = levels_.back();
+  if (!is_other) {
+    if (Status status = find_earlier_of_bodies(item); !status)
+      return status;
+    level.earlier = earlier_;
+  }
   CUgraphNodeParams node = {};
   node.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-  node.conditional.handle = conditions_[loop];
-  node.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+  node.conditional.handle = conditions_[number];
+  node.conditional.type = is_loop ? CU_GRAPH_COND_TYPE_WHILE : CU_GRAPH_COND_TYPE_IF;
   node.conditional.size = 1;
   node.conditional.ctx = context_.handle();
   CUgraphNode made = nullptr;
-  const CUresult code = context_.table().cuGraphAddNode(&made, levels_.back().graph, earlier_.data(), nullptr,
-                                                        earlier_.size(), &node);
+  const CUresult code = context_.table().cuGraphAddNode(&made, level.graph, level.earlier.data(), nullptr,
+                                                        level.earlier.size(), &node);
   nodes_.push_back(made);
-  if (Status status = added(made, code, "adding a loop to a graph"); !status)
+  Status status;
+  if (is_other) {
+    level.nodes.back()[1] = made;
+    ++count_;
+    status = context_.check(code, "adding a branch to a graph");
+  } else {
+    status = added(made, code, is_loop ? "adding a loop to a graph" : "adding a branch to a graph");
+  }
+  if (!status)
     return status;
-  levels_.push_back({node.conditional.phGraph_out[0], {}, {}});
+  levels_.push_back({node.conditional.phGraph_out[0], {}, {}, {}});
   return {};
 }
 
@@ -201,12 +251,15 @@ Status CudaGraph::instantiate(CUstream stream) {
 
 void CudaGraph::find_earlier(std::span<const RangeAccess> accesses) {
   earlier_.clear();
-  for (const uint32_t node : levels_.back().dependencies.add(accesses))
-    earlier_.push_back(levels_.back().nodes[node]);
+  Level &level = levels_.back();
+  for (const uint32_t number : level.dependencies.add(accesses))
+    for (const CUgraphNode node : level.nodes[number])
+      if (node)
+        earlier_.push_back(node);
 }
 
 Status CudaGraph::added(CUgraphNode node, CUresult code, const char *what) {
-  levels_.back().nodes.push_back(node);
+  levels_.back().nodes.push_back({node, nullptr});
   ++count_;
   return context_.check(code, what);
 }
@@ -224,9 +277,8 @@ Status CudaGraph::add(const WorkItem &item, CUstream captures) {
 }
 
 Status CudaGraph::add_kernel(const WorkItem &item) {
-  if (item.part == LoopPart::sets)
-    if (Status status = make_condition(item.loop); !status)
-      return status;
+  if (Status status = make_conditions(item); !status)
+    return status;
   const CUDA_KERNEL_NODE_PARAMS kernel = kernel_node(list_, item);
   CUgraphNode node = nullptr;
   find_earlier(list_.accesses_of(item));
@@ -329,7 +381,7 @@ Status CudaGraph::set(WorkList &list) {
   for (size_t i = 0; i < list.items().size(); ++i) {
     const WorkItem &item = list.items()[i];
     product += item.product ? 1 : 0;
-    if (list.is_same(i, list_)) // the ends of a loop are
+    if (list.is_same(i, list_)) // the ends of a node are
       continue;
     CUresult code = CUDA_SUCCESS;
     if (item.product) {

@@ -31,8 +31,8 @@ struct GraphParts {
 
 /// A graph of CUDA that does the items of a list, ready to be launched. An item waits for those before it
 /// whose bytes it needs (Dependencies), and may run beside others. The parameters of kernels and copies are
-/// changed where those of a later list differ. A loop is a conditional node, which waits for what any item of
-/// its body needs, and the body is a graph of its own.
+/// changed where those of a later list differ. A loop or a branch is a conditional node, which waits for what
+/// any item of its body needs, and the body is a graph of its own.
 class CudaGraph {
 public:
   /// The list has accesses. The graph is uploaded by way of `stream`; products are captured on `captures`, on
@@ -53,11 +53,14 @@ public:
 private:
   /// The copies of a product's operands that move; null of others.
   using Copies = std::array<CUgraphNode, productOperands>;
-  /// The graph, or the body of a loop in it, while it is built.
+  /// The graph, or the body of a conditional node in it, while it is built.
   struct Level {
     CUgraph graph = nullptr;
-    std::vector<CUgraphNode> nodes; ///< in the order in which they were added
-    Dependencies dependencies;      ///< of these, by their numbers
+    /// In the order in which they were added. Two branches have one place, of which the second is null for
+    /// other nodes.
+    std::vector<std::array<CUgraphNode, 2>> nodes;
+    Dependencies dependencies;        ///< of these, by their numbers
+    std::vector<CUgraphNode> earlier; ///< what a branch comes after, and the other branch, too
   };
 
   CudaGraph(const CudaContext &context, WorkList list, GraphParts parts)
@@ -72,11 +75,14 @@ private:
   void find_earlier(std::span<const RangeAccess> accesses);
   Status added(CUgraphNode node, CUresult code, const char *what);
   Status add_product(const WorkItem &item, CUstream captures);
-  Status begin_loop(size_t item);
   Status copy_operand(const WorkItem &item, size_t product, size_t operand, size_t bytes,
                       CUdeviceptr address);
   Status copy_ahead(std::span<const WorkItem> body, std::span<const RangeAccess> accesses);
-  Status make_condition(uint32_t loop);
+  Status begin_node(size_t item);
+  Status find_earlier_of_bodies(size_t item);
+  std::vector<RangeAccess> accesses_of_bodies(size_t item) const;
+  Status make_condition(uint32_t node);
+  Status make_conditions(const WorkItem &item);
   CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item);
   Status set_product(const WorkList &list, const WorkItem &item, size_t product);
   /// Where a product's operand is while the graph runs.
@@ -95,7 +101,7 @@ private:
   std::vector<Level> levels_;        ///< the graph, and the bodies that are open, while it is built
   size_t count_ = 0;                 ///< of nodes
   std::vector<CUgraphNode> earlier_; ///< of the one that is being added
-  std::vector<CUgraphConditionalHandle> conditions_; ///< of the loops, by their numbers
+  std::vector<CUgraphConditionalHandle> conditions_; ///< of the nodes, by their numbers
 };
 
 /// The operands of a product's call.

@@ -10,6 +10,7 @@
 #include "runtime/cuda/device/Graph.h"
 
 #include <cstddef>
+#include <utility>
 
 namespace weft::runtime {
 namespace {
@@ -19,8 +20,10 @@ namespace {
 struct Counts {
   uint64_t record = ~uint64_t(0); ///< of failures, without one
   uint32_t outer = 0, inner = 0;
+  uint32_t true_branch = 0, false_branch = 0;
   uint8_t outer_goes_on[2] = {}, inner_goes_on[2] = {};
-  uint8_t ones[2] = {}; ///< what lets the inner loop begin
+  uint8_t ones[2] = {};    ///< what lets the inner loop begin
+  uint8_t chooses[2] = {}; ///< between the branches
 };
 static_assert(sizeof(Counts) <= GraphLoops::bytes);
 
@@ -57,18 +60,85 @@ Status count_trips(const CudaContext &context, CUstream stream, CudaGraph &graph
   return status.ok() ? waited : status;
 }
 
+/// What is wrong with the counts of a launch with as many outer trips, each with inner ones.
+Status compare(const Counts &counts, uint32_t outer, uint32_t inner) {
+  if (counts.outer != outer || counts.inner != outer * inner)
+    return Status::error("a loop of " + std::to_string(outer) + " trips in a graph, with " +
+                         std::to_string(outer * inner) + " trips of a loop in it, had " +
+                         std::to_string(counts.outer) + " and " + std::to_string(counts.inner));
+  const uint32_t last = outer ? 1 : 0; // trips that take the other branch
+  if (counts.true_branch != outer - last || counts.false_branch != last)
+    return Status::error("two branches in a graph, of which one was to run " + std::to_string(outer - last) +
+                         " times and the other " + std::to_string(last) + ", ran " +
+                         std::to_string(counts.true_branch) + " and " + std::to_string(counts.false_branch) +
+                         " times");
+  if (outer && (counts.outer_goes_on[0] || counts.outer_goes_on[1]))
+    return Status::error("a branch in a graph wrote where it had written before it was changed");
+  return {};
+}
+
 } // namespace
 
 Status GraphLoops::load(const CudaContext &context) {
   const std::string text = std::string(call_kernels::headText) + call_kernels::setConditionalText +
-                           call_kernels::setConditionText + call_kernels::countTripText;
+                           call_kernels::setConditionText + call_kernels::chooseBranchText +
+                           call_kernels::countTripText;
   CUlibrary library = nullptr;
   CUresult code = libraries_.load(text.c_str(), library);
   if (code == CUDA_SUCCESS)
     code = libraries_.find(library, "weft_set_condition", set_condition_);
   if (code == CUDA_SUCCESS)
+    code = libraries_.find(library, "weft_choose_branch", choose_branch_);
+  if (code == CUDA_SUCCESS)
     code = libraries_.find(library, "weft_count_trip", count_trip_);
   return context.check(code, "loading the runtime's kernels for loops in graphs");
+}
+
+/// The trial's graph. Each outer trip has some inner ones, and then takes a branch, which says whether there
+/// is another trip: the last one takes the other branch.
+WorkList GraphLoops::write_down(CUdeviceptr at, uint32_t outer_trips, uint32_t inner_trips,
+                                size_t one) const {
+  const CUdeviceptr outer = at + offsetof(Counts, outer_goes_on) + one,
+                    inner = at + offsetof(Counts, inner_goes_on) + one,
+                    chooses = at + offsetof(Counts, chooses) + one, record = at + offsetof(Counts, record);
+  WorkList list;
+  list.keep_accesses(true);
+  const auto in_order = [&] { list.add_access({spaces::record, 0, 1, AccessKind::written}); };
+  const auto set = [&](uint32_t loop, CUdeviceptr predicate) {
+    list.add_setter(loop, set_condition_, predicate, record);
+    in_order();
+  };
+  const auto count = [&](size_t counter, CUdeviceptr predicate, uint32_t modulus) {
+    list.add_kernel(count_trip_, {1}, {1}, 0, nullptr);
+    in_order();
+    list.add_parameter(at + counter);
+    list.add_parameter(predicate);
+    list.add_parameter(modulus);
+    list.add_parameter(record);
+  };
+  const uint32_t outer_loop = list.new_node(), inner_loop = list.new_node();
+  const uint32_t if_true = list.new_node(), if_false = list.new_node();
+  set(outer_loop, outer);
+  list.begin_loop(outer_loop);
+  count(offsetof(Counts, outer), chooses, outer_trips);
+  list.add_copy(inner, at + offsetof(Counts, ones) + one, 1, nullptr);
+  in_order();
+  set(inner_loop, inner);
+  list.begin_loop(inner_loop);
+  count(offsetof(Counts, inner), inner, inner_trips);
+  set(inner_loop, inner);
+  list.end_node(inner_loop);
+  list.add_chooser(if_true, choose_branch_, chooses, record);
+  in_order();
+  list.begin_branch(if_true);
+  count(offsetof(Counts, true_branch), outer, outer_trips);
+  list.end_node(if_true);
+  list.begin_other_branch(if_false);
+  count(offsetof(Counts, false_branch), outer, 1);
+  list.end_node(if_false);
+  set(outer_loop, outer);
+  list.end_node(outer_loop);
+  return list;
 }
 
 Status GraphLoops::try_loops(const CudaContext &context, CUdeviceptr never_failed,
@@ -76,40 +146,6 @@ Status GraphLoops::try_loops(const CudaContext &context, CUdeviceptr never_faile
   if (Status status = load(context); !status)
     return status;
   const CUdeviceptr at = never_failed + sizeof(uint64_t);
-  // Each outer trip has some inner ones.
-  const auto write_down = [&](uint32_t outer_trips, uint32_t inner_trips, size_t one) {
-    const CUdeviceptr outer = at + offsetof(Counts, outer_goes_on) + one,
-                      inner = at + offsetof(Counts, inner_goes_on) + one;
-    WorkList list;
-    list.keep_accesses(true);
-    const auto in_order = [&] { list.add_access({spaces::record, 0, 1, AccessKind::written}); };
-    const auto set = [&](uint32_t loop, CUdeviceptr predicate) {
-      list.add_setter(loop, set_condition_, predicate, at + offsetof(Counts, record));
-      in_order();
-    };
-    const auto count = [&](size_t counter, CUdeviceptr predicate, uint32_t modulus) {
-      list.add_kernel(count_trip_, {1}, {1}, 0, nullptr);
-      in_order();
-      list.add_parameter(at + counter);
-      list.add_parameter(predicate);
-      list.add_parameter(modulus);
-      list.add_parameter(at + offsetof(Counts, record));
-    };
-    const uint32_t outer_loop = list.new_loop(), inner_loop = list.new_loop();
-    set(outer_loop, outer);
-    list.begin_loop(outer_loop);
-    count(offsetof(Counts, outer), outer, outer_trips);
-    list.add_copy(inner, at + offsetof(Counts, ones) + one, 1, nullptr);
-    in_order();
-    set(inner_loop, inner);
-    list.begin_loop(inner_loop);
-    count(offsetof(Counts, inner), inner, inner_trips);
-    set(inner_loop, inner);
-    list.end_loop(inner_loop);
-    set(outer_loop, outer);
-    list.end_loop(outer_loop);
-    return list;
-  };
   TrialStream stream(context);
   if (Status status = stream.open(); !status)
     return status;
@@ -118,7 +154,7 @@ Status GraphLoops::try_loops(const CudaContext &context, CUdeviceptr never_faile
     bool fails;
   };
   constexpr Launch launches[] = {{3, 2, false}, {5, 3, false}, {3, 2, true}};
-  const auto list_of = [&](size_t i) { return write_down(launches[i].outer, launches[i].inner, i % 2); };
+  const auto list_of = [&](size_t i) { return write_down(at, launches[i].outer, launches[i].inner, i % 2); };
   GraphParts parts;
   parts.allocator = &allocator;
   Expected<std::unique_ptr<CudaGraph>> graph =
@@ -134,12 +170,9 @@ Status GraphLoops::try_loops(const CudaContext &context, CUdeviceptr never_faile
     counts.record = launches[i].fails ? 0 : counts.record;
     if (Status status = count_trips(context, stream.get(), **graph, at, counts); !status)
       return status;
-    const Launch &launch = launches[i];
-    const uint32_t outer = launch.fails ? 0 : launch.outer, inner = outer * launch.inner;
-    if (counts.outer != outer || counts.inner != inner)
-      return Status::error("a loop of " + std::to_string(outer) + " trips in a graph, with " +
-                           std::to_string(inner) + " trips of a loop in it, had " +
-                           std::to_string(counts.outer) + " and " + std::to_string(counts.inner));
+    if (Status status = compare(counts, launches[i].fails ? 0 : launches[i].outer, launches[i].inner);
+        !status)
+      return status;
   }
   return {};
 }

@@ -18,7 +18,7 @@ void WorkList::clear() {
   parameters_.clear();
   bytes_.clear();
   accesses_.clear();
-  loops_ = 0;
+  nodes_ = 0;
 }
 
 WorkItem &WorkList::add_item(const Launch *launch) {
@@ -52,17 +52,27 @@ void WorkList::add_kernel(CUfunction function, const LaunchExtents &grid, const 
 
 void WorkList::add_setter(uint32_t loop, CUfunction function, CUdeviceptr predicate, CUdeviceptr record) {
   add_kernel(function, {1}, {1}, 0, nullptr);
-  items_.back().part = LoopPart::sets;
-  items_.back().loop = loop;
+  items_.back().part = NodePart::sets;
+  items_.back().node = loop;
   add_parameter(CUgraphConditionalHandle(0));
   add_parameter(predicate);
   add_parameter(record);
 }
 
-void WorkList::add_end(uint32_t loop, LoopPart part) {
+void WorkList::add_chooser(uint32_t branch, CUfunction function, CUdeviceptr predicate, CUdeviceptr record) {
+  add_kernel(function, {1}, {1}, 0, nullptr);
+  items_.back().part = NodePart::chooses;
+  items_.back().node = branch;
+  add_parameter(CUgraphConditionalHandle(0));
+  add_parameter(CUgraphConditionalHandle(0));
+  add_parameter(predicate);
+  add_parameter(record);
+}
+
+void WorkList::add_end(uint32_t node, NodePart part) {
   WorkItem &item = add_item(nullptr);
   item.part = part;
-  item.loop = loop;
+  item.node = node;
 }
 
 void WorkList::add_product(const Contraction &product, uint8_t foreign, const Launch *launch) {
@@ -114,7 +124,7 @@ bool WorkList::has_form_of(const WorkList &other) const {
                             [](const WorkItem &a, const WorkItem &b) {
                               return a.function == b.function && a.product == b.product &&
                                      a.count == b.count && a.to_host == b.to_host && a.part == b.part &&
-                                     a.loop == b.loop;
+                                     a.node == b.node;
                             }) &&
          std::ranges::equal(parameters_, other.parameters_, {}, &Parameter::bytes, &Parameter::bytes);
 }

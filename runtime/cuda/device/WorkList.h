@@ -37,15 +37,16 @@ inline constexpr uint32_t record = UINT32_MAX;         ///< the call's record of
 inline constexpr uint32_t workspace = UINT32_MAX - 1;  ///< of products of a library, which begins at 0
 inline constexpr uint32_t places = UINT32_MAX - 2;     ///< fixed places of operands (ProductPlaces)
 inline constexpr uint32_t hostRecord = UINT32_MAX - 3; ///< the host's copy of the record
-inline constexpr uint32_t conditions = UINT32_MAX - 4; ///< of loops, which kernels set one after the other
+inline constexpr uint32_t conditions = UINT32_MAX - 4; ///< of nodes, which kernels set one after the other
 } // namespace spaces
 
-/// What an item is to a loop of the list: the kernel that sets its condition, whose first parameter the graph
-/// fills in, or one of its ends, between which its body is.
-enum class LoopPart : uint8_t { none, sets, begins, ends };
+/// What an item is to a conditional node of the list, a loop or a branch: the kernel that sets its condition,
+/// or that chooses between it and the branch after it, whose first parameters the graph fills in; or one of
+/// its ends, between which its body is.
+enum class NodePart : uint8_t { none, sets, chooses, begins_loop, begins_branch, begins_other_branch, ends };
 
 /// A kernel, a product of a library, a copy within the device or to the host, which has neither function nor
-/// product, or an end of a loop, which only graphs have.
+/// product, or an end of a conditional node, which only graphs have.
 struct WorkItem {
   CUfunction function = nullptr;
   LaunchExtents grid, block;
@@ -57,8 +58,8 @@ struct WorkItem {
   uint32_t first_access = 0, accesses = 0; ///< what it reads and writes, if that is written down
   const Contraction *product = nullptr;
   uint8_t foreign = 0; ///< operands of a product in memory of the caller, as bits
-  LoopPart part = LoopPart::none;
-  uint32_t loop = 0;              ///< which one of the list, if it is a part of one
+  NodePart part = NodePart::none;
+  uint32_t node = 0;              ///< which conditional node of the list, if it is a part of one
   const Launch *launch = nullptr; ///< what an error names; null for the runtime's own kernels
 };
 
@@ -87,14 +88,20 @@ public:
   }
   /// A product of a library, all of whose operands follow as parameters.
   void add_product(const Contraction &product, uint8_t foreign, const Launch *launch);
-  /// The number of a further loop of the list.
-  uint32_t new_loop() { return loops_++; }
-  size_t loop_count() const { return loops_; }
+  /// The number of a further conditional node of the list.
+  uint32_t new_node() { return nodes_++; }
+  size_t node_count() const { return nodes_; }
   /// One thread, which lets a loop go on if the predicate is true and the record says of no failure.
   void add_setter(uint32_t loop, CUfunction function, CUdeviceptr predicate, CUdeviceptr record);
-  /// What follows is the body, until end_loop().
-  void begin_loop(uint32_t loop) { add_end(loop, LoopPart::begins); }
-  void end_loop(uint32_t loop) { add_end(loop, LoopPart::ends); }
+  /// One thread, which lets the branch run if the predicate is true, and the node after it if it is false;
+  /// neither if the record says of a failure.
+  void add_chooser(uint32_t branch, CUfunction function, CUdeviceptr predicate, CUdeviceptr record);
+  /// What follows is the body, until end_node().
+  void begin_loop(uint32_t node) { add_end(node, NodePart::begins_loop); }
+  void begin_branch(uint32_t node) { add_end(node, NodePart::begins_branch); }
+  /// Behind the end of the branch, whose number is one less, and of which it runs instead.
+  void begin_other_branch(uint32_t node) { add_end(node, NodePart::begins_other_branch); }
+  void end_node(uint32_t node) { add_end(node, NodePart::ends); }
   template <typename T> void add_parameter(const T &value) {
     add_bytes(reinterpret_cast<const std::byte *>(&value), sizeof value);
   }
@@ -126,7 +133,7 @@ private:
     uint32_t offset, bytes;
   };
   WorkItem &add_item(const Launch *launch);
-  void add_end(uint32_t loop, LoopPart part);
+  void add_end(uint32_t node, NodePart part);
   void add_bytes(const std::byte *value, size_t bytes);
   std::span<const std::byte> bytes_of(const WorkItem &item) const;
 
@@ -134,7 +141,7 @@ private:
   std::vector<Parameter> parameters_;
   std::vector<std::byte> bytes_; ///< of parameters, each from a multiple of 8 on
   std::vector<void *> addresses_;
-  uint32_t loops_ = 0;
+  uint32_t nodes_ = 0;
   bool keeps_accesses_ = false;
   std::vector<RangeAccess> accesses_;
 };

@@ -119,6 +119,7 @@ int addToTwo();                // CudaFaultsTest.cpp, --add-to-two
 int repeatForFaults();         // CudaWhileTest.cpp, --repeat
 int decideOnTrips();           // CudaGraphLoopsTest.cpp, --decide
 int runManyLoops();            // CudaGraphLoopsTest.cpp, --many
+int chooseForFaults();         // CudaBranchTest.cpp, --choose
 int failOnce();                // CudaMutantsTest.cpp, --fail
 
 } // namespace weft::testing

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A GPU computes both branches. Values and gradients are those of the host.
+// Values and gradients are those of the host. A GPU computes both branches if they are small, and otherwise
+// the one that is taken (CudaBranchTest.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/frontend/Helpers.h"
@@ -51,14 +52,47 @@ TEST(CudaCondition, HasTheValuesAndGradientsOfTheHost) {
   }
 }
 
-TEST(CudaCondition, SaysThatBothBranchesAreComputed) {
+TEST(CudaCondition, SaysWhetherBothBranchesAreComputed) {
   const Layers there("cuda:0");
   auto run = compile([&](const Tensor &pred) { return there.chosen(pred); });
   // A predicate of the host is moved.
   EXPECT_EQ(run(full({}, true, {.dtype = DType::i1})).device(), Device("cuda:0"));
   const std::string text = run.explain({.full = true});
-  EXPECT_TRUE(mentions(text, "WEFT-T009")) << text;
-  EXPECT_FALSE(mentions(text, "branch to")) << text;
+  EXPECT_FALSE(mentions(text, "WEFT-T009")) << text;
+  EXPECT_TRUE(mentions(text, "branch to")) << text;
+  auto small = compile([&](const Tensor &pred) {
+    return cond(
+        pred, [](const Tensor &at) { return at * 2; }, [](const Tensor &at) { return tanh(at); }, there.x);
+  });
+  (void)small(full({}, true, {.dtype = DType::i1}));
+  const std::string both = small.explain({.full = true});
+  EXPECT_TRUE(mentions(both, "WEFT-T009")) << both;
+  EXPECT_TRUE(mentions(both, "together they take less time than a decision")) << both;
+  EXPECT_FALSE(mentions(both, "branch to")) << both;
+}
+
+// Each order of gradients, as a graph from the third call on. The root in the other branch has no gradient.
+TEST(CudaCondition, ItsGradientsAreConditionsToo) {
+  const Layers host("cpu"), there("cuda:0");
+  const auto of = [](const Layers &layers) {
+    return [&layers](const Tensor &limit) {
+      const Tensor made = layers.chosen(layers.x.detach().sum() < limit);
+      const std::vector<Tensor> first =
+          grad((made * made).sum(), {layers.x, layers.w, layers.b}, {.create_graph = true});
+      std::vector<Tensor> all = grad(first[0].sum(), {layers.x, layers.b}, {.allow_unused = true});
+      all.insert(all.end(), first.begin(), first.end());
+      return all;
+    };
+  };
+  auto run = compile(of(there));
+  // The elements are -1 to 4/7: roots of those below 0 are not numbers, and neither are their gradients.
+  for (const double limit : {100.0, 100.0, 100.0, -100.0, 100.0}) {
+    const std::vector<Tensor> expected = of(host)(full({}, limit)), found = run(full({}, limit).to("cuda:0"));
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_TRUE(allclose(found[i].cpu(), expected[i], 1e-4, 1e-5, true)) << i << " at " << limit;
+  }
+  EXPECT_TRUE(mentions(run.explain({.full = true}), "WEFT-C009"));
 }
 
 TEST(CudaCondition, FailsForTheBranchThatIsTakenOnly) {

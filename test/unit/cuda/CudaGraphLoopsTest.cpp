@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From its third time on, a while loop is one graph whose conditional node decides on the trips. Its bytes
-// are those of the loop whose predicates the host reads, also where the driver refuses such nodes.
+// From its third time on, a while loop is one graph whose conditional node decides on the trips, and so is a
+// condition with much work in a branch. Bytes are those of loops and conditions whose predicates the host
+// reads, also where the driver refuses such nodes.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/cuda/DriverFaults.h"
@@ -79,6 +80,44 @@ std::vector<Tensor> mixed(const Tensor &x, const Tensor &limit) {
   return {last, all};
 }
 
+/// A product, or another condition, one of whose branches is a loop that would have no end in the other ones.
+Tensor chosen(const Tensor &x, const Tensor &limit) {
+  return cond(
+      x.abs().sum() * 3 < limit, [](const Tensor &at) { return matmul(at, weight()) + 1; },
+      [&](const Tensor &at) {
+        return cond(
+            limit > 30,
+            [&](const Tensor &y) {
+              return while_loop([&](const Tensor &z) { return z.abs().sum() < limit; },
+                                [](const Tensor &z) { return z * 2; }, y);
+            },
+            [](const Tensor &y) { return matmul(tanh(y), weight()); }, at);
+      },
+      x);
+}
+
+/// What comes before and behind the condition are graphs of their own.
+std::vector<Tensor> branched(const Tensor &x, const Tensor &limit) {
+  const Tensor begin = tanh(x) * 1.5, last = chosen(begin, limit);
+  return {last, last.sum(0) + begin.sum(0)};
+}
+
+/// A condition in each trip of a loop, with its gradient.
+std::vector<Tensor> steps(const Tensor &x, const Tensor &limit) {
+  Tensor leaf = x.detach();
+  leaf.requires_grad_();
+  const auto [last, trips] =
+      while_loop([](const Tensor &, const Tensor &trips) { return trips < 4; },
+                 [&](const Tensor &at, const Tensor &trips) {
+                   return std::tuple(cond((trips % 2 == 0).logical_and(limit > 10),
+                                          [](const Tensor &y) { return tanh(matmul(y, weight())); },
+                                          [](const Tensor &y) { return y * 0.5 + 1; }, at),
+                                     trips + 1);
+                 },
+                 std::tuple(leaf, zeros({}, {.dtype = i64}).to("cuda:0")));
+  return {last.detach(), grad((last * last).sum(), {leaf})[0]};
+}
+
 /// Follows a list of numbers until there is a -1. An index that is out of range ends the loop.
 std::vector<Tensor> followed(const Tensor &next, const Tensor &begin) {
   const auto [at, trips] =
@@ -94,6 +133,13 @@ std::vector<Tensor> followed(const Tensor &next, const Tensor &begin) {
 std::vector<Tensor> picked(const Tensor &indices, const Tensor &scale) {
   return {while_loop([](const Tensor &at) { return at.sum() < 100; }, [](const Tensor &at) { return at * 2; },
                      ones({4}).to("cuda:0").index_select(0, indices) * scale)};
+}
+
+/// Reads by index in a branch, and multiplies. Fails if the branch is taken.
+std::vector<Tensor> checked(const Tensor &indices, const Tensor &which) {
+  return {cond(
+      which > 0, [](const Tensor &at) { return matmul(weight().index_select(0, at), weight()); },
+      [](const Tensor &) { return weight() * 2; }, indices)};
 }
 
 Tensor indices(std::vector<int64_t> values) {
@@ -120,8 +166,11 @@ void show(const char *what, const std::function<std::vector<Tensor>()> &call) {
 int weft::testing::decideOnTrips() {
   (void)weight(); // which no function makes
   using Loop = std::vector<Tensor> (*)(const Tensor &, const Tensor &);
-  const std::pair<const char *, Loop> loops[] = {
-      {"multiplied", multiplied}, {"nested", nested}, {"mixed", mixed}};
+  const std::pair<const char *, Loop> loops[] = {{"multiplied", multiplied},
+                                                 {"nested", nested},
+                                                 {"mixed", mixed},
+                                                 {"branched", branched},
+                                                 {"steps", steps}};
   for (const auto &[name, loop] : loops) {
     auto run = compile([loop](const Tensor &x, const Tensor &limit) { return loop(x, limit.to("cuda:0")); },
                        {spec({3, 4}, f32, "cuda:0"), spec({}, f32)}, {.name = name});
@@ -143,6 +192,9 @@ int weft::testing::decideOnTrips() {
   auto pick = compile([](const Tensor &at, const Tensor &scale) { return picked(at, scale); });
   for (const bool right : {true, true, true, false, true, false})
     show("picked", [&] { return pick(indices({0, right ? 3 : 9, 1, 2}), scalar(right ? 1 : 0)); });
+  auto check = compile([](const Tensor &at, const Tensor &which) { return checked(at, which); });
+  for (const auto &[last, which] : {std::pair(3, 1), {3, 0}, {9, 0}, {9, 1}, {9, 0}, {3, 1}, {9, 1}})
+    show("checked", [&] { return check(indices({0, last, 1, 2}), scalar(which)); });
   return 0;
 }
 
@@ -189,8 +241,13 @@ TEST(CudaGraphLoops, HaveTheBytesOfLoopsOfTheHost) {
     EXPECT_EQ(resultsIn(device), resultsIn(host)) << more;
     EXPECT_TRUE(mentions(device.output, "the device decides on the trips of 2 while loops")) << device.output;
     EXPECT_TRUE(mentions(host.output, "the host decides on the trips of 2 while loops")) << host.output;
+    EXPECT_TRUE(mentions(device.output, "the device decides on the branches of 1 condition, "))
+        << device.output;
+    EXPECT_TRUE(mentions(host.output, "the host decides on the branches of 1 condition, ")) << host.output;
     EXPECT_TRUE(mentions(device.output, "index 9 is out of bounds")) << device.output;
-    // One of the trial, which has a loop in a loop; five functions, of which some have several.
+    EXPECT_TRUE(mentions(device.output, "checked: ")) << device.output;
+    // Those of the trial, which has a loop and branches in a loop; eight functions, of which some have
+    // several.
     EXPECT_GT(callsIn(folder / "device")["cuGraphAddNode"], 10) << more;
     EXPECT_EQ(callsIn(folder / "host").count("cuGraphAddNode"), 0U) << more;
   }
@@ -205,8 +262,10 @@ TEST(CudaGraphLoops, ADriverThatRefusesThemLetsTheHostDecide) {
   const auto libraries = std::to_string(std::count(calls.begin(), first, "cuLibraryLoadData"));
   for (const std::string &fault :
        {std::string("cuGraphConditionalHandleCreate:1:801"),
-        std::string("cuGraphConditionalHandleCreate:2:801"), std::string("cuGraphAddNode:1:801"),
-        std::string("cuGraphAddNode:2:1"), "cuLibraryLoadData:" + libraries + ":218",
+        std::string("cuGraphConditionalHandleCreate:2:801"),
+        std::string("cuGraphConditionalHandleCreate:4:801"), std::string("cuGraphAddNode:1:801"),
+        std::string("cuGraphAddNode:2:1"), std::string("cuGraphAddNode:3:801"),
+        std::string("cuGraphAddNode:4:801"), "cuLibraryLoadData:" + libraries + ":218",
         std::string("cuGraphExecMemcpyNodeSetParams:1:1")}) {
     const Child child = decide("CUSIM_FAIL=" + fault);
     EXPECT_EQ(resultsIn(child), expected) << fault;
@@ -228,9 +287,10 @@ TEST(CudaGraphLoops, ADriverWhoseLoopsCountWronglyLetsTheHostDecide) {
   refused("cuGraphExecMemcpyNodeSetParams:1:0",
           "a loop of 5 trips in a graph, with 15 trips of a loop in it, had 5 and 0");
   // Every kernel of the graph: those that count, and those that set conditions.
-  for (const char node : {'1', '2', '3', '4', '5', '6'})
+  for (const char node : {'1', '2', '3', '4', '5', '6', '8', '9'})
     refused(std::string("cuGraphExecKernelNodeSetParams:") + node + ":0",
             "a loop of 5 trips in a graph, with 15 trips of a loop in it, had");
+  refused("cuGraphExecKernelNodeSetParams:7:0", "a branch in a graph wrote where it had written before");
 }
 
 // A refusal that comes from a lack of memory does not stay.
@@ -257,7 +317,8 @@ TEST(CudaGraphLoops, ManyInOneFunctionAreGraphs) {
 TEST(CudaGraphLoops, AGraphThatIsRefusedIsReplacedByLaunches) {
   const std::string expected = resultsIn(decide("WEFT_CUDA_LOOPS=0"));
   for (const char *fault :
-       {"cuGraphConditionalHandleCreate:3:999", "cuGraphAddNode:3:999", "cuGraphAddNode:5:2"}) {
+       {"cuGraphConditionalHandleCreate:5:999", "cuGraphAddNode:5:999", "cuGraphAddNode:7:2",
+        "cuGraphAddNode:14:999", "cuGraphAddNode:15:2", "cuGraphConditionalHandleCreate:15:999"}) {
     const Child child = decide(std::string("CUSIM_FAIL=") + fault);
     EXPECT_EQ(resultsIn(child), expected) << fault;
     EXPECT_TRUE(mentions(child.output, "the device decides")) << child.output;

@@ -83,6 +83,8 @@ int main(int count, char **arguments) {
     return weft::testing::decideOnTrips();
   if (option == "--many")
     return weft::testing::runManyLoops();
+  if (option == "--choose")
+    return weft::testing::chooseForFaults();
   if (option == "--fail")
     return weft::testing::failOnce();
   if (option == "--multiply-in-loop")

@@ -279,6 +279,124 @@ TEST(BranchLaunch, FitsItsBranches) {
   EXPECT_FAILS(load(branch(), {twice("twice")}).status(), "body.sum.cpu");
 }
 
+// A device has the launches of both branches, and is given those of one.
+TEST(BranchLaunch, IsIssuedToADevice) {
+  const auto executable =
+      load(on_device(branch()), {on_device(sum("sum")), on_device(twice("twice"))}, device_map())
+          .value_or_throw();
+  EXPECT_EQ(executable->launch_count(), 1U + 2 + 1);
+  ASSERT_EQ(executable->device_loops().size(), 1U);
+  EXPECT_TRUE(executable->device_loops()[0].is_branch);
+  for (const uint8_t pred : {1, 0, 1, 255}) {
+    const auto x = moved(buffer_of<float>({1, 2, 3}));
+    std::vector<std::shared_ptr<Buffer>> results(1);
+    executable
+        ->run(std::vector<std::shared_ptr<Buffer>>{moved(buffer_of<uint8_t>({pred})), x,
+                                                   moved(buffer_of<float>({10}))},
+              results)
+        .throw_if_failed();
+    results[0]->wait().throw_if_failed();
+    EXPECT_EQ(read(*results[0]), pred ? (std::vector<float>{22, 24, 26}) : (std::vector<float>{2, 4, 6}));
+    EXPECT_EQ(read(*x), (std::vector<float>{1, 2, 3}));
+  }
+}
+
+/// A branch whose other branch is one again, in a loop: x = choose(x < 100 constant, x, constant) while it
+/// is.
+TEST(BranchLaunch, MayBeInLoopsAndBranchesOfADevice) {
+  PlanBuilder body("body");
+  body.argument("x", DType::f32, {width});
+  body.argument("constant", DType::f32, {});
+  body.result("y", DType::f32, {width});
+  body.plan.arena_bytes = 64;
+  const uint32_t x = body.buffer(fb::Storage::argument, 0, 0, rowBytes),
+                 constant = body.buffer(fb::Storage::argument, 1, 0, sizeof(float)),
+                 pred = body.buffer(fb::Storage::arena, 0, 0, 1),
+                 y = body.buffer(fb::Storage::result, 0, 0, rowBytes);
+  body.kernel("is_small", {x, constant, pred}, 2, 1);
+  fb::BranchLaunchT launch;
+  launch.then_body = "choose";
+  launch.else_body = "never";
+  launch.buffers = {pred, pred, x, constant, y};
+  launch.first_result = 4;
+  body.launch("branch").op.Set(std::move(launch));
+  PlanBuilder never = branch();
+  never.plan.function = "never";
+  PlanBuilder outer = loop();
+  outer.plan.launches[0]->op.AsWhileLaunch()->body = "body";
+  PlanBuilder inside = on_device(std::move(body));
+  // The branch is a segment of its own.
+  inside.plan.segments[0]->launches = 1;
+  inside.plan.segments.push_back(std::make_unique<fb::SegmentT>());
+  inside.plan.segments[1]->device = inside.plan.segments[0]->device;
+  inside.plan.segments[1]->launches = 1;
+  const auto executable =
+      load(on_device(std::move(outer)),
+           {on_device(small()), std::move(inside), on_device(branch()), on_device(std::move(never)),
+            on_device(sum("sum")), on_device(twice("twice"))},
+           device_map())
+          .value_or_throw();
+  for (const float factor : {0.F, 0.5F, 3.F}) {
+    std::vector<float> expected = {1, 2, 3};
+    while (expected[0] < 100 * factor)
+      for (float &each : expected)
+        each = 2 * (each + factor);
+    std::vector<std::shared_ptr<Buffer>> results(1);
+    executable
+        ->run(std::vector<std::shared_ptr<Buffer>>{moved(buffer_of<float>({1, 2, 3})),
+                                                   moved(buffer_of<float>({factor}))},
+              results)
+        .throw_if_failed();
+    results[0]->wait().throw_if_failed();
+    EXPECT_EQ(read(*results[0]), expected) << factor;
+  }
+}
+
+TEST(BranchLaunch, IsVerifiedOnADevice) {
+  EXPECT_TRUE(on_device(branch()).verdict(nullptr).ok());
+  // A segment of its own.
+  PlanBuilder beside = branch();
+  beside.plan.results.push_back(std::make_unique<fb::ResultT>());
+  beside.plan.results.back()->type = tensor_type(DType::f32, {width});
+  beside.kernel("double_row",
+                {beside.plan.launches[0]->op.AsBranchLaunch()->buffers[1],
+                 beside.buffer(fb::Storage::result, 1, 0, rowBytes)},
+                1, width);
+  EXPECT_FAILS(on_device(std::move(beside)).verdict(nullptr),
+               "has 2 launches, of which number 0 is one that has to be alone");
+  // A predicate in memory of the host.
+  PlanBuilder elsewhere = on_device(branch());
+  elsewhere.plan.arguments[0]->type->device = "cpu";
+  auto host = std::make_unique<fb::DevicePartT>();
+  host->name = "cpu";
+  elsewhere.plan.devices.push_back(std::move(host));
+  const uint32_t number = static_cast<uint32_t>(elsewhere.plan.devices.size() - 1);
+  elsewhere.plan.buffers[elsewhere.plan.launches[0]->op.AsBranchLaunch()->buffers[0]]->device = number;
+  EXPECT_FAILS(elsewhere.verdict(nullptr), "has operand 0 on another device than its own");
+  // A failed call must not write an argument.
+  PlanBuilder donated = branch();
+  donated.plan.arguments[1]->donated = true;
+  donated.plan.results[0]->tied_to = 1;
+  donated.plan.arguments.push_back(std::make_unique<fb::ArgumentT>());
+  donated.plan.arguments.back()->type = tensor_type(DType::f32, {width});
+  donated.plan.launches[0]->op.AsBranchLaunch()->buffers[1] =
+      donated.buffer(fb::Storage::argument, 3, 0, rowBytes);
+  PlanBuilder::predicated(*donated.plan.launches[0]);
+  EXPECT_FAILS(on_device(std::move(donated)).verdict(nullptr),
+               "is a branch on a device, where it does not see");
+  // Branches for another device, that are too many, and that no loop of known length can issue.
+  const auto refused = [](PlanBuilder then, PlanBuilder otherwise) {
+    return load(on_device(branch()), {std::move(then), std::move(otherwise)}, device_map()).status();
+  };
+  EXPECT_FAILS(refused(sum("sum"), on_device(twice("twice"))), "a branch, has other devices");
+  EXPECT_FAILS(refused(on_device(sum("sum")), twice("twice")), "a branch, has other devices");
+  PlanBuilder many = twice("twice");
+  for (uint64_t i = 0; i < mostLaunches - 2; ++i)
+    many.kernel("double_row", {0, 1}, 1, width);
+  EXPECT_FAILS(refused(on_device(sum("sum")), on_device(std::move(many))),
+               "launches after 0, and a function has at most 65536 on a device");
+}
+
 TEST(WhileLaunch, GoesOnWhileItsConditionIsTrue) {
   const auto executable = load(loop(), {small(), sum("sum")}).value_or_throw();
   for (const float constant : {0.F, 0.001F, 0.5F, 1.F, 3.F, 1000.F}) {
@@ -395,5 +513,5 @@ TEST(WhileLaunch, IsVerifiedOnADevice) {
   EXPECT_FAILS(load(on_device(std::move(scan)),
                     {on_device(loop()), on_device(small()), on_device(sum("sum"))}, device_map())
                    .status(),
-               "has a while loop, whose trips no other loop of a device issues");
+               "has a while loop or a branch, which no other loop of a device issues");
 }
