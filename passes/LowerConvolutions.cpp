@@ -8,7 +8,9 @@
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/ImplicitGemm.h"
+#include "ir/SpreadConvolutions.h"
 #include "ir/Target.h"
+#include "ir/Vjp.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -175,6 +177,40 @@ bool isProduct(ConvolutionOp op) {
          areNone(op.getHigh());
 }
 
+/// Whether the operand has zeros between its elements and the places are fewer than the elements of the
+/// window, as in the derivative of a transposed convolution with respect to its weights.
+bool hasFewPlaces(ConvolutionOp op) {
+  ArrayRef<Size> w = sizesOf(op.getW()).drop_front(2), y = sizesOf(op.getType()).drop_front(2);
+  const bool isSpread = llvm::any_of(op.getWindowDilation(), [](int64_t each) { return each > 1; });
+  return hasZeros(op) && !movesProducts(op) && !isSpread && op.getGroups() == 1 &&
+         !symbolicSizesOf(op).others && productOf(y).asNumber() < productOf(w).asNumber();
+}
+
+/// Such a convolution with operand and weights in each other's role: then there are no zeros. Its places are
+/// counted from the last one.
+ConvolutionOp exchangeOperands(ConvolutionOp op) {
+  ArrayRef<Size> a = sizesOf(op.getA()), w = sizesOf(op.getW()), y = sizesOf(op.getType());
+  OpBuilder b(op);
+  VjpBuilder v(b, op, {Value()}, {false});
+  SmallVector<Size> low, high;
+  SmallVector<int64_t> places, perm{1, 0};
+  for (size_t i = 0; i < op.getStride().size(); ++i) {
+    // Place p, counted from the last, and element e of the operand meet in element
+    // e base_dilation + p stride - ((places - 1) stride - low) of the weights.
+    const Size steps = (y[2 + i] - 1) * op.getStride()[i], reach = (a[2 + i] - 1) * op.getBaseDilation()[i];
+    low.push_back(steps - op.getLow()[i]);
+    high.push_back(steps + reach + 1 - w[2 + i] - low.back());
+    places.push_back(static_cast<int64_t>(2 + i));
+    perm.push_back(places.back());
+  }
+  Sym made = v.make<ConvolutionOp>(op.getW(), op.getA(), op.getStride(), low, high,
+                                   SmallVector<int64_t>(places.size(), 1), op.getBaseDilation(), uint64_t(1));
+  Sym turned = v.make<TransposeOp>(v.make<ReverseOp>(made.value, places).value, perm);
+  op.getResult().replaceAllUsesWith(turned.value);
+  op.erase();
+  return made.value.getDefiningOp<ConvolutionOp>();
+}
+
 /// Into how many pieces of the channels the sums of a convolution are divided on a GPU, each of which has
 /// blocks of its own: 1 if there are blocks for all multiprocessors without that, or sums are short. None if
 /// there should be several and cannot be: only f32 is added as exactly in pieces, and the pieces are of equal
@@ -184,9 +220,14 @@ std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &de
   const SymbolRanges ranges = rangesOf(op);
   ArrayRef<Size> w = sizesOf(op.getW()), y = sizesOf(op.getResult());
   const auto groups = static_cast<int64_t>(op.getGroups());
-  const int64_t outputs = divide(w[0], groups)->asNumber(), window = productOf(w.drop_front(2)).asNumber(),
-                columns = ranges.largest(y[0] * productOf(y.drop_front(2))),
-                steps = ranges.largest(w[1] * window);
+  const int64_t outputs = divide(w[0], groups)->asNumber(),
+                columns = ranges.largest(y[0] * productOf(y.drop_front(2)));
+  int64_t window = 1;
+  for (size_t i = 0; i < op.getStride().size(); ++i) // those elements that meet one of the operand
+    window *=
+        llvm::divideCeil(w[2 + i].asNumber(), op.getBaseDilation()[i] / std::gcd(op.getBaseDilation()[i],
+                                                                                 op.getWindowDilation()[i]));
+  const int64_t steps = ranges.largest(w[1] * window);
   const int64_t tiles = groups * llvm::divideCeil(outputs, tile) * llvm::divideCeil(columns, tile);
   if (tiles * 4 > device.cores || steps < 2 * leastSteps)
     return 1;
@@ -201,14 +242,14 @@ std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &de
 
 /// Why a GPU has no launch for a convolution that the library's description allows; empty if it has one.
 std::string whyNotOnGpu(ConvolutionOp op, const TargetDescription &device) {
-  if (isProduct(op))
+  if (isProduct(op) || movesProducts(op))
     return "it is one product";
+  if (hasZeros(op) && !sizesOf(op.getW())[1].isNumber())
+    return "its operand has zeros between its elements, and only the call knows how many channels it has";
   // Coordinates within an image have 32 bits (codegen/cuda/contractions/WindowsText.cpp).
   constexpr int64_t farthest = int64_t(1) << 28;
   ArrayRef<Size> a = sizesOf(op.getA()), w = sizesOf(op.getW()), y = sizesOf(op.getResult());
   for (size_t i = 0; i < op.getStride().size(); ++i) {
-    if (op.getBaseDilation()[i] > 1)
-      return "its operand has zeros between its elements, and most that a launch multiplies would be zeros";
     const Size reach = a[2 + i] + y[2 + i] * op.getStride()[i] + w[2 + i] * op.getWindowDilation()[i];
     if (reach.asNumber() > farthest || std::abs(op.getLow()[i].asNumber()) > farthest)
       return "its windows reach too far";
@@ -333,6 +374,8 @@ struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
       const TargetDescription *description = describe(op, deviceOf(op.getType()), *machine);
       if (!description)
         return signalPassFailure();
+      if (!description->isCpu() && hasFewPlaces(op))
+        op = exchangeOperands(op);
       const std::string refusal = whyNot(op, *description);
       auto note = [&](const char *code, const std::string &location, const std::string &message) {
         if (report)
@@ -344,7 +387,7 @@ struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
         if (lowerToLaunch(op, isCpu ? 1 : *piecesOnGpu(op, *description), isCpu && hasFastNumerics(op)))
           note("WEFT-N013", location,
                "tiles of 4 x 4 places take 36 products instead of 144, by Winograd's method");
-      } else if (description->isCpu() || !isProduct(op)) {
+      } else if (description->isCpu() || !(isProduct(op) || movesProducts(op))) {
         note("WEFT-N011", location, refusal + "; it is several kernels, and may store all windows");
       }
     }

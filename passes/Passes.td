@@ -250,7 +250,8 @@ def LowerConvolutions : Weft_FuncPass<"weft-lower-convolutions"> {
     one output. If an operand is a view (reshape, transposition, slice, reversal) of a value that is in memory in any
     case, the launch reads that value with an offset and strides. If a transposition is all that reads the result, it is
     written in that order. With fast numerics, a convolution of windows of 3 x 3 on a CPU, or its derivative, has
-    Winograd's method where that takes less time (WEFT-N013). Other ops are left for decomposition, with the reason as
+    Winograd's method where that takes less time (WEFT-N013). On a GPU, if there are zeros between the operand's elements
+    and the places are fewer than the elements of a window, operand and weights exchange their roles first. Other ops are left for decomposition, with the reason as
     WEFT-N011.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "target of the launches (ir/Target.h)">,

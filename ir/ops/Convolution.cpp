@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/SpreadConvolutions.h"
 #include "ir/ops/Common.h"
 #include "ir/ops/Windows.h"
 
@@ -156,6 +157,23 @@ LogicalResult ConvolutionOp::buildVjp(VjpBuilder &vjp) {
 // Decomposition
 //===----------------------------------------------------------------------===//
 
+bool hasZeros(ConvolutionOp op) {
+  return llvm::any_of(op.getBaseDilation(), [](int64_t each) { return each > 1; });
+}
+
+bool movesProducts(ConvolutionOp op) {
+  if (!hasZeros(op))
+    return false;
+  for (size_t i = 0; i < op.getStride().size(); ++i) {
+    const Size window = sizesOf(op.getW())[2 + i];
+    const bool sharesNone = window == 1 || (op.getWindowDilation()[i] == 1 && window.isNumber() &&
+                                            window.asNumber() <= op.getBaseDilation()[i]);
+    if (op.getStride()[i] != 1 || !sharesNone)
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 /// A convolution as the windows of its operand, [batch, groups, channels, window.., places..], times its
@@ -297,19 +315,19 @@ Sym productWithWindowsOfWeights(ConvolutionOp op, VjpBuilder &v, ArrayRef<Size> 
 bool readsWindowsOfWeights(ConvolutionOp op) {
   ArrayRef<Size> a = sizesOf(op.getA().getType()), w = sizesOf(op.getW().getType()),
                  y = sizesOf(op.getType());
-  if (llvm::all_of(op.getBaseDilation(), [](int64_t number) { return number == 1; }) || anySymbolic(w) ||
-      anySymbolic(a.drop_front(2)))
+  if (!hasZeros(op) || anySymbolic(w) || anySymbolic(a.drop_front(2)))
     return false;
   return productOf(y.drop_front(2)).asNumber() < productOf(w.drop_front(2)).asNumber();
 }
 
 /// Whether `addedProducts` is used: there are zeros between elements, all extents are static, and the
-/// products that it stores have the type in which they are added.
+/// products that it stores have the type in which they are added, or are not added.
 bool addsProducts(ConvolutionOp op) {
   auto isOne = [](int64_t number) { return number == 1; };
   auto a = op.getA().getType(), w = op.getW().getType();
-  return !llvm::all_of(op.getBaseDilation(), isOne) && llvm::all_of(op.getStride(), isOne) &&
-         sumType(w) == w.getElementType() && !isDynamic(w) && !anySymbolic(sizesOf(a).drop_front(2));
+  return hasZeros(op) && llvm::all_of(op.getStride(), isOne) &&
+         (sumType(w) == w.getElementType() || movesProducts(op)) && !isDynamic(w) &&
+         !anySymbolic(sizesOf(a).drop_front(2));
 }
 
 } // namespace

@@ -197,7 +197,10 @@ Status take_convolution(const fb::ConvolutionLaunch &launch, const fb::Convoluti
   ConvolutionShape expected = convolution_shape(*kernel.launch());
   // The verifier has found that the product of all of these is a number.
   const auto whole = [](const ConvolutionNumbers &numbers) { return numbers[0] * numbers[1] * numbers[2]; };
-  const int64_t columns = given.batch * whole(given.places);
+  // Places with equal remainders are a matrix, and all of these have as many columns.
+  int64_t columns = given.batch;
+  for (size_t d = 0; d < 3; ++d)
+    columns *= (given.places[d] + given.base_dilation[d] - 1) / given.base_dilation[d];
   if (expected.batch == isParameter) {
     expected.batch = given.batch;
     made.sizes.push_back(columns);
@@ -208,7 +211,8 @@ Status take_convolution(const fb::ConvolutionLaunch &launch, const fb::Convoluti
   }
   if (given != expected)
     return Status::error("is another convolution than its kernel was made for");
-  return take_blocks(given.groups, given.outputs, kernel.tile_m(), columns, kernel.tile_n(), made);
+  return take_blocks(given.groups * whole(given.base_dilation), given.outputs, kernel.tile_m(), columns,
+                     kernel.tile_n(), made);
 }
 
 /// Completes the launch of a sort.

@@ -2,6 +2,7 @@
 // RUN: weft-opt %s --weft-pipeline=target=sm_90 -o /dev/null
 
 #gpu = #weft.device<cuda:0>
+#n = #weft.device<cuda:0, [n]>
 
 // A convolution of halves, which no library computes, is one launch.
 // CHECK-LABEL: weft.func @halves
@@ -41,26 +42,63 @@ weft.func @pieces(%x: tensor<2x1024x9xf32, #gpu>, %w: tensor<8x1024x4xf32, #gpu>
   weft.return %y : tensor<2x8x6xf32, #gpu>
 }
 
+// The derivative of a convolution with a stride with respect to its operand: zeros lie between the elements of the
+// cotangent, and one launch leaves them out. The weights are read where they lie, from the last to the first.
+// CHECK-LABEL: weft.func @stride
+// CHECK-NOT: WEFT-N011
+// CHECK: weft.implicit_gemm %{{.*}}, %arg1 [8, 0, 9, 27, -3, -1], shape = [2, 1, 4, 3], extents = [4, 4], window = [3, 3], places = [8, 8], stride = [1, 1], low = [1, 1], base_dilation = [2, 2]
+// CHECK-NOT: weft.convolution
+weft.func @stride(%x: tensor<2x3x8x8xf32, #gpu>, %w: tensor<4x3x3x3xf32, #gpu>) -> tensor<2x3x8x8xf32, #gpu> {
+  %y = weft.convolution %x, %w, stride = [2, 2], low = [1, 1], high = [1, 1], base_dilation = [1, 1], window_dilation = [1, 1], groups = 1
+     : tensor<2x3x8x8xf32, #gpu>, tensor<4x3x3x3xf32, #gpu>
+  %m = weft.mul %y, %y : tensor<2x4x4x4xf32, #gpu>
+  %dx = weft.gradient %m wrt %x : tensor<2x4x4x4xf32, #gpu>, tensor<2x3x8x8xf32, #gpu>
+  weft.return %dx : tensor<2x3x8x8xf32, #gpu>
+}
+
+// The derivative of a transposed convolution with respect to its weights, over a batch of any size: operand and weights
+// have each other's role, and there are no zeros. Places are counted from the last one.
+// CHECK-LABEL: weft.func @exchanged
+// CHECK-NOT: WEFT-N011
+// CHECK: %[[Y:.*]] = weft.implicit_gemm {{.*}}extents = [20], window = [9], places = [4], stride = [1], low = [1], base_dilation = [1], window_dilation = [2]
+// CHECK: weft.reverse %[[Y]], dims = [2]
+// CHECK-NOT: weft.convolution
+weft.func @exchanged(%x: tensor<?x4x9xf32, #n>, %w: tensor<3x4x4xf32, #gpu>)
+    -> tensor<3x4x4xf32, #gpu> attributes {weft.symbols = [#weft.symbol<"n", 1, 16>]} {
+  %y = weft.convolution %x, %w, stride = [1], low = [2], high = [4], base_dilation = [2], window_dilation = [1], groups = 1
+     : tensor<?x4x9xf32, #n>, tensor<3x4x4xf32, #gpu>
+  %m = weft.mul %y, %y : tensor<?x3x20xf32, #n>
+  %dw = weft.gradient %m wrt %w : tensor<?x3x20xf32, #n>, tensor<3x4x4xf32, #gpu>
+  weft.return %dw : tensor<3x4x4xf32, #gpu>
+}
+
+// Windows that share no element, also of halves: the products are moved, and nothing is said.
+// CHECK-LABEL: weft.func @disjoint
+// CHECK-NOT: WEFT-N011
+// CHECK: weft.convolution
+weft.func @disjoint(%x: tensor<2x4x8xf16, #gpu>, %w: tensor<6x4x2xf16, #gpu>) -> tensor<2x6x16xf16, #gpu> {
+  %y = weft.convolution %x, %w, stride = [1], low = [1], high = [1], base_dilation = [2], window_dilation = [1], groups = 1
+     : tensor<2x4x8xf16, #gpu>, tensor<6x4x2xf16, #gpu>
+  weft.return %y : tensor<2x6x16xf16, #gpu>
+}
+
 // A product, for which nothing is said; and what no launch of a GPU computes, and why.
 // CHECK-LABEL: weft.func @others
 // CHECK-SAME: WEFT-N011{{[^;]*}}no launch of sm_90 computes a convolution of f64
-// CHECK-SAME: WEFT-N011{{[^;]*}}its operand has zeros between its elements, and most that a launch multiplies would be zeros
 // CHECK-SAME: WEFT-N011{{[^;]*}}its results are few and its sums long, so that the library divides the sums
 // CHECK-SAME: WEFT-N011{{[^;]*}}its windows reach too far
 // CHECK-NOT: WEFT-N011
 // CHECK-NOT: weft.implicit_gemm
 weft.func @others(%p: tensor<2x4x8xf32, #gpu>, %q: tensor<6x4x1xf32, #gpu>, %d: tensor<2x3x8xf64, #gpu>, %e: tensor<4x3x3xf64, #gpu>,
                   %w: tensor<2x4x3xf32, #gpu>, %h: tensor<2x1024x9xf16, #gpu>, %v: tensor<8x1024x4xf16, #gpu>)
-    -> (tensor<2x6x8xf32, #gpu>, tensor<2x4x6xf64, #gpu>, tensor<2x2x13xf32, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>) {
+    -> (tensor<2x6x8xf32, #gpu>, tensor<2x4x6xf64, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>) {
   %0 = weft.convolution %p, %q, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x4x8xf32, #gpu>, tensor<6x4x1xf32, #gpu>
   %1 = weft.convolution %d, %e, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x3x8xf64, #gpu>, tensor<4x3x3xf64, #gpu>
-  %2 = weft.convolution %p, %w, stride = [1], low = [0], high = [0], base_dilation = [2], window_dilation = [1], groups = 1
-     : tensor<2x4x8xf32, #gpu>, tensor<2x4x3xf32, #gpu>
-  %3 = weft.convolution %h, %v, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
+  %2 = weft.convolution %h, %v, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x1024x9xf16, #gpu>, tensor<8x1024x4xf16, #gpu>
-  %4 = weft.convolution %p, %w, stride = [1], low = [1073741824], high = [-1073741824], base_dilation = [1], window_dilation = [1], groups = 1
+  %3 = weft.convolution %p, %w, stride = [1], low = [1073741824], high = [-1073741824], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x4x8xf32, #gpu>, tensor<2x4x3xf32, #gpu>
-  weft.return %0, %1, %2, %3, %4 : tensor<2x6x8xf32, #gpu>, tensor<2x4x6xf64, #gpu>, tensor<2x2x13xf32, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>
+  weft.return %0, %1, %2, %3 : tensor<2x6x8xf32, #gpu>, tensor<2x4x6xf64, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>
 }

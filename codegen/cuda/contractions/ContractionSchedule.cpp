@@ -67,7 +67,7 @@ namespace {
 struct Matrix {
   const std::array<Extent, 3> *strides;
   int64_t alignment;
-  bool isWindows = false;                  ///< of images, whose elements are read one by one
+  bool isSingle = false;                   ///< elements are read or written one by one
   llvm::ArrayRef<CountedDim> counted = {}; ///< what the last dimension counts through, if it does
   int64_t offset = 0;
 };
@@ -76,13 +76,30 @@ struct Matrix {
 static Matrix matrixA(const CudaContraction &c) {
   if (!c.windows)
     return {&c.aStrides, c.aAlignment};
-  return {&c.aStrides, c.aAlignment, false, c.windows->steps, c.windows->offsetA};
+  return {&c.aStrides, c.aAlignment, c.windows->hasZeros(), c.windows->steps, c.windows->offsetA};
 }
 static Matrix matrixB(const CudaContraction &c) { return {&c.bStrides, c.bAlignment, c.windows.has_value()}; }
 static Matrix matrixC(const CudaContraction &c) {
   if (!c.windows)
     return {&c.cStrides, c.cAlignment};
-  return {&c.cStrides, c.cAlignment, false, c.windows->columns};
+  return {&c.cStrides, c.cAlignment, c.windows->hasZeros(), c.windows->columns};
+}
+
+bool CudaContraction::hasWholeSteps(int64_t by) const {
+  if (k.isParameter)
+    return false;
+  if (!windows || !windows->hasZeros())
+    return k.value % by == 0;
+  // Sums of all remainders: channels by what parts have along each extent.
+  std::vector<int64_t> steps{k.value / windows->windowSize()};
+  for (const CudaWindows::Dim &dim : windows->dims) {
+    std::vector<int64_t> more;
+    for (const int64_t count : steps)
+      for (const CudaWindows::Part &part : dim.parts)
+        more.push_back(count * part.count);
+    steps = std::move(more);
+  }
+  return llvm::all_of(steps, [by](int64_t count) { return count % by == 0; });
 }
 
 /// Whether `vector` neighbours are in one line of what the last dimension counts through, at multiples of it.
@@ -100,7 +117,7 @@ static bool allowsVector(const CudaContraction &c, const Matrix &matrix, size_t 
   const std::array<Extent, 3> &strides = *matrix.strides;
   if (vector == 1)
     return true;
-  if (matrix.isWindows || !keepsTogether(matrix, along, vector))
+  if (matrix.isSingle || !keepsTogether(matrix, along, vector))
     return false;
   if (!strides[along].is(1) || matrix.alignment % (vector * bytesOf(c.dtype)) != 0)
     return false;
@@ -149,8 +166,12 @@ static bool windowsNeedWideIndex(const CudaContraction &c, const ContractionSche
   for (const CudaWindows::Dim &dim : w.dims)
     images += (Wide(dim.places) * dim.stride + Wide(dim.window) * dim.dilation + std::abs(dim.low)) *
               std::max<int64_t>(std::abs(dim.elements), 1);
-  const Wide weights = rows * std::abs(c.aStrides[1].value) + reachOf(w.steps, steps),
-             result = rows * c.cStrides[1].value + reachOf(w.columns, columns);
+  Wide weights = rows * std::abs(c.aStrides[1].value) + reachOf(w.steps, steps),
+       result = rows * c.cStrides[1].value + reachOf(w.columns, columns);
+  for (const CudaWindows::Dim &dim : w.dims) {
+    result += Wide(dim.parts.size()) * std::abs(dim.result);
+    weights += Wide(dim.step) * dim.window * std::abs(dim.weights);
+  }
   return std::max({columns, steps, rows, images, weights, result}) > mostBlocks;
 }
 
@@ -242,6 +263,16 @@ private:
       if (alignment < bytesOf(c.dtype) || alignment % bytesOf(c.dtype) != 0)
         return Status::error("contraction of " + std::string(name(c.dtype)) + " aligned to " +
                              std::to_string(alignment) + " bytes");
+    return c.windows ? verifyParts() : Status();
+  }
+
+  /// Zeros between elements are in all dimensions or in none, and each remainder is a matrix.
+  Status verifyParts() const {
+    for (const CudaWindows::Dim &dim : c.windows->dims)
+      if (dim.parts.empty() == c.windows->hasZeros())
+        return Status::error("convolution with parts of windows along some extents alone");
+    if (c.windows->hasZeros() && (c.k.isParameter || !c.batch.isMultipleOf(c.windows->remainders())))
+      return Status::error("convolution with zeros between elements, and not a matrix for each remainder");
     return {};
   }
 

@@ -52,23 +52,54 @@ struct CountedDim {
 /// A convolution as a product for each group: m counts outputs, n images and places, k channels and the
 /// elements of a window. a has the weights, b the images, whose windows are read where they lie: step k of a
 /// window and column n meet in an element, or outside of the image, where 0 is read.
+///
+/// If zeros lie between the elements of images (a base dilation), the places with one remainder meet a part
+/// of the window alone, and without zeros: they are a matrix of their own, beside those of the groups.
+/// `places` and `window` are then the most that a remainder has.
 struct CudaWindows {
+  /// The elements of the window that places of one remainder meet: `count` of them from `first` on. The first
+  /// meets element `begin` + q stride of the image in the q-th of these places.
+  struct Part {
+    int64_t first = 0, count = 0, begin = 0;
+  };
   struct Dim {
     int64_t extent = 1, window = 1, places = 1, stride = 1, low = 0, dilation = 1;
     int64_t elements = 0; ///< from an element of the image to the next
+    /// With zeros in any dimension: a part for each remainder, from an element of a part to the next in the
+    /// window, from an element of the window to the next in the weights, all places, and from a place to the
+    /// next in the result.
+    std::vector<Part> parts = {};
+    int64_t step = 1, weights = 0, allPlaces = 0, result = 0;
+
     /// Whether each place has its whole window inside of the image.
     bool isInside() const {
-      return low <= 0 && (places - 1) * stride + (window - 1) * dilation - low < extent;
+      const auto isWhole = [this](int64_t begin, int64_t count) {
+        return begin >= 0 && begin + (places - 1) * stride + (count - 1) * dilation < extent;
+      };
+      return parts.empty() ? isWhole(-low, window)
+                           : std::all_of(parts.begin(), parts.end(), [&](const Part &each) {
+                               return each.count == 0 || isWhole(each.begin, each.count);
+                             });
     }
   };
   std::vector<Dim> dims;                      ///< one to three
   int64_t imageStride = 0, channelStride = 0; ///< of b, in elements
+  int64_t channelWeights = 0;                 ///< with zeros: from a channel to the next in the weights
   int64_t offsetA = 0, offsetB = 0;           ///< of the first element
   /// What k counts through in the weights, and n in the result: the outermost dimension first, whose extent
   /// says nothing. Neighbours that are one line of memory are one dimension.
   std::vector<CountedDim> steps, columns;
   std::vector<ir::ConvolutionStep> epilogue; ///< rounded one by one
 
+  /// Whether zeros lie between the elements of images.
+  bool hasZeros() const { return !dims.empty() && !dims.front().parts.empty(); }
+  /// The matrices of a group.
+  int64_t remainders() const {
+    int64_t count = 1;
+    for (const Dim &dim : dims)
+      count *= std::max<int64_t>(static_cast<int64_t>(dim.parts.size()), 1);
+    return count;
+  }
   int64_t windowSize() const {
     int64_t size = 1;
     for (const Dim &dim : dims)
@@ -114,6 +145,9 @@ struct CudaContraction {
   /// the innermost dimensions of steps and columns; those of b are 1 in the direction that is read together,
   /// and 0 in the other. It has no bias, residual and relu but in the epilogue of its windows.
   std::optional<CudaWindows> windows;
+
+  /// Whether each sum has a multiple of `by` steps.
+  bool hasWholeSteps(int64_t by) const;
 
   /// The extents of a matrix and all strides. Those that are parameters of a launch follow its pointers,
   /// which are a, b, the bias, the residual (or what the epilogue of windows reads) and c; both in this

@@ -40,8 +40,8 @@ inline constexpr const char *addProductInteger =
 inline constexpr const char *placeText = R"(
   // Blocks that run together have neighbouring tiles: eight tiles down, then to the right.
   const index tilesM = (m + blockM - 1) / blockM, tilesN = (n + blockN - 1) / blockN;
-  const index tilesOfBatch = tilesM * tilesN, tileOfBatch = (index)blockIdx.x % tilesOfBatch;
-  const long long matrix = (index)blockIdx.x / tilesOfBatch;
+  const index tilesOfBatch = tilesM * tilesN, tileOfBatch = $BLOCK % tilesOfBatch;
+  const long long matrix = $BLOCK / tilesOfBatch;
   const index strip = tileOfBatch / (8 * tilesN), inStrip = tileOfBatch % (8 * tilesN);
   const index height = min(tilesM - 8 * strip, (index)8);
   const index m0 = (8 * strip + inStrip % height) * blockM, n0 = inStrip / height * blockN;
@@ -209,6 +209,36 @@ $AHEAD    }
 $COMMIT    $MULTIPLY;
 $STORES    slot = slot + 1 == stages ? 0 : slot + 1;
     next = next + 1 == stages ? 0 : next + 1;
+  }
+)";
+
+/// With zeros between the elements of images, weights meet elements alone. The product of an infinite weight
+/// and nothing is NaN, so sums that are NaN are added again, without what lies outside.
+inline constexpr const char *againText = R"(
+  // An infinite weight, or a NaN, meets elements of images alone: sums that are NaN are added again without what lies outside.
+  bool again = false;
+#pragma unroll
+  for (int i = 0; i < $COUNT; ++i)
+    again |= ((const $S *)sum)[i] != ((const $S *)sum)[i];
+  if (again) {
+#pragma unroll 1
+    for (int at = 0; at < $COUNT; ++at) {
+      const index row = m0 + $ROW;
+      if (row >= m)
+        continue;
+      const weft_place place = placeOf(n0 + $COLUMN); // a column behind the last one has nothing inside
+      $S total = 0;
+#pragma unroll 1
+      for (index p = 0; p < k; ++p) {
+        const weft_place step = stepOf(p);
+        if (isInside(place, step))
+          total = $FMA(weft_widen(a[row * aM + stepOfA(p)]), weft_widen(b[place.at + step.at]), total);
+      }
+#pragma unroll
+      for (int i = 0; i < $COUNT; ++i)
+        if (i == at && ((const $S *)sum)[i] != ((const $S *)sum)[i])
+          (($S *)sum)[i] = total;
+    }
   }
 )";
 

@@ -10,6 +10,8 @@
 #include "ir/ImplicitGemm.h"
 #include "ir/SpilledKernels.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace weft::codegen {
@@ -40,6 +42,39 @@ static Extent productExtent(ir::Size symbolic, int64_t by, const ir::SymbolRange
   return Extent::parameter(ranges.largest(symbolic * by), std::max<int64_t>(ir::contentOf(symbolic), 1) * by);
 }
 
+/// The part of a window that the places with `remainder` meet along an extent with `spread` - 1 zeros between
+/// elements: window element t, and place q spread + remainder, meet image element e where
+/// e spread = q spread + remainder + t dilation - low.
+static CudaWindows::Part partOf(int64_t remainder, int64_t spread, int64_t window, int64_t dilation,
+                                int64_t low) {
+  const int64_t step = spread / std::gcd(spread, dilation);
+  const auto meets = [&](int64_t t) { return (remainder + t * dilation - low) % spread == 0; };
+  for (int64_t first = 0; first < std::min(step, window); ++first)
+    if (meets(first))
+      return {first, (window - first + step - 1) / step, (remainder + first * dilation - low) / spread};
+  return {};
+}
+
+/// Makes parts of the windows along extent `i`, for zeros between elements: `weights` and `result` are the
+/// strides of both.
+static void divideWindows(CudaWindows::Dim &dim, int64_t spread, int64_t weights, int64_t result) {
+  const int64_t common = std::gcd(spread, dim.dilation);
+  int64_t longest = 1, farthest = 0;
+  for (int64_t remainder = 0; remainder < spread; ++remainder) {
+    dim.parts.push_back(partOf(remainder, spread, dim.window, dim.dilation, dim.low));
+    longest = std::max(longest, dim.parts.back().count);
+    farthest = std::max(farthest, std::abs(dim.parts.back().begin));
+  }
+  dim.step = spread / common;
+  dim.weights = weights;
+  dim.result = result;
+  dim.allPlaces = dim.places;
+  dim.window = longest;
+  dim.dilation /= common;
+  dim.places = (dim.places + spread - 1) / spread;
+  dim.low = farthest;
+}
+
 static CudaWindows windowsOf(ir::ImplicitGemmOp op) {
   const ir::MemoryView a = ir::MemoryView::read(op.getAView()), w = ir::MemoryView::read(op.getWView()),
                        y = ir::resultViewOf(op);
@@ -48,15 +83,21 @@ static CudaWindows windowsOf(ir::ImplicitGemmOp op) {
   for (size_t i = 0; i < op.getPlaces().size(); ++i)
     made.dims.push_back({op.getExtents()[i], op.getWindow()[i], op.getPlaces()[i], op.getStride()[i],
                          op.getLow()[i], op.getWindowDilation()[i], a.strides[3 + i]});
+  if (llvm::any_of(op.getBaseDilation(), [](int64_t spread) { return spread > 1; }))
+    for (const auto &[i, dim] : llvm::enumerate(made.dims))
+      divideWindows(dim, op.getBaseDilation()[i], w.strides[3 + i], y.strides[3 + i]);
+  made.channelWeights = w.strides[2];
   made.imageStride = a.strides[0];
   made.channelStride = a.strides[2];
   made.offsetA = w.offset;
   made.offsetB = a.offset;
   SmallVector<int64_t> steps{shape[2].number().value_or(1)}, columns{shape[0].number().value_or(1)},
       columnStrides{y.strides[0]};
-  llvm::append_range(steps, op.getWindow());
-  llvm::append_range(columns, op.getPlaces());
-  llvm::append_range(columnStrides, ArrayRef(y.strides).drop_front(3));
+  for (const auto &[i, dim] : llvm::enumerate(made.dims)) {
+    steps.push_back(dim.window);
+    columns.push_back(dim.places);
+    columnStrides.push_back(y.strides[3 + i] * std::max<int64_t>(static_cast<int64_t>(dim.parts.size()), 1));
+  }
   made.steps = countedDims(steps, ArrayRef(w.strides).drop_front(2), shape[2].isSymbolic());
   made.columns = countedDims(columns, columnStrides, shape[0].isSymbolic());
   for (const ir::StepOperand &each : ir::epilogueOf(op))
@@ -77,7 +118,7 @@ CudaContraction describeConvolution(ir::ImplicitGemmOp op, const ir::Alignments 
     return std::array<Extent, 3>{Extent::number(x), Extent::number(y), Extent::number(z)};
   };
   made.dtype = ir::dtypeOf(op.getA().getType());
-  made.batch = Extent::number(shape[1].asNumber());
+  made.batch = Extent::number(shape[1].asNumber() * windows.remainders());
   made.m = Extent::number(shape[3].asNumber());
   made.n = productExtent(shape[0], windows.placeCount(), ranges);
   made.k = productExtent(shape[2], windows.windowSize(), ranges);

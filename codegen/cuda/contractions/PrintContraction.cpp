@@ -52,16 +52,18 @@ public:
       : c(c), s(s), element(elementText(c.dtype)) {}
 
   std::string print() {
-    return functions() + signature() + numbers() + fill(contraction::placeText, {}) + tiles() +
+    return functions() + signature() + numbers() + place() + tiles() +
            (c.windows ? windowFunctions(c, s) : "") + copies("A", s.a, "m0", "m", "blockM", c.m, s.blockM) +
            copies("B", s.b, "n0", "n", "blockN", c.n, s.blockN) +
-           (s.matrixUnits ? multiplyMatrices() : multiplyPlain()) + loop() + write();
+           (s.matrixUnits ? multiplyMatrices() : multiplyPlain()) + loop() +
+           (c.windows && c.windows->hasZeros() ? again() : "") + write();
   }
 
 private:
   std::string functions() const;
   std::string signature() const;
   std::string numbers() const;
+  std::string place() const;
   std::string tiles() const;
   std::string copies(const std::string &operand, const TileCopy &copy, const std::string &first,
                      const std::string &extent, const std::string &tile, const Extent &size,
@@ -69,6 +71,7 @@ private:
   std::string multiplyPlain() const;
   std::string multiplyMatrices() const;
   std::string loop() const;
+  std::string again() const;
   std::string write() const;
 
   /// The words of all texts.
@@ -157,12 +160,15 @@ std::string ContractionPrinter::signature() const {
 std::string ContractionPrinter::numbers() const {
   std::string text = s.wideIndex ? "  typedef long long index; // of an element of a matrix\n"
                                  : "  typedef int index; // of an element of a matrix\n";
-  for (const auto &[name, extent] : extents())
-    if (!extent->isParameter) {
+  for (const auto &[name, extent] : extents()) {
+    // With zeros between elements, each remainder has its steps.
+    const bool ofRemainder = extent == &c.k && c.windows && c.windows->hasZeros();
+    if (!extent->isParameter && !ofRemainder) {
       const bool ofBatch = llvm::StringRef(name).ends_with("Batch");
       text += std::string("  constexpr ") + (ofBatch ? "long long " : "index ") + name + " = " +
               std::to_string(extent->value) + (ofBatch || s.wideIndex ? "ll;\n" : ";\n");
     }
+  }
   auto constants = [&](std::vector<std::pair<const char *, int64_t>> list) {
     text += "  constexpr int ";
     for (size_t i = 0; i < list.size(); ++i)
@@ -182,6 +188,13 @@ std::string ContractionPrinter::numbers() const {
   if (!s.matrixUnits && !s.b.alongK)
     constants({{"groupB", group(s.warpN / 8)}});
   return text;
+}
+
+/// Remainders of one tile are blocks beside each other: they write neighbours.
+std::string ContractionPrinter::place() const {
+  const int64_t remainders = c.windows ? c.windows->remainders() : 1;
+  return fill(contraction::placeText,
+              {{"BLOCK", "(index)blockIdx.x" + (remainders == 1 ? "" : " / " + std::to_string(remainders))}});
 }
 
 std::string ContractionPrinter::tiles() const {
@@ -205,7 +218,7 @@ std::string ContractionPrinter::copies(const std::string &operand, const TileCop
   known["FROM"] = lower + " + (" + atFree + ") * " + lower + free + " + (" + atK + ") * " + lower + "K";
   // Where a dimension is made of whole tiles, nothing is left over.
   const bool wholeFree = !size.isParameter && size.value % tileSize == 0;
-  const bool wholeK = !c.k.isParameter && c.k.value % s.blockK == 0;
+  const bool wholeK = c.hasWholeSteps(s.blockK);
   const std::string outside =
       memoryAlongK ? (wholeFree ? "" : atFree + " < " + extent) : (wholeK ? "" : atK + " < k");
   std::string valid = memoryAlongK ? (wholeK ? "vector$X" : "k - k0 - inner")
@@ -258,7 +271,7 @@ std::string ContractionPrinter::multiplyPlain() const {
   known["READB"] = read(s.b.alongK, "B", "columnOf", "y", "j");
   known["AT_A"] = s.a.alongK ? "rowOf(i) * pitchA + p" : "p * pitchA + rowOf(i)";
   known["AT_B"] = s.b.alongK ? "columnOf(j) * pitchB + p" : "p * pitchB + columnOf(j)";
-  const bool whole = !c.k.isParameter && c.k.value % s.blockK == 0;
+  const bool whole = c.hasWholeSteps(s.blockK);
   known["WHOLE"] = whole ? "" : wholeText;
   known["REST"] = whole ? "" : fill(restText, known);
   return fill(plainText, known);
@@ -313,12 +326,25 @@ std::string ContractionPrinter::loop() const {
   return fill(contraction::loopText, known);
 }
 
+std::string ContractionPrinter::again() const {
+  Words known = words();
+  known["FMA"] = c.dtype == DType::f64 ? "fma" : "fmaf";
+  known["COUNT"] = s.matrixUnits ? "rowsOfWarp * columnsOfWarp * 4" : "threadM * threadN";
+  known["ROW"] = s.matrixUnits ? "warpM0 + at / (4 * columnsOfWarp) * 16 + at % 4 / 2 * 8 + lane / 4"
+                               : "rowOf(at / threadN)";
+  known["COLUMN"] = s.matrixUnits ? "warpN0 + at / 4 % columnsOfWarp * 8 + lane % 4 * 2 + at % 2"
+                                  : "columnOf(at % threadN)";
+  return fill(contraction::againText, known);
+}
+
 std::string ContractionPrinter::write() const {
   Words known = words();
   // Where a dimension is made of whole tiles, nothing lies outside.
   std::string outside = !c.m.isParameter && c.m.value % s.blockM == 0 ? "" : "row >= m";
   if (c.n.isParameter || c.n.value % s.blockN != 0)
     outside += outside.empty() ? "column >= n" : " || column >= n";
+  if (c.windows && leavesPlacesOut(*c.windows))
+    outside += outside.empty() ? "!isPlace(column)" : " || !isPlace(column)";
   known["OUTSIDE"] = outside.empty() ? "" : "    if (" + outside + ")\n      return;\n";
   known["RESIDUAL"] = c.residual ? "  residual += matrix * cBatch;\n" : "";
   known["READ"] =

@@ -11,6 +11,9 @@
 // is from there. Both are computed once for all accesses that share them. Quotients are by numbers, for which
 // the compiler has multiplications.
 //
+// With zeros between the elements of images, a block has the places of one remainder. The part of the window
+// that they meet follows from that, and is the same for all of the block's threads.
+//
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CUDA_CONTRACTIONS_WINDOWSTEXT_H
 #define WEFT_CODEGEN_CUDA_CONTRACTIONS_WINDOWSTEXT_H
@@ -25,6 +28,9 @@ namespace weft::codegen {
 /// What a kernel has before its copies: functions for the place of a step in the weights, of a column and a
 /// step in the images, and of a column in the result.
 std::string windowFunctions(const CudaContraction &contraction, const ContractionSchedule &schedule);
+
+/// Whether some remainders have fewer places than others, whose columns then say whether they are places.
+bool leavesPlacesOut(const CudaWindows &windows);
 
 /// What a copy of a tile of `operand`, "A" or "B", says of its elements: BEFORE its loop and WHERE it copies
 /// one, FROM which address it reads, and how many elements are VALID.

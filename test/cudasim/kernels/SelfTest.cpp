@@ -468,6 +468,32 @@ TEST_F(KernelPrograms, SpoiltConvolutionsAreFound) {
     }
 }
 
+/// Operands with zeros between their elements: a derivative of a convolution with a stride and groups, over a
+/// batch of the call; a transposed convolution of halves, and what moves its products; and the derivative of
+/// one with respect to its weights, where operand and weights have each other's role.
+TEST_F(KernelPrograms, ConvolutionsOfSpreadOperandsRunOnTheEngine) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<?x6x7x8xf32, #n>, %w: tensor<10x3x3x4xf32, #cpu>, %h: tensor<2x5x9xbf16, #cpu>, %g: tensor<7x5x4xbf16, #cpu>,
+                    %t: tensor<7x5x2xbf16, #cpu>, %a: tensor<3x4x5x6xf32, #cpu>, %b: tensor<6x4x3x2xf32, #cpu>)
+        -> (tensor<?x6x7x8xf32, #n>, tensor<2x7x27xbf16, #cpu>, tensor<2x7x18xbf16, #cpu>, tensor<6x4x3x2xf32, #cpu>)
+        attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+      %0 = weft.convolution %x, %w, stride = [2, 3], low = [1, 1], high = [1, 1], base_dilation = [1, 1], window_dilation = [2, 1], groups = 2 : tensor<?x6x7x8xf32, #n>, tensor<10x3x3x4xf32, #cpu>
+      %1 = weft.mul %0, %0 : tensor<?x10x3x3xf32, #n>
+      %2 = weft.gradient %1 wrt %x : tensor<?x10x3x3xf32, #n>, tensor<?x6x7x8xf32, #n>
+      %3 = weft.convolution %h, %g, stride = [1], low = [2], high = [3], base_dilation = [3], window_dilation = [1], groups = 1 : tensor<2x5x9xbf16, #cpu>, tensor<7x5x4xbf16, #cpu>
+      %4 = weft.convolution %h, %t, stride = [1], low = [1], high = [1], base_dilation = [2], window_dilation = [1], groups = 1 : tensor<2x5x9xbf16, #cpu>, tensor<7x5x2xbf16, #cpu>
+      %5 = weft.convolution %a, %b, stride = [1, 1], low = [1, 0], high = [1, 0], base_dilation = [2, 1], window_dilation = [1, 1], groups = 1 : tensor<3x4x5x6xf32, #cpu>, tensor<6x4x3x2xf32, #cpu>
+      %6 = weft.mul %5, %5 : tensor<3x6x9x5xf32, #cpu>
+      %7 = weft.gradient %6 wrt %b : tensor<3x6x9x5xf32, #cpu>, tensor<6x4x3x2xf32, #cpu>
+      weft.return %2, %3, %4, %7 : tensor<?x6x7x8xf32, #n>, tensor<2x7x27xbf16, #cpu>, tensor<2x7x18xbf16, #cpu>, tensor<6x4x3x2xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_EQ(since.convolutions().engine, 5 * checker.counts().calls);
+}
+
 /// Columns, or steps of the derivative with respect to weights, that a call determines.
 TEST_F(KernelPrograms, ConvolutionsTakeABatchOfTheCall) {
   OwningOpRef<ModuleOp> module = parse(R"(

@@ -23,6 +23,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 namespace weft::testing {
@@ -72,6 +73,7 @@ struct Case {
   DType dtype = DType::f32;
   int64_t batch = 1, groups = 1, channels = 1, outputs = 2;
   Numbers extents, window, places, stride, low, dilation;
+  Numbers spread;             ///< the base dilation; none if it is empty
   Numbers aStrides, wStrides; ///< [batch, groups, channels, extents..], [groups, outputs, channels, window..]
   int64_t wOffset = 0;
   Numbers order;
@@ -111,7 +113,7 @@ struct Case {
            listed(joined({wOffset}, wStrides)) + ", shape = " + listed({batch, groups, channels, outputs}) +
            ", extents = " + listed(extents) + ", window = " + listed(window) +
            ", places = " + listed(places) + ", stride = " + listed(stride) + ", low = " + listed(low) +
-           ", base_dilation = " + listed(Numbers(places.size(), 1)) +
+           ", base_dilation = " + listed(spread.empty() ? Numbers(places.size(), 1) : spread) +
            ", window_dilation = " + listed(dilation) + ", order = " + listed(order) +
            (steps.empty() ? "" : " epilogue [" + names + "]") +
            (beside.empty() ? "" : " with (" + beside + " : " + types + ")") + " : " + a + ", " + w +
@@ -169,6 +171,24 @@ Case randomCase(DType dtype, std::mt19937 &random) {
   return c;
 }
 
+/// Zeros between the elements of at least one extent; places that more zeros follow, as output_padding adds
+/// them.
+Case randomSpreadCase(DType dtype, std::mt19937 &random) {
+  Case c = randomCase(dtype, random);
+  const size_t dims = c.places.size(), always = random() % dims;
+  for (size_t i = 0; i < dims; ++i) {
+    c.spread.push_back(i == always ? 2 + int64_t(random() % 2) : 1 + int64_t(random() % 3));
+    if (c.spread[i] == 1)
+      continue;
+    c.stride[i] = 1;
+    c.extents[i] = 1 + int64_t(random() % (dims == 3 ? 3 : 6));
+    const int64_t whole = (c.extents[i] - 1) * c.spread[i] + 1 + 2 * c.low[i];
+    c.places[i] = std::max<int64_t>(whole - (c.window[i] - 1) * c.dilation[i], 1) + int64_t(random() % 2);
+  }
+  c.aStrides = stridesInOrder(c.aShape(), counted(dims + 3));
+  return c;
+}
+
 /// What a convolution reads and computes.
 struct Tensors {
   Elements a, w, y;
@@ -190,9 +210,14 @@ double sumOf(const Case &c, const Tensors &t, const Numbers &place) {
     weight.insert(weight.end(), term.begin(), term.end());
     bool inside = true;
     for (size_t i = 0; i < c.places.size(); ++i) {
-      element.push_back(place[2 + i] * c.stride[i] + term[1 + i] * c.dilation[i] - c.low[i]);
-      inside = inside && element.back() >= 0 && element.back() < c.extents[i];
+      const int64_t at = place[2 + i] * c.stride[i] + term[1 + i] * c.dilation[i] - c.low[i],
+                    spread = c.spread.empty() ? 1 : c.spread[i];
+      element.push_back(at / spread);
+      inside = inside && at >= 0 && at % spread == 0 && at / spread < c.extents[i];
     }
+    // Without zeros between them, the padding are elements.
+    if (!inside && !c.spread.empty())
+      return;
     const float x = inside ? float(t.a.real(placeIn(c.aStrides, element))) : 0.0f;
     chain = std::fma(float(t.w.real(c.wOffset + placeIn(c.wStrides, weight))), x, chain);
   });
@@ -204,7 +229,7 @@ double expectedAt(const Case &c, const Tensors &t, const Numbers &place, int64_t
   size_t next = 0;
   for (const std::string &step : c.steps) {
     if (step == "relu") {
-      value = value > 0 ? value : 0;
+      value = value > 0 || std::isnan(value) ? value : 0;
       continue;
     }
     const Elements &beside = t.beside[next++];
@@ -263,7 +288,8 @@ void run(const Case &c, const codegen::CudaContraction &described, const ir::Tar
 }
 
 /// Whether the kernel for a target computes a convolution.
-void computesRight(const Case &c, const ir::TargetDescription &target, std::mt19937 &random) {
+void computesRight(const Case &c, const ir::TargetDescription &target, std::mt19937 &random,
+                   const std::vector<double> &weights = {}) {
   mlir::DialectRegistry registry;
   ir::registerDialect(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -278,6 +304,8 @@ void computesRight(const Case &c, const ir::TargetDescription &target, std::mt19
             randomElements(c.dtype, product(c.wShape()), values, random),
             Elements(c.dtype, size_t(product(c.yShape()))),
             {}};
+  for (size_t i = 0; i < weights.size(); ++i)
+    t.w.putReal(int64_t(i) * 7, weights[i]);
   for (const std::string &step : c.steps)
     if (step != "relu")
       t.beside.push_back(randomElements(
@@ -288,7 +316,8 @@ void computesRight(const Case &c, const ir::TargetDescription &target, std::mt19
   forAll(c.yShape(), [&](const Numbers &place) {
     const int64_t at = placeIn(yStrides, place);
     const double expected = expectedAt(c, t, place, at), found = t.y.real(at);
-    if (wrong < 3 && std::bit_cast<uint64_t>(expected) != std::bit_cast<uint64_t>(found)) {
+    const bool areNone = std::isnan(expected) && std::isnan(found);
+    if (wrong < 3 && !areNone && std::bit_cast<uint64_t>(expected) != std::bit_cast<uint64_t>(found)) {
       ++wrong;
       ADD_FAILURE() << found << " instead of " << expected << " at " << listed(place);
     }
@@ -321,6 +350,49 @@ TEST_P(ConvolutionKernels, AnyShapeViewAndEpilogue) {
     SCOPED_TRACE(std::string(target) + ", number " + std::to_string(i));
     computesRight(randomCase(GetParam(), random), i / 4 % 2 ? device(target) : smallDevice(target), random);
   }
+}
+
+TEST_P(ConvolutionKernels, ZerosBetweenElements) {
+  const char *const targets[] = {"sm_90", "sm_80", "sm_75", "sm_100"};
+  for (int i = 0; i < 20 && !HasFailure(); ++i) {
+    const char *target = targets[i % 4];
+    SCOPED_TRACE(std::string(target) + ", number " + std::to_string(i));
+    computesRight(randomSpreadCase(GetParam(), random), i / 4 % 2 ? device(target) : smallDevice(target),
+                  random);
+  }
+}
+
+/// Full tiles, of which each remainder has another number of steps; and windows that are read along k.
+TEST_P(ConvolutionKernels, ZerosInLargeTiles) {
+  Case c;
+  c.dtype = GetParam();
+  c.batch = 2;
+  c.channels = 16;
+  c.outputs = 64;
+  c.extents = {8, 8};
+  c.window = {3, 4};
+  c.places = {16, 16};
+  c.stride = c.dilation = {1, 1};
+  c.low = {1, 2};
+  c.spread = {2, 2};
+  c.aStrides = stridesInOrder(c.aShape(), counted(5));
+  c.wStrides = stridesInOrder(c.wShape(), {0, 2, 1, 3, 4});
+  c.order = counted(4);
+  c.steps = {"add", "residual", "relu"};
+  for (const char *target : {"sm_90", "sm_75"})
+    computesRight(c, smallDevice(target), random);
+  // Weights meet elements alone, and nothing outside of the image.
+  constexpr double infinity = std::numeric_limits<double>::infinity(),
+                   none = std::numeric_limits<double>::quiet_NaN();
+  computesRight(c, smallDevice("sm_90"), random, {infinity, 1, -infinity, none});
+  c.channels = 5;
+  c.extents = {3, 10};
+  c.window = {2, 18};
+  c.places = {5, 3};
+  c.low = {0, 0};
+  c.aStrides = stridesInOrder(c.aShape(), counted(5));
+  c.wStrides = stridesInOrder(c.wShape(), counted(5));
+  computesRight(c, device("sm_90"), random);
 }
 
 /// The derivative with respect to weights: windows as large as images, of which few places are there. It has
@@ -430,6 +502,11 @@ TEST(ConvolutionSchedules, WrongOnesAreRefused) {
   schedule = *good;
   schedule.tabled = schedule.blockN;
   EXPECT_NE(refusal(schedule, changed), "");
+  changed = c;
+  changed.windows->dims[1].parts = {{0, 3, 0}};
+  EXPECT_NE(refusal(*good, changed).find("parts of windows along some extents alone"), std::string::npos);
+  changed.windows->dims[0].parts = {{0, 2, 0}, {1, 1, 0}};
+  EXPECT_NE(refusal(*good, changed).find("not a matrix for each remainder"), std::string::npos);
 }
 
 } // namespace

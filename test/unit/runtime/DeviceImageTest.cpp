@@ -450,6 +450,25 @@ TEST(DeviceImage, ConvolutionsOfAnyBatch) {
   EXPECT_EQ(own[0].sizes, std::vector<int64_t>{30});
 }
 
+/// Zeros between the elements of the operand: places with equal remainders are a matrix.
+TEST(DeviceImage, RemaindersOfPlacesAreMatrices) {
+  fb::DeviceImageT image = image_of_convolution();
+  PlanBuilder b = plan_of_convolution();
+  for (fb::ConvolutionLaunchT *launch :
+       {image.kernels[0]->convolution->launch.get(), b.plan.launches[0]->op.AsConvolutionLaunch()}) {
+    launch->base_dilation = {2};
+    launch->places = {13};
+    launch->y->strides = {52, 0, 13, 1};
+  }
+  const auto loaded = DeviceImage::load(bytes_of(image)).value_or_throw();
+  const std::vector<std::byte> bytes = b.bytes();
+  const fb::Plan &plan = *read_plan(bytes).value_or_throw();
+  const auto own = loaded->own_launches(*plan.launches()->Get(0)).value_or_throw();
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0].sizes, std::vector<int64_t>{35}); // 7 places of a remainder in each of 5 images
+  EXPECT_EQ(own[0].blocks, 6u);                      // 2 matrices of 4 by 35 in tiles of 4 by 16
+}
+
 TEST(DeviceImage, ConvolutionsFitTheirKernels) {
   using Launch = fb::ConvolutionLaunchT;
   EXPECT_TRUE(verified_convolution([](PlanBuilder &, Launch &) {}).ok())

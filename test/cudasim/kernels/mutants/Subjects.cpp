@@ -150,6 +150,41 @@ Expected<std::unique_ptr<Subject>> makeLongWindows(MLIRContext &, const SubjectC
   c.windows = w;
   return ProductSubject::make({c});
 }
+/// Zeros between the elements of images in two groups: remainders of which one has fewer steps, and one fewer
+/// places. Weights are read from the last to the first.
+Expected<std::unique_ptr<Subject>> makeSpreadConvolution(MLIRContext &, const SubjectCase &) {
+  constexpr int64_t images = 3, groups = 2, outputs = 5, channels = 30, height = 4, width = 4, window = 9,
+                    placesHigh = 7, placesWide = 9, places = placesHigh * placesWide;
+  CudaContraction c;
+  const auto number = Extent::number;
+  c.batch = number(groups * 2 * 2);
+  c.m = number(outputs);
+  c.n = number(images * 4 * 5);
+  c.k = number(channels * 4);
+  c.aStrides = {number(outputs * channels * window), number(channels * window), number(-1)};
+  c.bStrides = {number(channels * height * width), number(0), number(1)};
+  c.cStrides = {number(outputs * places), number(places), number(2)};
+  codegen::CudaWindows w;
+  // e 2 = p + t - 1 along one extent, e 2 = p + t - 2 along the other.
+  w.dims = {{height, 2, 4, 1, 0, 1, width}, {width, 2, 5, 1, 1, 1, 1}};
+  w.dims[0].parts = {{1, 1, 0}, {0, 2, 0}};
+  w.dims[1].parts = {{0, 2, -1}, {1, 1, 0}};
+  w.dims[0].step = w.dims[1].step = 2;
+  w.dims[0].weights = -3;
+  w.dims[1].weights = -1;
+  w.dims[0].allPlaces = placesHigh;
+  w.dims[1].allPlaces = placesWide;
+  w.dims[0].result = placesWide;
+  w.dims[1].result = 1;
+  w.imageStride = groups * channels * height * width;
+  w.channelStride = height * width;
+  w.channelWeights = window;
+  w.offsetA = window - 1;
+  w.steps = {{channels, window}, {2, -3}, {2, -1}};
+  w.columns = {{images, groups * outputs * places}, {4, 2 * placesWide}, {5, 2}};
+  c.windows = w;
+  return ProductSubject::make({c});
+}
 
 /// Two tiles of rows and of keys, of which the last ones are not full; the mask is one of numbers.
 Expected<std::unique_ptr<Subject>> makeAttention(MLIRContext &, const SubjectCase &) {
@@ -416,6 +451,7 @@ const SubjectCase cases[] = {
     {"convolution", makeConvolution, nullptr, /*functions=*/true},
     {"mma convolution", makeMatrixConvolution, nullptr, /*functions=*/true},
     {"long windows", makeLongWindows, nullptr, /*functions=*/true},
+    {"spread convolution", makeSpreadConvolution, nullptr, /*functions=*/true},
     {"attention", makeAttention, nullptr, /*functions=*/true},
     {"mma attention", makeMatrixAttention, nullptr, /*functions=*/true},
     {"derivative of attention", makeDerivative, nullptr, /*functions=*/true},
