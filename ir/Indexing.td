@@ -21,6 +21,10 @@ def Weft_GatherOp : Weft_ComputeOp<"gather", [Differentiable, Weft_FallibleOp, W
     `mode` says how an index outside of `[0, size)` is handled. With `check` the call fails, and no argument of the
     function is changed. With `clip` the index is clamped into range. With `assume` the caller guarantees that no index
     is out of range; the reference interpreter checks that, and kernels clamp the index.
+
+    An attribute `weft.pooled = array<i64: size, window, stride, padding, dilation, places, ..>`, six numbers for each
+    extent, says that index p of `along` and the last dimension lies in window p of planes of these sizes, as in max
+    pooling. The derivative may then be a sum over windows (ir/ops/PooledGather.h).
   }];
   let arguments = (ins Weft_Tensor:$a, Weft_IntTensor:$index, I64Attr:$dim, Weft_GatherKindAttr:$kind,
                        DefaultValuedAttr<Weft_IndexModeAttr, "::weft::ir::IndexMode::check">:$mode);

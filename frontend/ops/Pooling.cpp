@@ -157,15 +157,24 @@ Shape flattened(const Shape &shape, size_t extents) {
   return flat;
 }
 
-/// The elements of x with these numbers in its extents. The gradient flows to them.
-ValuesIndices elementsAt(const Tensor &x, const Tensor &indices, size_t extents, Loc loc) {
+/// The elements of x with these numbers in its extents. The gradient flows to them. If each of them lies in a
+/// window of its own, that is known to the gather, whose derivative is then a sum over windows.
+ValuesIndices elementsAt(const Tensor &x, const Tensor &indices, size_t extents, Loc loc,
+                         const std::vector<Windows> &windows = {}) {
   GraphLock lock(graphMutex());
   Ref value = use(x, loc), index = use(indices, loc);
   Shape shape = index.spec().shape;
   Ref plane = reshapeTo(value, flattened(value.spec().shape, extents), loc);
-  Ref chosen = record1(
-      "gather", {plane, reshapeTo(index, flattened(shape, extents), loc)},
-      {{"dim", rankOf(plane) - 1}, {"kind", std::string("along")}, {"mode", std::string("assume")}}, loc);
+  std::vector<Attr> attrs = {
+      {"dim", rankOf(plane) - 1}, {"kind", std::string("along")}, {"mode", std::string("assume")}};
+  Numbers pooled;
+  for (const Windows &each : windows)
+    pooled.insert(pooled.end(),
+                  {each.size, each.kernel, each.stride, each.padding, each.dilation, each.places});
+  if (!pooled.empty())
+    attrs.push_back({"weft.pooled", pooled});
+  Ref chosen =
+      record1("gather", {plane, reshapeTo(index, flattened(shape, extents), loc)}, std::move(attrs), loc);
   return {wrap(reshapeTo(chosen, shape, loc), loc), indices};
 }
 
@@ -241,7 +250,7 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel, 
     Tensor from = alongExtent(begin, i, pool.extents, device, loc);
     return add({from, loc}, {mul({s, loc}, {windows[i].dilation, loc}), loc});
   });
-  return elementsAt(x, numbers, pool.extents, loc);
+  return elementsAt(x, numbers, pool.extents, loc, windows);
 }
 
 Tensor avgPool(const Pool &pool, const Tensor &x, const IntList &kernel, const AvgPoolOptions &options) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Updates.h"
 #include "ir/ops/Common.h"
+#include "ir/ops/PooledGather.h"
 
 using namespace mlir;
 namespace weft::ir {
@@ -118,6 +119,10 @@ LogicalResult GatherOp::verify() {
 LogicalResult GatherOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
+  if (const Sym pooled = pooledCotangent(*this, vjp)) {
+    vjp.set(0, pooled);
+    return success();
+  }
   Sym zeros = zerosLike(vjp, vjp.operand(0)), g = vjp.cotangent(0);
   Sym added =
       getKind() == GatherKind::points

@@ -512,6 +512,41 @@ TEST_F(KernelPrograms, ConvolutionsTakeABatchOfTheCall) {
 }
 
 //===----------------------------------------------------------------------===//
+// Gathers from windows
+//===----------------------------------------------------------------------===//
+
+/// The derivative of a gather that says from which windows it reads is a sum, with the bits of the scatter
+/// that it is elsewhere: of windows that overlap.
+TEST_F(KernelPrograms, GathersFromWindowsHaveDerivativesWithoutScatters) {
+  for (const std::string type : {"f32", "bf16"}) {
+    const std::string text = R"(
+    weft.func @main(%x: tensor<5x9xTYPE, #cpu>, %g: tensor<5x4xTYPE, #cpu>) -> (tensor<5x9xTYPE, #cpu>, tensor<5x9xTYPE, #cpu>) {
+      %0 = weft.windows %x, size = [3], stride = [2], dilation = [1] : tensor<5x9xTYPE, #cpu>
+      %1 = weft.argmax %0, dim = 1 : tensor<5x3x4xTYPE, #cpu>
+      %2 = weft.iota dim = 1 : tensor<5x4xi64, #cpu>
+      %3 = weft.add %2, %2 : tensor<5x4xi64, #cpu>
+      %4 = weft.add %1, %3 : tensor<5x4xi64, #cpu>
+      %5 = weft.gather %x, %4, dim = 1, kind = along mode = assume {weft.pooled = array<i64: 9, 3, 2, 0, 1, 4>} : tensor<5x9xTYPE, #cpu>, tensor<5x4xi64, #cpu>
+      %6 = weft.mul %5, %g : tensor<5x4xTYPE, #cpu>
+      %7 = weft.gradient %6 wrt %x : tensor<5x4xTYPE, #cpu>, tensor<5x9xTYPE, #cpu>
+      %8 = weft.gather %x, %4, dim = 1, kind = along mode = assume : tensor<5x9xTYPE, #cpu>, tensor<5x4xi64, #cpu>
+      %9 = weft.mul %8, %g : tensor<5x4xTYPE, #cpu>
+      %10 = weft.gradient %9 wrt %x : tensor<5x4xTYPE, #cpu>, tensor<5x9xTYPE, #cpu>
+      %11 = weft.sub %7, %10 : tensor<5x9xTYPE, #cpu>
+      weft.return %7, %11 : tensor<5x9xTYPE, #cpu>, tensor<5x9xTYPE, #cpu>
+    })";
+    OwningOpRef<ModuleOp> module = parse(std::regex_replace(text, std::regex("TYPE"), type));
+    ASSERT_TRUE(module);
+    const Since since;
+    KernelChecker checker({});
+    EXPECT_EQ(textOf(checker.check(*module, 1)), "") << type;
+    EXPECT_GT(checker.counts().calls, 0u);
+    EXPECT_GE(since.launches(), 3 * checker.counts().calls)
+        << "of windows, a scatter, and a sum with its difference";
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Sorts
 //===----------------------------------------------------------------------===//
 

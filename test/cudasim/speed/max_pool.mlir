@@ -53,7 +53,7 @@ module {
     %49 = weft.add %36, %48 : tensor<32x64x16x16xi64, #cpu>
     %50 = weft.reshape %arg0 : tensor<32x64x32x32xf32, #cpu> -> tensor<32x64x1024xf32, #cpu>
     %51 = weft.reshape %49 : tensor<32x64x16x16xi64, #cpu> -> tensor<32x64x256xi64, #cpu>
-    %52 = weft.gather %50, %51, dim = 2, kind =  along mode =  assume : tensor<32x64x1024xf32, #cpu>, tensor<32x64x256xi64, #cpu>
+    %52 = weft.gather %50, %51, dim = 2, kind =  along mode =  assume {weft.pooled = array<i64: 32, 3, 2, 1, 1, 16, 32, 3, 2, 1, 1, 16>} : tensor<32x64x1024xf32, #cpu>, tensor<32x64x256xi64, #cpu>
     %53 = weft.reshape %52 : tensor<32x64x256xf32, #cpu> -> tensor<32x64x16x16xf32, #cpu>
     %54 = weft.mul %53, %arg5 : tensor<32x64x16x16xf32, #cpu>
     %55 = weft.sum %54, dims = [0, 1, 2, 3] : tensor<32x64x16x16xf32, #cpu>

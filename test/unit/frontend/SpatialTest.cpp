@@ -173,6 +173,32 @@ TEST(Pooling, TheFirstMaximumIsChosen) {
   EXPECT_EQ(floats(x.grad()), (Floats{1, 1, 0, 1, 0, 0}));
 }
 
+TEST(Pooling, AnElementAddsTheGradientsOfItsWindows) {
+  // Nine windows of 3 x 3 have the element of row 1 and column 2, which is the largest; elements around it
+  // are chosen by the windows without it. Places count 1, 2, 4, .., so that each sum says which windows it
+  // has.
+  constexpr int64_t rows = 4, columns = 5;
+  Tensor x = arange(rows * columns).to(f32).reshape({1, rows, columns});
+  x.index_put_(
+      {tensor(std::vector<int64_t>{0}), tensor(std::vector<int64_t>{1}), tensor(std::vector<int64_t>{2})},
+      full({1}, 99));
+  x = x.detach();
+  x.requires_grad_();
+  const Floats values = floats(x);
+  Tensor weights = exp2(arange(rows * columns).to(f32)).reshape({1, rows, columns});
+  (max_pool2d(x, 3, {.stride = 1, .padding = 1}) * weights).sum().backward();
+  Floats expected(size_t(rows * columns), 0.0f);
+  for (int64_t place = 0; place < rows * columns; ++place) {
+    int64_t chosen = -1;
+    for (int64_t at = 0; at < rows * columns; ++at)
+      if (std::abs(at / columns - place / columns) <= 1 && std::abs(at % columns - place % columns) <= 1 &&
+          (chosen < 0 || values[size_t(at)] > values[size_t(chosen)]))
+        chosen = at;
+    expected[size_t(chosen)] += std::exp2(float(place));
+  }
+  EXPECT_EQ(floats(x.grad()), expected);
+}
+
 TEST(Pooling, PaddingIsNeverChosen) {
   const float least = -std::numeric_limits<float>::infinity();
   Tensor x = full({1, 1, 3, 3}, {least, Loc::current()});
