@@ -191,17 +191,18 @@ void Trace::watch(size_t index) {
 }
 
 void Trace::noteReread(Slot &slot) {
-  const auto found = index_.find(&slot);
-  if (found == index_.end() || !slot.view())
+  if (!slot.view() || !index_.contains(&slot))
     return;
+  const Ref value = slot.value(); // to read it may note it, and touch others
+  const auto found = index_.find(&slot);
   TouchedSlot &touched = touched_[found->second];
   // Of the values that the trace has of it, it keeps the gradient of the present one alone.
   for (const Ref &earlier : {touched.watched, touched.reread})
     if (earlier && earlier.node->watch(earlier.result))
       std::erase(watchOf(earlier).retained, slot.retained);
-  touched.reread = slot.value();
-  if (touched.reread.requiresGrad())
-    watchOf(touched.reread).retained.push_back(slot.retained);
+  touched.reread = value;
+  if (value.requiresGrad())
+    watchOf(value).retained.push_back(slot.retained);
 }
 
 TouchedSlot *Trace::known(const std::shared_ptr<Slot> &slot) {

@@ -419,6 +419,20 @@ TEST(HooksOfViews, ThatACompiledFunctionReadsAgainKeepTheGradientOfItsBackward) 
                      before.backward();
                    }),
               (Grads{{{13, 25, 0}, {9, 17}}, {{62, 122, 0}, {42, 82}}}));
+    // The view, or a view of it, is written.
+    EXPECT_EQ(kept(isCompiled,
+                   [&](Tensor &, Tensor &v) {
+                     write(v);
+                     (v * v).sum().backward();
+                   }),
+              (Grads{{{4, 8, 0}, {4, 8}}, {{12, 24, 0}, {12, 24}}}));
+    EXPECT_EQ(kept(isCompiled,
+                   [&](Tensor &, Tensor &v) {
+                     Tensor part = v[1];
+                     write(part);
+                     (v * v).sum().backward();
+                   }),
+              (Grads{{{2, 8, 0}, {2, 8}}, {{4, 24, 0}, {4, 24}}}));
   }
 }
 
