@@ -298,12 +298,13 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   Replay recorded;
   if (variant.differentiable)
     recorded = replay(variant, bound, sizes);
-  const SpentHistories spent(variant, bound);
+  const SpentHistories spent(variant, bound, recorded);
   takeArguments(variant, bound, loc);
   ++variant.calls;
   execute(variant, sizes, waits, loc);
   storeLeaves(variant, recorded, spent);
   Flat results = wrapResults(variant, recorded, spent, sizes);
+  spent.addLeaves(recorded);
   writeBindings(variant, bound, arguments, recorded, spent, sizes);
   retainReread(variant, bound, recorded);
   for (const ModeChange &mode : variant.modes)

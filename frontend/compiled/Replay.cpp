@@ -50,6 +50,7 @@ public:
     return found->second;
   }
   bool isLast(const Ref &value, size_t binding) const { return bindings_[binding].written == value; }
+  bool isWritten(size_t binding) const { return bindings_[binding].writes(); }
 
 private:
   const std::vector<Binding> &bindings_;
@@ -95,12 +96,12 @@ public:
   }
 
   /// Of a value that reaches such operations: their values, at which a gradient would meet them, and the
-  /// operations through which it gets there or elsewhere. Empty if it gets nowhere else, or only to what a
-  /// call would have to copy because it writes that, and if a gradient in the function needs one of the
-  /// operations as they are.
+  /// operations through which it gets there or elsewhere. Empty if it gets nowhere else, if a call would have
+  /// to keep what it writes for them, and if a gradient in the function needs one of the operations as they
+  /// are.
   struct Front {
     std::vector<Ref> values;
-    std::vector<const Node *> users;
+    std::unordered_set<const Node *> users;
   };
   Front frontOf(const Ref &value) const {
     Front front;
@@ -116,20 +117,44 @@ public:
         front.values.push_back(ref);
         continue;
       }
-      if (const auto input = writes_.find(ref.node.get()); input != writes_.end() && input->second)
-        return {};
       leadsOn |= ref.node->kind == NodeKind::input || ref.node->isGradLeaf(ref.result);
       if (ref.node->kind == NodeKind::input || leaves_.bindingOf(ref))
         continue;
       if (trace_.isPassed(*ref.node) || std::string_view(ref.node->name) == "gradient" || hasSpentRule(ref))
         return {};
-      front.users.push_back(ref.node.get());
+      front.users.insert(ref.node.get());
       pushRead(ref, stack);
     }
-    return leadsOn ? front : Front();
+    return leadsOn && !readsWritten(value, front) ? front : Front();
   }
 
 private:
+  /// Whether a call that records the operations of the front again would keep a value of what it writes. Goes
+  /// where operationsOf() does, to values that require no gradient, too.
+  bool readsWritten(const Ref &value, const Front &front) const {
+    const RefSet parts(front.values.begin(), front.values.end());
+    std::unordered_set<const Node *> seen;
+    std::vector<Ref> stack{value};
+    while (!stack.empty()) {
+      const Ref ref = std::move(stack.back());
+      stack.pop_back();
+      const Node &node = *ref.node;
+      const auto leaf = leaves_.bindingOf(ref);
+      if (const auto input = writes_.find(&node);
+          (leaf && leaves_.isWritten(*leaf)) || (input != writes_.end() && input->second))
+        return true;
+      if (node.kind == NodeKind::leaf || node.kind == NodeKind::input || !seen.insert(&node).second)
+        continue;
+      std::ranges::copy_if(node.operands, std::back_inserter(stack), [&](const Ref &operand) {
+        return !front.users.contains(&node) || !parts.contains(operand);
+      });
+      for (const auto &accumulator : node.accumulators)
+        if (accumulator)
+          for (Ref &read : readBy(*accumulator))
+            stack.push_back(std::move(read));
+    }
+    return false;
+  }
   /// Whether a gradient gets to such an operation by hooks or a rule.
   bool hasSpentRule(const Ref &value) const {
     const GradAccumulator *accumulator = value.node->accumulator(value.result);
@@ -153,17 +178,17 @@ private:
   std::unordered_set<const Node *> clean_;        ///< nodes from which none is reached
 };
 
-/// Finds the bindings at whose values a history begins.
-class Beginnings {
+/// Finds where a gradient of a value would get to.
+class WaysOf {
 public:
-  Beginnings(const Variant &variant, const ComputedLeaves &leaves) : leaves_(leaves) {
+  WaysOf(const Variant &variant, const ComputedLeaves &leaves) : leaves_(leaves) {
     for (size_t i = 0; i < variant.bindings.size(); ++i)
       if (const Ref &input = variant.bindings[i].input)
         inputs_.emplace(input.node.get(), i);
   }
 
-  /// Those to which a gradient of the value would get, in order.
-  std::vector<size_t> of(const Ref &value) const {
+  /// The bindings at whose values its history begins, in order; adds the operations on the way to `through`.
+  std::vector<size_t> operator()(const Ref &value, std::unordered_set<const Node *> &through) const {
     std::set<size_t> found;
     RefSet seen;
     std::vector<Ref> stack{value};
@@ -176,10 +201,12 @@ public:
         found.insert(*binding);
         continue;
       }
+      through.insert(ref.node.get());
       if (const GradAccumulator *accumulator = ref.node->accumulator(ref.result))
         for (Ref &next : below(*accumulator))
           stack.push_back(std::move(next));
-      stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
+      if (ref.node->requiresGrad) // not a leaf that the function made
+        stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
     }
     return {found.begin(), found.end()};
   }
@@ -327,7 +354,7 @@ namespace {
 class Histories {
 public:
   Histories(const Variant &variant, const Trace &trace, const ComputedLeaves &leaves)
-      : trace_(trace), leaves_(leaves), spent_(variant, trace, leaves), beginnings_(variant, leaves) {}
+      : trace_(trace), leaves_(leaves), spent_(variant, trace, leaves), waysOf_(variant, leaves) {}
 
   /// Whether a gradient flows through a value, which may be null.
   bool keeps(const Ref &value) {
@@ -344,11 +371,8 @@ public:
       return true;
     const SpentOperations::Front front = mayKeep(value) ? spent_.frontOf(value) : SpentOperations::Front();
     for (const Ref &part : front.values)
-      if (std::ranges::find(parts, part, &Variant::SpentPart::value) == parts.end()) {
-        const std::vector<size_t> from = beginnings_.of(part);
-        spentBindings.insert(from.begin(), from.end());
-        parts.push_back({part, from});
-      }
+      if (std::ranges::find(parts, part, &Variant::SpentPart::value) == parts.end())
+        parts.push_back({part, waysOf(part)});
     partUsers.insert(front.users.begin(), front.users.end());
     if (!front.values.empty())
       roots.push_back(value);
@@ -360,9 +384,7 @@ public:
     if (!value || !value.requiresGrad() || value.node->isGradLeaf(value.result) ||
         trace_.isSpentByBackward(*value.node))
       return std::nullopt;
-    std::vector<size_t> from = beginnings_.of(value);
-    spentBindings.insert(from.begin(), from.end());
-    return from;
+    return waysOf(value);
   }
   /// Makes the value of a tensor that the call leaves null if it keeps no history.
   void keep(Ref &value, SpentFrom &spent) {
@@ -372,12 +394,32 @@ public:
     value = {};
   }
 
+  /// Whether those that are used up lead to a result that the function made a leaf.
+  bool leadToLeafOf(const std::vector<Ref> &results) const {
+    return std::ranges::any_of(results, [&](const Ref &result) {
+      return result.node->isGradLeaf(result.result) && throughPlaces_.contains(result.node.get());
+    });
+  }
+
   std::vector<Ref> roots;                     ///< the values that keep theirs
   std::vector<Variant::SpentPart> parts;      ///< up to which they do
   std::unordered_set<const Node *> partUsers; ///< through which they get there
   std::set<size_t> spentBindings;             ///< where the histories of the others begin
+  std::vector<const Node *> spentThrough;     ///< and the operations that these go through
 
 private:
+  SpentWays waysOf(const Ref &value) {
+    std::unordered_set<const Node *> through;
+    SpentWays ways{waysOf_(value, through), {}};
+    spentBindings.insert(ways.bindings.begin(), ways.bindings.end());
+    for (const Node *node : through) {
+      const auto [place, isNew] = throughPlaces_.emplace(node, spentThrough.size());
+      if (isNew)
+        spentThrough.push_back(node);
+      ways.through.push_back(place->second);
+    }
+    return ways;
+  }
   /// A leaf that the function made is none outside.
   bool mayKeep(const Ref &value) const {
     return value && value.requiresGrad() &&
@@ -388,10 +430,44 @@ private:
   const Trace &trace_;
   const ComputedLeaves &leaves_;
   SpentOperations spent_;
-  const Beginnings beginnings_;
+  const WaysOf waysOf_;
+  std::unordered_map<const Node *, size_t> throughPlaces_;
 };
 
 } // namespace
+
+/// Of the operations that histories go through which are used up, keeps those whose values the program gets
+/// hold of with a history of their own.
+static void noteThrough(Variant &variant, const std::vector<const Node *> &operations) {
+  std::unordered_set<const Node *> left;
+  for (const Ref &root : variant.roots)
+    left.insert(root.node.get());
+  std::vector<std::optional<size_t>> places;
+  for (const Node *node : operations) {
+    const bool isLeft = left.contains(node) && variant.places.operations.contains(node);
+    places.push_back(isLeft ? std::optional(variant.spentThrough.size()) : std::nullopt);
+    if (isLeft)
+      variant.spentThrough.push_back(node);
+  }
+  const auto renumber = [&](SpentFrom &from) {
+    if (!from)
+      return;
+    std::vector<size_t> through;
+    for (const size_t i : from->through)
+      if (places[i])
+        through.push_back(*places[i]);
+    from->through = std::move(through);
+  };
+  std::ranges::for_each(variant.resultSpent, renumber);
+  for (Binding &binding : variant.bindings) {
+    renumber(binding.writtenSpent);
+    renumber(binding.leftSpent);
+  }
+  for (Variant::ResultGradient &gradient : variant.resultGradients)
+    renumber(gradient.spent);
+  for (Variant::SpentPart &part : variant.spentParts)
+    renumber(part.from);
+}
 
 void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
   const ComputedLeaves leaves(variant);
@@ -411,9 +487,12 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
   for (Variant::ResultGradient &gradient : variant.resultGradients)
     histories.keep(gradient.value, gradient.spent);
   variant.spentParts = std::move(histories.parts);
+  std::ranges::sort(variant.spentParts, {},
+                    [](const Variant::SpentPart &part) { return part.value.node->serial; });
   variant.spentBindings.assign(histories.spentBindings.begin(), histories.spentBindings.end());
   std::vector<Ref> &roots = histories.roots;
-  variant.differentiable = !roots.empty();
+  variant.differentiable =
+      !roots.empty() || (trace.unknownRules().empty() && histories.leadToLeafOf(results));
   if (variant.differentiable)
     for (size_t i = 0; i < results.size(); ++i)
       if (variant.resultIsLeaf[i]) // other results may depend on it
@@ -432,6 +511,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
   variant.nodes = operationsOf(variant, leaves, parts);
   noteLeaves(variant, results, trace);
   notePlaces(variant, parts);
+  noteThrough(variant, histories.spentThrough);
   if (!variant.differentiable)
     for (Binding &binding : variant.bindings)
       binding.input = {};
@@ -493,10 +573,23 @@ static void makeConcrete(Node &node, const SizeValues &sizes) {
     result.spec = concrete(result.spec, sizes);
 }
 
+/// Makes what stands for the parts that are older than an operation, after what these were computed from: a
+/// gradient with respect to that does not look at what is older.
+static void addPartsBefore(const Node &node, const Variant &variant, const SizeValues &sizes, Replay &made,
+                           std::vector<Ref> &values) {
+  for (size_t i = made.spentParts.size(); i < variant.spentParts.size(); ++i) {
+    const Ref &part = variant.spentParts[i].value;
+    if (part.node->serial > node.serial)
+      return;
+    made.spentParts.push_back(leaf(concrete(part.spec(), sizes), nullptr, part.node->loc));
+    values[2 * variant.bindings.size() + i] = made.spentParts.back();
+  }
+}
+
 Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
               const SizeValues &sizes) {
   const ReplayPlaces &places = variant.places;
-  std::vector<Ref> values(2 * bound.size()); // the first result of an operation stands for all
+  std::vector<Ref> values(places.operationsFrom); // the first result of an operation stands for all
   values.reserve(values.size() + variant.nodes.size());
   for (size_t i = 0; i < bound.size(); ++i) {
     const Binding &binding = variant.bindings[i];
@@ -506,11 +599,6 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
       values[2 * i + 1] = leafToWrite(binding, *bound[i], sizes);
   }
   Replay result;
-  for (const Variant::SpentPart &part : variant.spentParts) {
-    const Node &node = *part.value.node;
-    result.spentParts.push_back(leaf(concrete(part.value.spec(), sizes), nullptr, node.loc));
-    values.push_back(result.spentParts.back());
-  }
   const auto at = [&](size_t place, uint32_t result) {
     return place < places.operationsFrom ? values[place] : Ref{values[place].node, result};
   };
@@ -522,6 +610,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
   auto place = places.operands.begin();
   for (size_t n = 0; n < variant.nodes.size(); ++n) {
     const Node *node = variant.nodes[n];
+    addPartsBefore(*node, variant, sizes, result, values);
     if (places.shared[n]) {
       values.push_back({places.shared[n], 0});
       continue;
@@ -547,6 +636,8 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy.accumulators.resize(copy.results.size());
     copy.accumulators[value.result] = collectorOf(*bound[value.binding]);
   }
+  for (const Node *node : variant.spentThrough)
+    result.spentThrough.push_back(values[places.operations.at(node)].node);
   for (const Ref &ref : variant.resultRefs)
     result.results.push_back(mapped(ref));
   for (const Variant::ResultGradient &gradient : variant.resultGradients)

@@ -26,6 +26,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
 struct Replay {
   std::vector<Ref> results, resultGradients, written, gradients;
   std::vector<Ref> spentParts;
+  std::vector<std::shared_ptr<Node>> spentThrough; ///< the copies of `Variant::spentThrough`
   std::vector<Ref> reread; ///< of each binding that is a view which the function read again: that value
 };
 Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,

@@ -74,19 +74,31 @@ static std::shared_ptr<const LostWays> waysFrom(const Ref &value) {
   return made;
 }
 
-SpentHistories::SpentHistories(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound) {
+SpentHistories::SpentHistories(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
+                               const Replay &recorded) {
   if (!variant.spentBindings.empty())
     ways_.resize(bound.size());
   for (const size_t i : variant.spentBindings)
     ways_[i] = waysFrom(bound[i]->value());
+  for (const std::shared_ptr<Node> &node : recorded.spentThrough)
+    through_.emplace_back(std::make_shared<LostWays>())->computed.insert(node);
+}
+
+void SpentHistories::addLeaves(const Replay &recorded) const {
+  for (size_t i = 0; i < through_.size(); ++i)
+    for (const auto &accumulator : recorded.spentThrough[i]->accumulators)
+      if (accumulator && accumulator->isLeaf())
+        through_[i]->leaves.insert(accumulator);
 }
 
 void SpentHistories::mark(const Ref &value, const SpentFrom &from) const {
   if (!from)
     return;
   SpentValue::Ways ways;
-  for (const size_t i : *from)
+  for (const size_t i : from->bindings)
     ways.push_back(ways_[i]);
+  for (const size_t i : from->through)
+    ways.push_back(through_[i]);
   setBoundary(value, std::make_shared<SpentValue>(std::move(ways), value.node->loc), 0);
 }
 

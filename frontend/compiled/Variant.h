@@ -19,9 +19,14 @@
 
 namespace weft::frontend {
 
-/// Of a value through which a gradient is an error, because the function used its history up: the bindings at
-/// whose values that history begins. None for every other value.
-using SpentFrom = std::optional<std::vector<size_t>>;
+/// Where the history of a value leads that the function used up.
+struct SpentWays {
+  std::vector<size_t> bindings; ///< at whose values it begins
+  std::vector<size_t> through;  ///< the `Variant::spentThrough` on the way there
+};
+/// Of a value through which a gradient is an error, because the function used its history up: where that
+/// leads. None for every other value.
+using SpentFrom = std::optional<SpentWays>;
 
 /// A slot that a variant reads or writes, and the properties that it must have for the variant to fit. It is
 /// a slot from outside, an argument of the call, or the gradient of either.
@@ -171,6 +176,9 @@ struct Variant {
   std::vector<SpentPart> spentParts;
   bool differentiable = false;
   std::vector<size_t> spentBindings; ///< at whose values a history begins that the function used up
+  /// Operations that such a history goes through, and whose values, with a history of their own, the program
+  /// gets hold of: a gradient with respect to these would miss the ways that were used up.
+  std::vector<const Node *> spentThrough;
 
   // Kept between calls, so that a steady loop does not allocate them.
   std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;

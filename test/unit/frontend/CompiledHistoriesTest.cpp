@@ -280,6 +280,88 @@ TEST(CompiledHistories, ThatWereUsedUpAreNotKeptByStateThatIsReturned) {
   EXPECT_FALSE(mentions(step.explain(), "WEFT-D011")) << step.explain();
 }
 
+// What the program gets hold of inside of such a history has ways through it, beside those that are kept.
+TEST(CompiledHistories, ThatWereUsedUpLeadToWhatTheFunctionMade) {
+  const auto leaf = compile([](Tensor x, Tensor w) {
+    Tensor made = (x * 2).detach().requires_grad_();
+    const Tensor y = made * made;
+    y.sum().backward();
+    return std::tuple(y * made, y * w, made, made * w);
+  });
+  const auto computed = compile([](Tensor x, Tensor w) {
+    const Tensor made = x * 1.0, y = made * made;
+    grad(y.sum(), {made});
+    return std::tuple(y * made, y * w, made, made * w);
+  });
+  for (const auto &run : {leaf, computed})
+    for (int call = 0; call < 2; ++call) {
+      Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+      auto [both, other, made, beside] = run(x, w);
+      EXPECT_ERROR(grad(both.sum(), {made}), "WEFT-G009");
+      EXPECT_ERROR(grad(both.sum(), {made}, {.allow_unused = true}), "WEFT-G009");
+      EXPECT_ERROR(grad(other.sum(), {made}, {.allow_unused = true}), "WEFT-G009");
+      EXPECT_EQ(floats(grad(other.sum(), {w})[0]), floats(made * made));
+      EXPECT_EQ(floats(grad(beside.sum(), {made})[0]), (Floats{3, 4}));
+    }
+  // A gradient ends at the leaf.
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+  EXPECT_FALSE(grad(std::get<1>(leaf(x, w)).sum(), {x}, {.allow_unused = true})[0].defined());
+  EXPECT_ERROR(grad(std::get<1>(computed(x, w)).sum(), {x}), "WEFT-G009");
+  const auto alone = compile([](Tensor x) {
+    Tensor made = (x * 2).requires_grad_();
+    const Tensor y = made * made;
+    y.sum().backward();
+    return std::pair(y * 2, made);
+  });
+  auto [only, made] = alone(ones({2}));
+  EXPECT_ERROR(grad(only.sum(), {made}, {.allow_unused = true}), "WEFT-G009");
+  EXPECT_EQ(floats(grad((made * made).sum(), {made})[0]), (Floats{4, 4}));
+}
+
+TEST(CompiledHistories, ThatWereUsedUpLeadToWhatTheFunctionWrote) {
+  Tensor state = zeros({2});
+  const auto run = compile([&](Tensor x, Tensor w) {
+    state.copy_(x * w);
+    const Tensor y = state * state;
+    grad(y.sum(), {state});
+    return y * state * w;
+  });
+  for (int call = 0; call < 2; ++call) {
+    Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+    const Tensor result = run(x, w);
+    EXPECT_EQ(floats(result), (Floats{81, 2048}));
+    EXPECT_ERROR(grad(result.sum(), {state}), "WEFT-G009");
+    EXPECT_EQ(floats(grad(state.sum(), {x})[0]), (Floats{3, 4}));
+  }
+}
+
+// A gradient for something else must not make calls copy what they write.
+TEST(CompiledHistories, ThatWereUsedUpAreNotKeptWhereTheyReadWhatIsWritten) {
+  const auto check = [](const std::function<Tensor(Tensor, Tensor, Tensor)> &of) {
+    Tensor p = leafOf({1, 2}), w = leafOf({3, 4});
+    optim::SGD optimizer({p}, {.lr = 0.25});
+    const auto step = compile(
+        [&](Tensor x) {
+          optimizer.zero_grad();
+          const Tensor y = (p * x).square();
+          y.sum().backward();
+          const Tensor result = of(y, w, p);
+          optimizer.step();
+          return result;
+        },
+        {.strict = Strict::donate});
+    Tensor last;
+    for (int call = 0; call < 3; ++call)
+      last = step(ones({2}));
+    EXPECT_EQ(floats(p), (Floats{0.125, 0.25}));
+    EXPECT_ERROR(grad(last.sum(), {w}), "WEFT-G009");
+    EXPECT_ERROR(last.sum().backward(), "WEFT-G009");
+  };
+  check([](const Tensor &y, const Tensor &w, const Tensor &p) { return y * w * p.detach().abs().max(); });
+  check([](const Tensor &y, const Tensor &w, const Tensor &) { return where(y > 1, y, w); });
+  check([](const Tensor &y, const Tensor &w, const Tensor &) { return y * w + y.detach(); });
+}
+
 //===----------------------------------------------------------------------===//
 // Leaves whose values the function computes
 //===----------------------------------------------------------------------===//
