@@ -53,9 +53,10 @@ bool isClose(double analytical, double numerical, double atol, double rtol) {
 /// The check of one function.
 class Check {
 public:
-  Check(const char *name, const CheckedFunction &fn, const std::vector<Tensor> &inputs,
+  /// `count`: how many of the inputs are the function's; others are the gradients of its outputs.
+  Check(const char *name, const CheckedFunction &fn, const std::vector<Tensor> &inputs, size_t count,
         const GradcheckOptions &options, Loc loc)
-      : name_(name), fn_(fn), inputs_(inputs), options_(options), loc_(loc) {}
+      : name_(name), fn_(fn), inputs_(inputs), count_(count), options_(options), loc_(loc) {}
 
   /// What is wrong with the derivatives; empty if nothing is.
   std::string run() {
@@ -77,12 +78,16 @@ public:
   }
 
 private:
+  std::string inputName(size_t i) const {
+    return i < count_ ? "input " + std::to_string(i) : "grad_outputs[" + std::to_string(i - count_) + "]";
+  }
+
   void checkInputs() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const Tensor &input = inputs_[i];
       if (!input.requires_grad(loc_))
         continue;
-      const std::string which = name_ + ": input " + std::to_string(i);
+      const std::string which = name_ + ": " + inputName(i);
       if (input.dtype(loc_) != DType::f64)
         fail(which + " requires a gradient and is " + std::string(weft::name(input.dtype(loc_))) +
                  ", whose differences are too coarse: convert it with .to(weft::f64)",
@@ -94,6 +99,9 @@ private:
                        ".contiguous() on it",
                loc_, {use(input, loc_)});
       checked_.push_back(i);
+      // A write ends the history of a value that was computed, or writes what it is a view of.
+      if (!input.is_leaf(loc_))
+        inputs_[i] = input.detach(loc_).clone(loc_).requires_grad_(true, loc_);
     }
     if (checked_.empty())
       fail(name_ + " expects at least one input tensor to require gradient, but none of them has "
@@ -223,11 +231,11 @@ private:
       return "";
     const size_t input = checked_[checked];
     const double a = analytical.numbers[*worst], n = numerical.numbers[*worst];
-    return "Jacobian mismatch for output " + std::to_string(output) + " with respect to input " +
-           std::to_string(input) + ": the largest difference is " + text(std::abs(a - n)) +
-           ", of the derivative of element " + placeOf(*worst % numerical.rows, shapes_[output]) +
-           " with respect to element " + placeOf(*worst / numerical.rows, inputs_[input].sizes(loc_)) +
-           ": numerical " + text(n) + ", analytical " + text(a);
+    return "Jacobian mismatch for output " + std::to_string(output) + " with respect to " + inputName(input) +
+           ": the largest difference is " + text(std::abs(a - n)) + ", of the derivative of element " +
+           placeOf(*worst % numerical.rows, shapes_[output]) + " with respect to element " +
+           placeOf(*worst / numerical.rows, inputs_[input].sizes(loc_)) + ": numerical " + text(n) +
+           ", analytical " + text(a);
   }
 
   std::string withoutDerivatives() {
@@ -238,8 +246,7 @@ private:
             return "Numerical gradient for function expected to be zero, since none of its outputs requires "
                    "a "
                    "gradient: output " +
-                   std::to_string(o) + " changes with input " + std::to_string(checked_[j]) + " by " +
-                   text(number);
+                   std::to_string(o) + " changes with " + inputName(checked_[j]) + " by " + text(number);
     return "";
   }
 
@@ -254,15 +261,15 @@ private:
     for (size_t j = 0; j < numbers.size(); ++j)
       for (const double number : numbers[j])
         if (number != 0)
-          return "backward not multiplied by grad_output: with zeros as gradients of the outputs, that of "
-                 "input " +
-                 std::to_string(checked_[j]) + " has a " + text(number);
+          return "backward not multiplied by grad_output: with zeros as gradients of the outputs, that of " +
+                 inputName(checked_[j]) + " has a " + text(number);
     return "";
   }
 
   const std::string name_;
   const CheckedFunction &fn_;
-  const std::vector<Tensor> &inputs_;
+  std::vector<Tensor> inputs_; ///< those that are checked are leaves
+  const size_t count_;
   const GradcheckOptions &options_;
   const Loc loc_;
   std::vector<size_t> checked_; ///< the inputs that require a gradient
@@ -271,11 +278,11 @@ private:
   std::vector<std::vector<Jacobian>> numerical_; ///< of each checked input, for each output
 };
 
-bool checkOf(const char *name, const CheckedFunction &fn, const std::vector<Tensor> &inputs,
+bool checkOf(const char *name, const CheckedFunction &fn, const std::vector<Tensor> &inputs, size_t count,
              const GradcheckOptions &options, Loc loc) {
   refuseInTrace(std::string(name) + "()", loc);
   const QuietCompiles quiet;
-  const std::string wrong = Check(name, fn, inputs, options, loc).run();
+  const std::string wrong = Check(name, fn, inputs, count, options, loc).run();
   if (!wrong.empty() && options.raise_exception)
     fail(std::string(name) + ": " + wrong +
              " (WEFT-G011): correct backward(), or check at a point where the function is smooth",
@@ -291,15 +298,16 @@ std::vector<Tensor> differentiable(std::vector<Tensor> outputs, Loc loc) {
 
 } // namespace
 
-void detail::failOnCount(const char *name, size_t taken, size_t given, Loc loc) {
-  fail(std::string(name) + ": the function takes " + std::to_string(taken) + " tensors, and " +
-           std::to_string(given) + " inputs are given",
+void detail::failOnCount(const char *name, size_t least, size_t most, size_t given, Loc loc) {
+  fail(std::string(name) + ": the function takes " + std::to_string(least) +
+           (most > least ? " to " + std::to_string(most) : "") + " tensors, and " + std::to_string(given) +
+           " inputs are given",
        loc);
 }
 
 bool detail::gradcheck(const CheckedFunction &fn, const std::vector<Tensor> &inputs,
                        const GradcheckOptions &options, Loc loc) {
-  return checkOf("gradcheck", fn, inputs, options, loc);
+  return checkOf("gradcheck", fn, inputs, inputs.size(), options, loc);
 }
 
 bool detail::gradgradcheck(const CheckedFunction &fn, const std::vector<Tensor> &inputs,
@@ -315,6 +323,10 @@ bool detail::gradgradcheck(const CheckedFunction &fn, const std::vector<Tensor> 
       factors.push_back(Tensor::from(drawn, output.sizes(loc), {DType::f64, output.device(loc)}, loc)
                             .requires_grad_(true, loc));
     }
+    if (factors.empty())
+      fail("gradgradcheck: none of the outputs of the function requires a gradient, so that it has no "
+           "derivative to check: compute them from the inputs without detach(), with gradients on",
+           loc);
   }
   all.insert(all.end(), factors.begin(), factors.end());
   const size_t count = inputs.size();
@@ -334,7 +346,7 @@ bool detail::gradgradcheck(const CheckedFunction &fn, const std::vector<Tensor> 
                               .rtol = options.rtol,
                               .raise_exception = options.raise_exception,
                               .nondet_tol = options.nondet_tol};
-  return checkOf("gradgradcheck", gradients, all, like, loc);
+  return checkOf("gradgradcheck", gradients, all, count, like, loc);
 }
 
 } // namespace weft::autograd

@@ -50,13 +50,14 @@ WEFT_API bool gradcheck(const CheckedFunction &fn, const std::vector<Tensor> &in
                         const GradcheckOptions &options, Loc loc);
 WEFT_API bool gradgradcheck(const CheckedFunction &fn, const std::vector<Tensor> &inputs,
                             const GradgradcheckOptions &options, Loc loc);
-[[noreturn]] WEFT_API void failOnCount(const char *name, size_t taken, size_t given, Loc loc);
+[[noreturn]] WEFT_API void failOnCount(const char *name, size_t least, size_t most, size_t given, Loc loc);
 
 template <size_t> using Each = const Tensor &;
 template <typename Fn, size_t... I> constexpr bool takes(std::index_sequence<I...>) {
   return std::is_invocable_v<Fn &, Each<I>...>;
 }
-/// How many tensors a function takes: the least number, from 1 to 12, with which it can be called.
+/// How many tensors a function takes: the least number, from 1 to 12, with which it can be called, or 0. One
+/// with parameters that have defaults takes more, too.
 template <typename Fn, size_t N = 1> constexpr size_t arity() {
   if constexpr (takes<Fn>(std::make_index_sequence<N>()))
     return N;
@@ -64,6 +65,13 @@ template <typename Fn, size_t N = 1> constexpr size_t arity() {
     return arity<Fn, N + 1>();
   else
     return 0;
+}
+/// The greatest of the numbers from N on, one after the other, with which it can be called.
+template <typename Fn, size_t N> constexpr size_t greatestArity() {
+  if constexpr (N < 12 && takes<Fn>(std::make_index_sequence<N + 1>()))
+    return greatestArity<Fn, N + 1>();
+  else
+    return N;
 }
 
 template <typename Returned> std::vector<Tensor> tensorsOf(Returned &&returned) {
@@ -77,20 +85,32 @@ template <typename Returned> std::vector<Tensor> tensorsOf(Returned &&returned) 
   return flat.tensors;
 }
 
-/// The function as one of a list of tensors.
+/// Calls a function of N tensors, or of so many more as there are.
+template <size_t N, size_t Most, typename Fn>
+std::vector<Tensor> callWith(Fn &fn, const std::vector<Tensor> &inputs) {
+  if constexpr (N < Most)
+    if (inputs.size() > N)
+      return callWith<N + 1, Most>(fn, inputs);
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    return tensorsOf(fn(inputs[I]...));
+  }(std::make_index_sequence<N>());
+}
+
+/// The function as one of a list of tensors. A generic lambda is asked for tensors first: to ask it for a
+/// vector compiles its body for one.
 template <typename Fn> CheckedFunction checked(Fn fn, const char *name, Loc loc) {
-  if constexpr (std::is_invocable_v<Fn &, const std::vector<Tensor> &>) {
-    return [=](const std::vector<Tensor> &inputs) mutable { return tensorsOf(fn(inputs)); };
-  } else {
-    constexpr size_t count = arity<Fn>();
-    static_assert(count > 0, "gradcheck() takes a function of 1 to 12 tensors, or of a vector of tensors");
+  constexpr size_t least = arity<Fn>();
+  if constexpr (least > 0) {
+    constexpr size_t most = greatestArity<Fn, least>();
     return [=](const std::vector<Tensor> &inputs) mutable {
-      if (inputs.size() != count)
-        failOnCount(name, count, inputs.size(), loc);
-      return [&]<size_t... I>(std::index_sequence<I...>) {
-        return tensorsOf(fn(inputs[I]...));
-      }(std::make_index_sequence<count>());
+      if (inputs.size() < least || inputs.size() > most)
+        failOnCount(name, least, most, inputs.size(), loc);
+      return callWith<least, most>(fn, inputs);
     };
+  } else {
+    static_assert(std::is_invocable_v<Fn &, const std::vector<Tensor> &>,
+                  "gradcheck() takes a function of 1 to 12 tensors, or of a vector of tensors");
+    return [=](const std::vector<Tensor> &inputs) mutable { return tensorsOf(fn(inputs)); };
   }
 }
 
@@ -102,7 +122,8 @@ template <typename Fn> CheckedFunction checked(Fn fn, const char *name, Loc loc)
 ///   autograd::gradcheck([](Tensor x, Tensor y) { return x * sin(y); }, {x, y});
 ///
 /// `fn` takes tensors, or a vector of them, and returns tensors. It is called twice for each element of these
-/// inputs, which have another value meanwhile; each derivative is computed twice. Returns true, or throws
+/// inputs, which have another value meanwhile; each derivative is computed twice. In the place of an input
+/// that is no leaf, it is given a leaf with the input's value. Returns true, or throws
 /// Error (WEFT-G011) with the largest difference and its place; if `raise_exception` is false, it returns
 /// false instead.
 template <typename Fn>

@@ -95,6 +95,35 @@ TEST(Gradcheck, PassesDerivativesThatAreRight) {
       gradcheck([&](Tensor a, Tensor, Tensor) { return net(a); }, {x.detach(), net.weight, net.bias}));
 }
 
+// The history of an input that was computed, or what it is a view of, is none of the function's.
+TEST(Gradcheck, OfInputsThatAreNoLeaves) {
+  const Tensor x = leafOf({1, 2}, {2}), y = x * 2, part = x[1];
+  const auto cube = [](Tensor a) { return a * a * a; };
+  EXPECT_TRUE(gradcheck(cube, y) && gradgradcheck(cube, y));
+  EXPECT_TRUE(gradgradcheck(cube, y, {.grad_outputs = {x * 3}}));
+  EXPECT_TRUE(gradcheck([](Tensor a, Tensor b) { return a * b; }, {x, part}));
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{2, 4}));
+  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{1, 2}));
+  EXPECT_EQ(autograd::grad({y.sum()}, {x})[0].to_vector<double>(), (std::vector<double>{2, 2}));
+}
+
+TEST(Gradcheck, OfGenericFunctionsAndParametersWithDefaults) {
+  const Tensor x = leafOf({1, 2}, {2}), y = leafOf({3, 4}, {2});
+  EXPECT_TRUE(gradcheck([](auto a) { return a * a; }, x));
+  EXPECT_TRUE(gradcheck([](const auto &a, const auto &b) { return a * b.sin(); }, {x, y}));
+  EXPECT_TRUE(gradcheck([](auto... all) { return (all * ...); }, {x, y}));
+  size_t given = 0;
+  const auto scaled = [&](Tensor a, Tensor by = {}) {
+    given = by.defined() ? 2 : 1;
+    return by.defined() ? a * by : a * 2;
+  };
+  EXPECT_TRUE(gradcheck(scaled, x));
+  EXPECT_EQ(given, 1U);
+  EXPECT_TRUE(gradcheck(scaled, {x, y}));
+  EXPECT_EQ(given, 2U);
+  EXPECT_ERROR(gradcheck(scaled, {x, y, x}), "the function takes 1 to 2 tensors, and 3 inputs are given");
+}
+
 TEST(Gradcheck, SaysNothingOfItsPrograms) {
   const std::string text = stderrOf([] {
     for (int64_t n = 1; n < 5; ++n) {
@@ -151,6 +180,10 @@ TEST(Gradcheck, ErrorsOfInputs) {
   EXPECT_ERROR(gradcheck(one, leafOf({1}, {1}).expand({2})), "input 0 has a dimension with stride 0");
   EXPECT_ERROR(gradcheck(one, {leafOf({1}, {1}), leafOf({1}, {1})}),
                "the function takes 1 tensors, and 2 inputs are given");
+  EXPECT_ERROR(gradgradcheck(one, leafOf({1}, {1}), {.grad_outputs = {ones({1}).requires_grad_()}}),
+               "gradgradcheck: grad_outputs[0] requires a gradient and is f32");
+  EXPECT_ERROR(gradgradcheck([](Tensor x) { return x.detach(); }, leafOf({1}, {1})),
+               "gradgradcheck: none of the outputs of the function requires a gradient");
   // After an error of the function, the input has its value.
   const Tensor x = leafOf({1}, {1});
   EXPECT_ERROR(gradcheck([](Tensor x) { return x.item<double>() > 1 ? x : x.expand({2}); }, x),
