@@ -227,7 +227,12 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
                     "WEFT-R003"};
   for (const Binding &binding : variant.bindings) {
     if (isGone(binding))
-      return Mismatch{binding.str() + " was captured and is gone", "WEFT-R004"};
+      return Mismatch{.text = binding.str() + " was captured and is gone",
+                      .code = "WEFT-R004",
+                      .kind = "tensor that takes the place of a captured one",
+                      .remedy =
+                          ": write the tensor with copy_() instead of rebinding its handle, or pass it as "
+                          "an argument"};
     auto slot = binding.resolve(arguments);
     if (!slot)
       return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};

@@ -359,6 +359,20 @@ TEST(Variants, OfATensorThatIsGoneAreNotFound) {
   EXPECT_EQ(compile_count(), compiled);
 }
 
+TEST(Recompilation, OfAHandleThatIsReboundIsSaidAtTheThirdWithAdvice) {
+  Tensor h = zeros({});
+  const auto add = compile([&](Tensor x) { return no_grad([&] { return h + x; }); });
+  const std::string text = stderrOf([&] {
+    for (int call = 0; call < 5; ++call) {
+      EXPECT_EQ(add(ones({})).item<float>(), static_cast<float>(call + 1));
+      h = h + 1;
+    }
+  });
+  EXPECT_EQ(count(text, "\n"), 1U) << text;
+  EXPECT_TRUE(mentions(text, "was captured and is gone; this is the third variant")) << text;
+  EXPECT_TRUE(mentions(text, "write the tensor with copy_() instead of rebinding its handle")) << text;
+}
+
 TEST(Variants, ACapturedViewThatIsCutOffIsNoViewInCallsEither) {
   nn::Linear layer(2, 2);
   const NoGradGuard guard;
