@@ -260,6 +260,56 @@ TEST(CompiledHistories, ThatWereUsedUpBesideADynamicSize) {
   }
 }
 
+namespace {
+
+struct Product : autograd::Function<Product> {
+  static Tensor forward(autograd::AutogradContext *ctx, const Tensor &a, const Tensor &b) {
+    ctx->save_for_backward({a, b});
+    return a * b;
+  }
+  static std::vector<Tensor> backward(autograd::AutogradContext *ctx, const std::vector<Tensor> &grads) {
+    const std::vector<Tensor> saved = ctx->saved_tensors();
+    return {grads[0] * saved[1], grads[0] * saved[0]};
+  }
+};
+
+} // namespace
+
+TEST(CompiledHistories, ThatWereUsedUpAreNeededBesideByRules) {
+  const auto run = compile([](Tensor x, Tensor w) {
+    const Tensor y = x * x;
+    Tensor hooked = y * w;
+    hooked.register_hook([](const Tensor &g) { return g * 2; });
+    y.sum().backward();
+    return std::tuple(Product::apply(y, w), hooked * 3,
+                      utils::checkpoint([](Tensor a, Tensor b) { return a * b; }, y, w),
+                      y * Product::apply(w, w));
+  });
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+  const auto [product, hooked, checkpointed, beside] = run(x, w);
+  EXPECT_ERROR(grad(product.sum(), {w}), "WEFT-G009");
+  EXPECT_EQ(floats(grad(hooked.sum(), {w})[0]), (Floats{6, 24}));      // 6 y
+  EXPECT_EQ(floats(grad(checkpointed.sum(), {w})[0]), (Floats{1, 4})); // y
+  EXPECT_ERROR(grad(hooked.sum(), {x}), "WEFT-G009");
+  EXPECT_ERROR(grad(checkpointed.sum(), {x}), "WEFT-G009");
+  EXPECT_EQ(floats(grad(beside.sum(), {w})[0]), (Floats{6, 32})); // 2 w y
+}
+
+TEST(CompiledHistories, OfStateGrowWithEachCall) {
+  for (const bool isDetached : {false, true}) {
+    Tensor mean = zeros({}), w = full({}, 2.0).requires_grad_();
+    const auto run = compile([&](Tensor x) {
+      mean.copy_((isDetached ? mean.detach() : mean) * 0.5 + x * w);
+      return mean;
+    });
+    Tensor last;
+    for (int call = 0; call < 3; ++call)
+      last = run(full({}, 4.0));
+    EXPECT_EQ(last.item<float>(), 14.0F);
+    EXPECT_EQ(grad(last, {w})[0].item<float>(), isDetached ? 4.0F : 7.0F);
+  }
+}
+
 // As a mean of losses that is written and returned: neither keeps what the calls before read.
 TEST(CompiledHistories, ThatWereUsedUpAreNotKeptByStateThatIsReturned) {
   Tensor w = leafOf({1, 2}), total = zeros({});
