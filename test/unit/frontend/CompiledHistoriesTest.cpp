@@ -330,6 +330,22 @@ TEST(CompiledHistories, ThatWereUsedUpAreNotKeptByStateThatIsReturned) {
   EXPECT_FALSE(mentions(step.explain(), "WEFT-D011")) << step.explain();
 }
 
+// Also beside a sum: a gradient outside may read the result, and computes it again.
+TEST(CompiledHistories, ThatWereUsedUpAreReadByGradientsOfWhatReadsTheResult) {
+  const auto run = compile([](Tensor x, Tensor w) {
+    const Tensor y = x * x;
+    y.sum().backward();
+    return (y + w * w) * 0.5;
+  });
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4});
+  const Tensor z = run(x, w);
+  EXPECT_EQ(floats(z), (Floats{5, 10}));
+  const Tensor g = grad((z * z).sum(), {w}, {.create_graph = true})[0];
+  EXPECT_EQ(floats(g), (Floats{30, 80}));                     // 2 z w
+  EXPECT_EQ(floats(grad(g.sum(), {w})[0]), (Floats{28, 52})); // 2 z + 2 w w
+  EXPECT_TRUE(mentions(run.explain(), "whose history is used up, is kept for gradients beside it: 8 bytes"));
+}
+
 // What the program gets hold of inside of such a history has ways through it, beside those that are kept.
 TEST(CompiledHistories, ThatWereUsedUpLeadToWhatTheFunctionMade) {
   const auto leaf = compile([](Tensor x, Tensor w) {
