@@ -80,7 +80,8 @@ def side_by_side(tasks):
             with working_for(part_of_all):
                 return task()
         finally:
-            print("\n".join(BESIDE.lines), flush=True)
+            if BESIDE.lines:
+                print("\n".join(BESIDE.lines), flush=True)
             BESIDE.lines = None
 
     counts = Counts()
