@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
 
+#include "ir/Loops.h"
 #include "passes/reverse/ReverseMode.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -27,8 +30,14 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     ReverseMode mode(symbols);
     // A derivative of a loop adds functions, which have no gradients.
     SmallVector<ir::FuncOp> functions(getOperation().getOps<ir::FuncOp>());
+    llvm::DenseSet<Attribute> bodies;
+    getOperation().walk([&](Operation *op) {
+      for (FlatSymbolRefAttr name : ir::bodiesOf(op))
+        bodies.insert(name.getAttr());
+    });
     for (ir::FuncOp function : functions)
-      if (failed(mode.differentiate(function)))
+      if (failed(bodies.contains(function.getNameAttr()) ? mode.differentiateBody(function)
+                                                         : mode.differentiate(function)))
         return signalPassFailure();
     // Remove the mark `no_grad`, which would keep equal ops from being merged.
     getOperation().walk([&](Operation *op) { changed |= op->removeAttr(ir::attr::noGrad) != nullptr; });

@@ -151,9 +151,11 @@ auto cond(Bool pred, Then &&thenBody, Else &&elseBody, const Operands &operands 
 /// GPU it is a graph or the host decides (WEFT-C008). Gradients flow through the trips that there were, to
 /// the carries and to tensors from outside. They keep the carries of at most 48 trips, however many there
 /// were, and compute the others again: up to 256 trips each runs three times, up to 4,096 four times, and of
-/// n trips beyond that n / 8,192 times more often. Each order of derivatives compiles about three times as
-/// many loops as the one before it: on a CPU the fourth takes a second, and a GPU has no third (WEFT-T005).
-/// `scan`, which knows its number of trips, keeps what its gradients read.
+/// n trips beyond that n / 8,192 times more often. On a GPU a loop with more than 256 operations in its body,
+/// or in a function of `scan`, `cond` or another loop, keeps 32, and of n trips beyond 256 each runs n / 512
+/// times more often. Each order of derivatives compiles about three times as many loops as the one before it:
+/// on a CPU the fourth takes a second, and a GPU has no third (WEFT-T005). `scan`, which knows its number of
+/// trips, keeps what its gradients read.
 ///
 /// Errors: a condition that is no bool (WEFT-T006) or reads by index (WEFT-T008); carries that change their
 /// types (WEFT-T002); functions with effects (WEFT-T001), as for `cond`; several devices (WEFT-T010).

@@ -12,7 +12,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -122,11 +121,8 @@ FailureOr<BodyDerivative> appendDerivative(ReverseMode &mode, ir::FuncOp body, A
   const unsigned returned = end->getNumOperands();
   end->insertOperands(returned, gradient.getResults());
   updateType(body);
-  {
-    const llvm::SaveAndRestore within(mode.depth(), mode.depth() + 1);
-    if (failed(mode.differentiate(body)))
-      return failure();
-  }
+  if (failed(mode.differentiateBody(body)))
+    return failure();
   llvm::append_range(made.gradients, end->getOperands().drop_front(returned));
   return made;
 }

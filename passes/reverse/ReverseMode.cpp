@@ -15,6 +15,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -225,13 +226,18 @@ LogicalResult ReverseMode::differentiate(ir::FuncOp function) {
       ops.push_back(&op);
     // A derivative of a loop is built from the ops of its body, so the gradients in that are replaced first.
     for (FlatSymbolRefAttr name : ir::bodiesOf(&op))
-      if (auto body = symbols_.lookup<ir::FuncOp>(name.getValue()); body && failed(differentiate(body)))
+      if (auto body = symbols_.lookup<ir::FuncOp>(name.getValue()); body && failed(differentiateBody(body)))
         return failure();
   }
   for (Operation *op : ops)
     if (failed(Gradient(*this, cast<ir::GradientOp>(op)).run()))
       return failure();
   return success();
+}
+
+LogicalResult ReverseMode::differentiateBody(ir::FuncOp function) {
+  const llvm::SaveAndRestore inBody(isInBody_, true);
+  return differentiate(function);
 }
 
 } // namespace weft::passes

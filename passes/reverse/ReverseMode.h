@@ -26,12 +26,13 @@ public:
   /// Replaces every weft.gradient of the function, and before that those of the bodies of its loops. Does
   /// nothing for a function that was given before. Emits an error on an op that has no derivative.
   mlir::LogicalResult differentiate(ir::FuncOp function);
+  /// The same for a function that another op runs.
+  mlir::LogicalResult differentiateBody(ir::FuncOp function);
 
   mlir::SymbolTable &symbols() { return symbols_; }
   WhileDerivatives &whileLoops() { return *whileLoops_; }
-  /// How many functions that other ops run are being differentiated, each for its derivative in the one
-  /// before it.
-  unsigned &depth() { return depth_; }
+  /// Whether the function that is being differentiated is one that another op runs.
+  bool isInBody() const { return isInBody_; }
   /// Removes a function from the module.
   void erase(ir::FuncOp function) {
     done_.erase(function);
@@ -42,7 +43,7 @@ private:
   mlir::SymbolTable &symbols_;
   llvm::DenseSet<mlir::Operation *> done_;
   std::unique_ptr<WhileDerivatives> whileLoops_;
-  unsigned depth_ = 0;
+  bool isInBody_ = false;
 };
 
 } // namespace weft::passes

@@ -102,6 +102,25 @@ std::optional<unsigned> findCount(ir::WhileOp loop, ir::FuncOp body) {
   return std::nullopt;
 }
 
+/// The ops of a function and of the functions that they run, those of a scan once for each trip and those of
+/// a while loop twice. It is an estimate of the launches that a GPU makes, of which an op has at most a few.
+/// Ends the count above `limit`.
+uint64_t countOps(const SymbolTable &symbols, ir::FuncOp function, uint64_t limit) {
+  uint64_t count = 0;
+  for (Operation &op : function.getBody().front()) {
+    ++count;
+    auto scan = dyn_cast<ir::ScanOp>(op);
+    const uint64_t times = scan ? scan.getLength() : isa<ir::WhileOp>(op) ? 2 : 1;
+    for (FlatSymbolRefAttr name : ir::bodiesOf(&op)) {
+      if (count > limit)
+        return count;
+      const auto body = symbols.lookup<ir::FuncOp>(name.getValue());
+      count = llvm::SaturatingMultiplyAdd(countOps(symbols, body, limit), times, count);
+    }
+  }
+  return count;
+}
+
 } // namespace
 
 WhileDerivative::WhileDerivative(ReverseMode &mode, ir::WhileOp loop, ArrayRef<Value> incoming,
@@ -109,6 +128,17 @@ WhileDerivative::WhileDerivative(ReverseMode &mode, ir::WhileOp loop, ArrayRef<V
     : mode(mode), loop(loop), forward(loop), body(mode.symbols().lookup<ir::FuncOp>(loop.getBody())),
       loc(loop.getLoc()), incoming(incoming), needs(needs), carries(loop.getCarries().size()),
       cotangents(loop->getNumOperands()) {}
+
+/// The levels of this derivative.
+unsigned WhileDerivative::chooseLevels() const {
+  const WhileDerivatives &all = mode.whileLoops();
+  if (const auto known = all.levels.find(body); known != all.levels.end())
+    return known->second;
+  if (ir::deviceOf(loop->getResultTypes().front()).isCpu())
+    return mostLevels;
+  const bool isSmall = !mode.isInBody() && countOps(mode.symbols(), body, smallBody) <= smallBody;
+  return isSmall ? mostLevels : fewLevels;
+}
 
 /// Makes the derivative of a trip.
 LogicalResult WhileDerivative::differentiateTrip() {
@@ -431,8 +461,7 @@ LogicalResult WhileDerivative::build(OpBuilder &builder) {
   if (llvm::none_of(activeCarries, [&](unsigned i) { return static_cast<bool>(incoming[i]); }))
     return success();
   WhileDerivatives &all = mode.whileLoops();
-  const auto known = all.levels.find(body);
-  levels = known != all.levels.end() ? known->second : mode.depth() ? levelsWithin : mostLevels;
+  levels = chooseLevels();
   const auto [entry, isNew] = all.functions.try_emplace(
       {mode.symbols().lookup(loop.getCondition()), body,
        std::vector<unsigned>(activeCarries.begin(), activeCarries.end()),

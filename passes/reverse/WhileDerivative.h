@@ -58,14 +58,16 @@ struct WhileDerivatives {
 ///
 /// The loops that a derivative consists of know how many trips they have, and have up to `slots` unless n is
 /// above slots^mostLevels; only those that run trips again have more. So their own derivatives have one
-/// level, or one less. A loop of the program in a function that another op runs has `levelsWithin`.
+/// level, or one less.
 class WhileDerivative {
 public:
   /// The rows of a stack.
   static constexpr int64_t slots = 16;
-  /// Of the derivative of a loop of the program, and of one in a function that another op runs: on a GPU each
-  /// loop around a launch doubles the number of launches that are made, which is limited (WEFT-T005).
-  static constexpr unsigned mostLevels = 3, levelsWithin = 2;
+  /// Of the derivative of a loop of the program. On a GPU each loop around a launch doubles the number of
+  /// launches that are made, which is limited (WEFT-T005). So a loop in a function that another op runs has
+  /// `fewLevels` there, and one whose body has more ops than `smallBody`, each of which may be a launch.
+  static constexpr unsigned mostLevels = 3, fewLevels = 2;
+  static constexpr uint64_t smallBody = 256;
 
   /// `incoming` has the cotangent of each result, or null; `needs` says which operands want one.
   WhileDerivative(ReverseMode &mode, ir::WhileOp loop, llvm::ArrayRef<mlir::Value> incoming,
@@ -85,6 +87,7 @@ private:
   using Trip = llvm::function_ref<Values(mlir::OpBuilder &, mlir::Value left, mlir::ValueRange carries,
                                          mlir::ValueRange constants)>;
 
+  unsigned chooseLevels() const;
   mlir::LogicalResult differentiateTrip();
   void findState();
   mlir::Value tripsOf();

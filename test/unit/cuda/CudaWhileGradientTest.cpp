@@ -75,6 +75,21 @@ TEST(CudaWhileGradient, HasDerivativesOfDerivatives) {
   });
 }
 
+// The gradient of the loop in the body is written in it, and is differentiated again with the loop around it.
+TEST(CudaWhileGradient, OfGradientsInItsBody) {
+  expectSame([](const char *device) {
+    const Tensor x = leaf({2}, 1, device), w = leaf({2}, 2, device);
+    const Tensor last = std::get<0>(
+        while_loop([](const Tensor &, const Tensor &left) { return left > 0; },
+                   [&](const Tensor &at, const Tensor &left) {
+                     const Tensor loss = lossOf(waves(at, w, number(2, device)));
+                     return std::tuple(at - grad(loss, {at}, {.create_graph = true})[0] * 0.1, left - 1);
+                   },
+                   std::tuple(x, number(2, device))));
+    return grad(lossOf(last), {x, w});
+  });
+}
+
 // Both branches are computed. The loop of the one that is not taken would never end.
 TEST(CudaWhileGradient, OfALoopInABranch) {
   for (const double begin : {3.0, -5.0})

@@ -549,6 +549,69 @@ TEST(Differentiate, WhileLoopsAgreeWithCentralDifferences) {
   }
 }
 
+// Which loops have three levels of stacks. A GPU has launches for each loop around them, so there a loop in a
+// function that another op runs has two, also in one whose gradient is written in it, and so has a large
+// loop.
+TEST(Differentiate, WhileLoopsOfAGpuHaveFewerLevelsWhereLaunchesAreMany) {
+  const auto groupsOf = [](const char *device, const std::string &functions) {
+    std::string loop = loopText(device);
+    const size_t main = loop.find("weft.func @forward");
+    const std::string vector = std::string("tensor<3xf64, ") + device + ">";
+    std::string text = functions;
+    const auto replace = [&](const std::string &from, const std::string &to) {
+      for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+    };
+    replace("LOOP", loop.substr(loop.find("%z ="), loop.find("weft.return %r#0") - loop.find("%z =")));
+    replace("VECTOR", vector);
+    replace("NUMBER", std::string("tensor<i64, ") + device + ">");
+    replace("FLAG", std::string("tensor<i1, ") + device + ">");
+    Program program(loop.substr(0, main) + text);
+    EXPECT_TRUE(program.module) << program.messages;
+    EXPECT_TRUE(program.run(passes::createDifferentiate())) << program.messages;
+    return llvm::count_if(program.module->getOps<ir::FuncOp>(),
+                          [](ir::FuncOp function) { return function.getName().ends_with(".groups"); });
+  };
+  const std::string alone = R"(
+weft.func @f(%a: VECTOR, %b: VECTOR, %n: NUMBER) -> VECTOR {
+  LOOP
+  %g = weft.gradient %r#0 wrt %b : VECTOR, VECTOR
+  weft.return %g : VECTOR
+})",
+                    // The branch has the gradient, and stands before the function that runs it and behind it.
+      branch = R"(
+weft.func private @branch(%a: VECTOR, %b: VECTOR, %n: NUMBER) -> VECTOR {
+  LOOP
+  %g = weft.gradient %r#0 wrt %b : VECTOR, VECTOR
+  weft.return %g : VECTOR
+})",
+                    caller = R"(
+weft.func @f(%p: FLAG, %a: VECTOR, %b: VECTOR, %n: NUMBER) -> VECTOR {
+  %r = weft.cond %p then @branch else @branch(%a, %b, %n) : (FLAG, VECTOR, VECTOR, NUMBER) -> VECTOR
+  weft.return %r : VECTOR
+})";
+  for (const auto &[device, inBody] : {std::pair("#cpu", 1), std::pair("#cuda0", 0)}) {
+    SCOPED_TRACE(device);
+    EXPECT_EQ(groupsOf(device, alone), 1);
+    EXPECT_EQ(groupsOf(device, branch + caller), inBody);
+    EXPECT_EQ(groupsOf(device, caller + branch), inBody);
+    std::string large = R"(
+weft.func private @large(%x: VECTOR, %i: NUMBER, %w: VECTOR, %n: NUMBER) -> (VECTOR, NUMBER) {
+  %x0 = weft.add %x, %w : VECTOR)";
+    for (int i = 0; i < 300; ++i)
+      large += "\n  %x" + std::to_string(i + 1) + " = weft.sin %x" + std::to_string(i) + " : VECTOR";
+    large += R"(
+  %one = weft.constant dense<1> : NUMBER
+  %j = weft.add %i, %one : NUMBER
+  weft.return %x300, %j : VECTOR, NUMBER
+})";
+    std::string ofLarge = alone;
+    ofLarge.replace(ofLarge.find("LOOP"), 4, R"(%z = weft.constant dense<0> : NUMBER
+  %r:2 = weft.while @less do @large(%a, %z) with(%b, %n) : (VECTOR, NUMBER, VECTOR, NUMBER) -> (VECTOR, NUMBER))");
+    EXPECT_EQ(groupsOf(device, large + ofLarge), inBody);
+  }
+}
+
 // Loops of a derivative that run the same functions share the functions of their derivatives, and have few
 // trips, for which one level of stacks is enough. Otherwise each order has eight times the functions.
 TEST(Differentiate, EachOrderOfAWhileLoopHasFewFunctions) {
