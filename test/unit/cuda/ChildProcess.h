@@ -98,6 +98,7 @@ inline std::vector<int> edgesIn(const std::filesystem::path &log) {
 int trainForFaults();          // CudaFaultsTest.cpp, --train
 int multiplyForCounts();       // CudaProductsTest.cpp, --multiply
 int multiplyInLoopForCounts(); // CudaProductsTest.cpp, --multiply-in-loop
+int multiplyNestedForCounts(); // CudaProductsTest.cpp, --multiply-nested
 int useCandidates();           // CudaProductsTest.cpp, --candidates
 int runPlannedStep();          // CudaPlanMutantsTest.cpp, --planned
 int runAhead();                // CudaPlanMutantsTest.cpp, --ahead

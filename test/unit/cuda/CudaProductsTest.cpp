@@ -211,19 +211,13 @@ TEST(CudaProducts, OperandsThatMoveAreCopiedIntoTheGraph) {
   EXPECT_GE(calls["cuGraphExecMemcpyNodeSetParams"], 18);
 }
 
-/// Calls of a loop of products with factors at ever other addresses, one of which is the same in each trip.
-/// Writes whether the results are those of the host.
-int weft::testing::multiplyInLoopForCounts() {
-  const auto powers = [](const Tensor &x, const Tensor &w, const Tensor &trips) {
-    return std::get<0>(
-        while_loop([](const Tensor &, const Tensor &left) { return left > 0; },
-                   [&](const Tensor &at, const Tensor &left) { return std::tuple(matmul(at, w), left - 1); },
-                   std::tuple(x, trips)));
-  };
+/// Calls `powers` with factors at ever other addresses, and with i trips in call i. Writes whether the
+/// results are those of the host.
+template <typename Powers> static int compareForCounts(const Powers &powers, int64_t calls) {
   auto run = compile(powers);
   std::vector<Tensor> kept;
   double most = 0;
-  for (int64_t i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < calls; ++i) {
     const Tensor x = numbers(16 * 24).reshape({16, 24}) + i,
                  w = numbers(24 * 24).reshape({24, 24}) * 0.1 + i * 0.01, trips = full({}, i, {.dtype = i64});
     for (const Tensor &each : {x, w})
@@ -235,6 +229,17 @@ int weft::testing::multiplyInLoopForCounts() {
   }
   std::printf("%s, difference %g\n", most < 1e-4 ? "right" : "wrong", most);
   return 0;
+}
+
+/// Calls of a loop of products, one of whose factors is the same in each trip.
+int weft::testing::multiplyInLoopForCounts() {
+  const auto powers = [](const Tensor &x, const Tensor &w, const Tensor &trips) {
+    return std::get<0>(
+        while_loop([](const Tensor &, const Tensor &left) { return left > 0; },
+                   [&](const Tensor &at, const Tensor &left) { return std::tuple(matmul(at, w), left - 1); },
+                   std::tuple(x, trips)));
+  };
+  return compareForCounts(powers, 8);
 }
 
 TEST(CudaProducts, OperandsOfALoopThatMoveAreCopiedOnceBeforeIt) {
@@ -253,6 +258,48 @@ TEST(CudaProducts, OperandsOfALoopThatMoveAreCopiedOnceBeforeIt) {
   // result, and the carry that is counted.
   EXPECT_EQ(std::count(begin, loop, "cuGraphAddMemcpyNode"), 3);
   EXPECT_EQ(std::count(loop, end, "cuGraphAddMemcpyNode"), 3);
+}
+
+/// Calls of a loop in a loop, between two other products. The result, a carry of the outer loop, is a factor
+/// in each trip of the inner one, beside one that is the same in all trips.
+int weft::testing::multiplyNestedForCounts() {
+  const auto powers = [](const Tensor &x, const Tensor &w, const Tensor &trips) {
+    const auto goesOn = [](const Tensor &, const Tensor &left) { return left > 0; };
+    return std::get<0>(while_loop(
+        goesOn,
+        [&](const Tensor &at, const Tensor &left) {
+          const Tensor inner = std::get<0>(while_loop(
+              goesOn,
+              [&](const Tensor &each, const Tensor &left) {
+                return std::tuple(matmul(matmul(each, at), w), left - 1);
+              },
+              std::tuple(matmul(x, at), left)));
+          return std::tuple(at * 0.5 + matmul(x.t(), inner) * 0.01, left - 1);
+        },
+        std::tuple(w, trips)));
+  };
+  return compareForCounts(powers, 6);
+}
+
+TEST(CudaProducts, OperandsThatAnOuterLoopWritesAreCopiedBeforeTheInnerOne) {
+  TemporaryFolder folder;
+  const Child child =
+      runChild("--multiply-nested", "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
+  EXPECT_EQ(child.code, 0);
+  EXPECT_TRUE(child.output.starts_with("right")) << child.output;
+  const std::vector<std::string> names = namesIn(folder / "log");
+  const auto inner = std::ranges::find(names.rbegin(), names.rend(), "cuGraphAddNode").base();
+  const auto outer = std::find(std::make_reverse_iterator(inner - 1), names.rend(), "cuGraphAddNode").base();
+  const auto begin = std::find(std::make_reverse_iterator(outer), names.rend(), "cuGraphCreate").base();
+  const auto end = std::find(inner, names.end(), "cuGraphInstantiate");
+  EXPECT_EQ(std::count(outer, inner, "cublasLtMatmul"), 1);
+  EXPECT_EQ(std::count(inner, end, "cublasLtMatmul"), 3);
+  // Before the outer loop both carries, and what is the same in all trips: x for two products, and w.
+  EXPECT_EQ(std::count(begin, outer, "cuGraphAddMemcpyNode"), 5);
+  // In its trips the factor for the product before the inner loop, and for the one in it; both inner carries.
+  EXPECT_EQ(std::count(outer, inner, "cuGraphAddMemcpyNode"), 4);
+  // The carries of both loops behind their trips, and nothing else in the inner one.
+  EXPECT_EQ(std::count(inner, end, "cuGraphAddMemcpyNode"), 4);
 }
 
 TEST(CudaProducts, ATrainingStepMultipliesByTheLibrary) {

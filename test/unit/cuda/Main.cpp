@@ -87,6 +87,8 @@ int main(int count, char **arguments) {
     return weft::testing::chooseForFaults();
   if (option == "--fail")
     return weft::testing::failOnce();
+  if (option == "--multiply-nested")
+    return weft::testing::multiplyNestedForCounts();
   if (option == "--multiply-in-loop")
     return weft::testing::multiplyInLoopForCounts();
   return option == "--multiply" ? weft::testing::multiplyForCounts() : RUN_ALL_TESTS();
