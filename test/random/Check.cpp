@@ -48,17 +48,18 @@ private:
 
 ir::FuncOp entryOf(ModuleOp module) { return module.lookupSymbol<ir::FuncOp>(kEntry); }
 
-bool hasGradient(ir::FuncOp function) {
-  return function->getParentOfType<ModuleOp>()
-      .walk([](ir::GradientOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
+template <typename Op> bool hasOp(ModuleOp module) {
+  return module.walk([](Op) { return WalkResult::interrupt(); }).wasInterrupted();
 }
+
+bool hasGradient(ir::FuncOp function) { return hasOp<ir::GradientOp>(function->getParentOfType<ModuleOp>()); }
 
 /// The results of a program with their bounds, or its error.
 struct Expectation {
   std::string error; ///< the start of the message if an index is out of range, so that the call fails
   SmallVector<Bounded> results;
-  int64_t counter = 0; ///< of the generator, after the call
+  int64_t counter = 0;                        ///< of the generator, after the call
+  WrittenTrips trips = WrittenTrips::selects; ///< of the program of which these are the results
 };
 
 /// What an assertion says that stands for the check of an index which it does not name.
@@ -98,14 +99,14 @@ bool mayRound(StringRef pass) {
 
 /// Inlines calls, and writes out gradients, conditions and loops, because the analysis has no rules for them.
 /// Both branches of a condition are then computed, so that what they check is moved behind them first.
-LogicalResult flatten(ModuleOp module) {
+LogicalResult flatten(ModuleOp module, WrittenTrips trips) {
   PassManager first(module.getContext());
   first.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   first.addPass(createSymbolDCEPass());
   first.addPass(passes::createCarryChecks());
   if (failed(first.run(module)))
     return failure();
-  writeOutWhileLoops(module);
+  writeOutWhileLoops(module, trips);
   PassManager passes(module.getContext());
   passes.addPass(passes::createDifferentiate());
   passes.addPass(passes::createSelectBranches({.always = true}));
@@ -144,7 +145,7 @@ public:
     OwningOpRef<ModuleOp> written;
     if (hasGradient(function)) {
       written = module.clone();
-      if (failed(flatten(*written)))
+      if (failed(flatten(*written, expected.trips)))
         return report("cannot be differentiated: " + diagnostics.text);
       function = entryOf(*written);
     }
@@ -261,6 +262,43 @@ std::optional<Failure> checkDynamic(ModuleOp lifted, uint64_t seed, const CheckO
   return std::nullopt;
 }
 
+/// Whether a result has no infinities and no NaN.
+bool isFinite(const Bounded &result) {
+  return llvm::all_of(result.value.real, [](double number) { return std::isfinite(number); });
+}
+
+/// Computes what a program returns, with its loops written out as `expected` says.
+std::optional<Failure> expect(ModuleOp module, ArrayRef<ir::Literal> inputs, uint64_t seed,
+                              Expectation &expected) {
+  Diagnostics diagnostics(module.getContext());
+  if (failed(verify(module)))
+    return Failure{"generator", "does not verify: " + diagnostics.text};
+  OwningOpRef<ModuleOp> flat(module.clone());
+  if (failed(flatten(*flat, expected.trips)))
+    return Failure{"differentiation", diagnostics.text};
+  SmallVector<Bounded> arguments;
+  for (const ir::Literal &input : inputs)
+    arguments.emplace_back(input);
+  ir::InterpreterOptions generators = makeGenerators(seed);
+  // Fast numerics may leave out a rounding that the interpreter does.
+  const bool isFast = ir::hasFastNumerics(entryOf(module));
+  const Reference reference = isFast ? Reference::realNumbers : Reference::interpreter;
+  auto results = interpretWithBounds(entryOf(*flat), arguments, generators, reference);
+  expected.error = failed(results) ? outOfRange(diagnostics.text) : std::string();
+  if (failed(results) && expected.error.empty())
+    return Failure{"interpreter", diagnostics.text};
+  if (succeeded(results))
+    expected.results = std::move(*results);
+  // A quotient by a number may be a product with its reciprocal, which rounds twice, even where the quotient
+  // needs no rounding.
+  if (isFast)
+    for (Bounded &result : expected.results)
+      for (size_t i = 0; result.value.isReal() && i < result.error.size(); ++i)
+        result.error[i] = 2 * result.error[i] + ulp(result.value.dtype, std::fabs(result.value.real[i]));
+  expected.counter = generators.generators[kGenerator].counter;
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckOptions &options,
@@ -271,35 +309,14 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
   SmallVector<ir::Literal> inputs = makeInputs(function, seed);
 
   Expectation expected;
-  {
-    Diagnostics diagnostics(module.getContext());
-    if (failed(verify(module)))
-      return Failure{"generator", "does not verify: " + diagnostics.text};
-    OwningOpRef<ModuleOp> flat(module.clone());
-    if (failed(flatten(*flat)))
-      return Failure{"differentiation", diagnostics.text};
-    SmallVector<Bounded> arguments;
-    for (const ir::Literal &input : inputs)
-      arguments.emplace_back(input);
-    ir::InterpreterOptions generators = makeGenerators(seed);
-    // Fast numerics may leave out a rounding that the interpreter does.
-    const Reference reference =
-        ir::hasFastNumerics(function) ? Reference::realNumbers : Reference::interpreter;
-    auto results = interpretWithBounds(entryOf(*flat), arguments, generators, reference);
-    expected.error = failed(results) ? outOfRange(diagnostics.text) : std::string();
-    if (failed(results) && expected.error.empty())
-      return Failure{"interpreter", diagnostics.text};
-    if (succeeded(results))
-      expected.results = std::move(*results);
-    // A quotient by a number may be a product with its reciprocal, which rounds twice, even where the
-    // quotient needs no rounding.
-    if (ir::hasFastNumerics(function))
-      for (Bounded &result : expected.results)
-        for (size_t i = 0; result.value.isReal() && i < result.error.size(); ++i)
-          result.error[i] = 2 * result.error[i] + ulp(result.value.dtype, std::fabs(result.value.real[i]));
-    expected.counter = generators.generators[kGenerator].counter;
-    count.failing += !expected.error.empty();
+  if (auto failure = expect(module, inputs, seed, expected))
+    return failure;
+  if (hasOp<ir::WhileOp>(module) && !llvm::all_of(expected.results, isFinite)) {
+    expected.trips = WrittenTrips::conditions;
+    if (auto failure = expect(module, inputs, seed, expected))
+      return failure;
   }
+  count.failing += !expected.error.empty();
   for (const Bounded &result : expected.results) {
     count.elements += result.value.count();
     count.unknown += llvm::count_if(result.error, [](double error) { return !(error < HUGE_VAL); });

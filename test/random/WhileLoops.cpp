@@ -86,7 +86,25 @@ static ir::FuncOp withoutTrip(SymbolTable &symbols, ir::FuncOp body) {
   return made;
 }
 
-static void writeOut(ir::WhileOp loop, SymbolTable &symbols) {
+static void writeOutAsSelects(ir::WhileOp loop, SymbolTable &symbols) {
+  OpBuilder b(loop);
+  const Location loc = loop.getLoc();
+  SmallVector<Value> values(loop.getOperands());
+  for (int64_t trip = 0; trip < mostTrips; ++trip) {
+    const Value goesOn = inlined(b, symbols.lookup<ir::FuncOp>(loop.getCondition()), values)[0];
+    const SmallVector<Value> after = inlined(b, symbols.lookup<ir::FuncOp>(loop.getBody()), values);
+    for (auto [i, value] : llvm::enumerate(after)) {
+      Value wide = goesOn;
+      if (const ArrayRef<ir::Size> sizes = ir::sizesOf(value); !sizes.empty())
+        wide = b.create<ir::BroadcastInDimOp>(loc, goesOn, ArrayRef<int64_t>(), sizes);
+      values[i] = b.create<ir::SelectOp>(loc, wide, value, values[i]);
+    }
+  }
+  loop->replaceAllUsesWith(ValueRange(values).take_front(loop.getCarries().size()));
+  loop->erase();
+}
+
+static void writeOutAsConditions(ir::WhileOp loop, SymbolTable &symbols) {
   OpBuilder b(loop);
   auto body = symbols.lookup<ir::FuncOp>(loop.getBody());
   ir::FuncOp none = withoutTrip(symbols, body);
@@ -104,7 +122,7 @@ static void writeOut(ir::WhileOp loop, SymbolTable &symbols) {
   loop->erase();
 }
 
-void writeOutWhileLoops(ModuleOp module) {
+void writeOutWhileLoops(ModuleOp module, WrittenTrips trips) {
   SymbolTable symbols(module);
   while (true) {
     ir::WhileOp next;
@@ -114,7 +132,7 @@ void writeOutWhileLoops(ModuleOp module) {
     });
     if (!next)
       return;
-    writeOut(next, symbols);
+    (trips == WrittenTrips::selects ? writeOutAsSelects : writeOutAsConditions)(next, symbols);
   }
 }
 

@@ -23,10 +23,14 @@ ir::WhileOp limitTrips(ir::WhileOp loop, mlir::SymbolTable &symbols, int64_t tri
 /// Limits every while loop of a module to `mostTrips` trips.
 void limitTrips(mlir::ModuleOp module);
 
-/// Replaces while loops of at most `mostTrips` trips by one condition more. The derivative of a condition is
-/// that of the branch that is taken, so that a trip that does not run adds nothing to a gradient, as it adds
-/// nothing in the program. Selects would multiply its derivative by 0, which infinities make NaN.
-void writeOutWhileLoops(mlir::ModuleOp module);
+/// What the trips of a loop that is written out are. Selects share nothing with the derivative of a loop, but
+/// multiply the derivative of a trip that does not run by 0, which infinities make NaN. The derivative of a
+/// condition is that of the branch that is taken, so that such a trip adds nothing to a gradient, as it adds
+/// nothing in the program; but the same code makes it and the derivative of a loop's trip.
+enum class WrittenTrips { selects, conditions };
+
+/// Replaces while loops of at most `mostTrips` trips by so many selects, or by one condition more.
+void writeOutWhileLoops(mlir::ModuleOp module, WrittenTrips trips);
 
 } // namespace weft::randomtest
 
