@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 namespace weft::runtime {
 namespace {
@@ -24,16 +25,34 @@ bool replaces(const RangeAccess &later, const RangeAccess &earlier) {
 
 } // namespace
 
+std::vector<RangeAccess> joined(std::vector<RangeAccess> accesses) {
+  std::erase_if(accesses, [](const RangeAccess &access) { return access.begin >= access.end; });
+  std::ranges::sort(accesses, std::less<>(), [](const RangeAccess &access) {
+    return std::tuple(access.space, access.kind, access.begin);
+  });
+  size_t count = 0;
+  for (const RangeAccess &access : accesses) {
+    RangeAccess *last = count ? &accesses[count - 1] : nullptr;
+    if (last && last->space == access.space && last->kind == access.kind && access.begin <= last->end)
+      last->end = std::max(last->end, access.end);
+    else
+      accesses[count++] = access;
+  }
+  accesses.resize(count);
+  return accesses;
+}
+
 /// The nodes that use a byte in a way that the accesses have to wait for, the latest first.
 std::vector<uint32_t> Dependencies::conflicting(std::span<const RangeAccess> accesses) {
   std::vector<uint32_t> nodes;
+  const auto mark = static_cast<uint32_t>(edges_.size() + 1);
   for (const RangeAccess &access : accesses)
     for (const Past &past : past_[access.space])
-      if (conflict(access, past.access))
+      if (found_[past.node] != mark && conflict(access, past.access)) {
+        found_[past.node] = mark;
         nodes.push_back(past.node);
+      }
   std::ranges::sort(nodes, std::greater<>());
-  const auto repeated = std::ranges::unique(nodes);
-  nodes.erase(repeated.begin(), repeated.end());
   return nodes;
 }
 
@@ -69,6 +88,7 @@ std::span<const uint32_t> Dependencies::add(std::span<const RangeAccess> accesse
   const auto mark = static_cast<uint32_t>(edges_.size() + 1);
   std::vector<uint32_t> &own = edges_.emplace_back();
   marks_.push_back(0);
+  found_.push_back(0);
   for (const uint32_t node : nodes)
     if (marks_[node] != mark) {
       own.push_back(node);

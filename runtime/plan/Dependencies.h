@@ -33,6 +33,9 @@ struct RangeAccess {
   AccessKind kind = AccessKind::read;
 };
 
+/// The same bytes of each space, used in the same ways, as the fewest ranges.
+WEFT_RUNTIME_API std::vector<RangeAccess> joined(std::vector<RangeAccess> accesses);
+
 /// The edges between nodes, which are added in an order in which they would be right one after the other.
 class WEFT_RUNTIME_API Dependencies {
 public:
@@ -53,6 +56,7 @@ private:
   std::map<uint32_t, std::vector<Past>> past_;
   std::vector<std::vector<uint32_t>> edges_; ///< of each node
   std::vector<uint32_t> marks_;              ///< by node: the last one that is known to wait for it
+  std::vector<uint32_t> found_;              ///< by node: the last one that conflicts with it
   std::vector<uint32_t> stack_;
 };
 

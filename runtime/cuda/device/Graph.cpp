@@ -155,7 +155,8 @@ Status CudaGraph::make_conditions(const WorkItem &item) {
   return status;
 }
 
-/// What the body of a node touches; of a branch also what the other branch does.
+/// What the body of a node touches; of a branch also what the other branch does. Trips of a `scan` in it use
+/// thousands of ranges, which are few once they are joined.
 std::vector<RangeAccess> CudaGraph::accesses_of_bodies(size_t item) const {
   const std::vector<WorkItem> &items = list_.items();
   const uint32_t last = items[item].node + (items[item].part == NodePart::begins_branch ? 1 : 0);
@@ -164,11 +165,12 @@ std::vector<RangeAccess> CudaGraph::accesses_of_bodies(size_t item) const {
     const std::span<const RangeAccess> own = list_.accesses_of(items[i]);
     accesses.insert(accesses.end(), own.begin(), own.end());
   }
-  return accesses;
+  return joined(std::move(accesses));
 }
 
-/// Finds what a node waits for, by what its body touches. What the body of a loop copies is copied before the
-/// loop where that may be; a branch copies only if it runs.
+/// Finds what a node waits for, by what its body touches. What the body of a loop copies for its products,
+/// and for those of branches in it, is copied before the loop where that may be. A branch outside of loops
+/// copies when it runs.
 Status CudaGraph::find_earlier_of_bodies(size_t item) {
   std::vector<RangeAccess> accesses = accesses_of_bodies(item);
   const std::span<const WorkItem> items = list_.items();

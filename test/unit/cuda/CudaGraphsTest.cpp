@@ -12,6 +12,7 @@
 #include "test/unit/frontend/DeviceTraining.h"
 #include "test/unit/frontend/Helpers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -97,6 +98,41 @@ TEST(CudaDependencies, OrderWhatNeedsItAndNothingTwice) {
         if (needsOrder(nodes[earlier], accesses))
           ASSERT_TRUE(own[earlier]) << earlier << " and " << node;
     }
+  }
+}
+
+// What the trips of a loop in a branch use is a few ranges, of which two conditions compare each pair.
+TEST(CudaDependencies, JoinRangesOfTheSameBytes) {
+  constexpr AccessKind read = AccessKind::read, written = AccessKind::written;
+  std::vector<RangeAccess> trips;
+  for (uint64_t trip = 0; trip < 8000; ++trip) {
+    trips.push_back({3, trip * 8, trip * 8 + 8, read});               // a row of each
+    trips.push_back({4, trip % 2 * 16, 16 + trip % 2 * 16, written}); // a carry with two places
+    trips.push_back({4, trip % 2 * 16, 16 + trip % 2 * 16, read});
+    trips.push_back({5, trip * 8, trip * 8 + 4, read}); // with gaps
+    trips.push_back({6, trip, trip, read});             // nothing
+  }
+  EXPECT_EQ(runtime::joined(trips).size(), 3 + 8000);
+  std::mt19937 random(3);
+  const auto below = [&](uint32_t most) { return static_cast<uint32_t>(random() % most); };
+  for (int set = 0; set < 200; ++set) {
+    std::vector<RangeAccess> all;
+    for (uint32_t i = below(12); i-- > 0;) {
+      const uint64_t begin = below(24);
+      all.push_back({below(2), begin, begin + below(4), static_cast<AccessKind>(below(3))});
+    }
+    const std::vector<RangeAccess> joined = runtime::joined(all);
+    for (uint32_t at = 0; at < 2 * 3 * 32; ++at) {
+      const uint32_t space = at / 96, kind = at / 32 % 3, byte = at % 32;
+      const auto uses = [&](const RangeAccess &one) {
+        return one.space == space && one.kind == static_cast<AccessKind>(kind) && one.begin <= byte &&
+               byte < one.end;
+      };
+      ASSERT_EQ(std::ranges::count_if(joined, uses), std::ranges::any_of(all, uses) ? 1 : 0) << at;
+    }
+    for (const RangeAccess &a : joined)
+      for (const RangeAccess &b : joined)
+        ASSERT_FALSE(a.space == b.space && a.kind == b.kind && a.end == b.begin) << a.begin;
   }
 }
 
