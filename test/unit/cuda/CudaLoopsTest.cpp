@@ -376,9 +376,9 @@ TEST(CudaLoops, TooManyLaunchesAreRefused) {
     return scan(next, scan(next, h, 40000).first * 2, 40000).first;
   });
   EXPECT_ERROR(both(), "80001 launches with the trips of its loops");
-  // A launch of each trip adds many tensors from outside.
+  // The launch of each trip adds many tensors from outside.
   std::vector<Tensor> captured;
-  for (int i = 0; i < 100; ++i)
+  for (int i = 0; i < 80; ++i)
     captured.push_back(someNumbers({4}, i, "cuda:0"));
   auto many = compile([&] {
     const auto next = [&](const Tensor &h) {
@@ -387,9 +387,10 @@ TEST(CudaLoops, TooManyLaunchesAreRefused) {
         sum = sum + each;
       return std::pair(sum, std::tuple<>{});
     };
-    return scan(next, h, 50000).first;
+    return scan(next, h, 60000).first;
   });
   EXPECT_ERROR(
       many(),
-      "operands of launches with the trips of its loops, and on cuda:0 it may have 4194304 (WEFT-T005)");
+      "operands of launches with the trips of its loops and its branches, and on cuda:0 it may have 4194304 "
+      "(WEFT-T005)");
 }
