@@ -412,15 +412,15 @@ def SelectBranches : Weft_ModulePass<"weft-select-branches"> {
   let summary = "replaces conditions by both branches and selects";
   let description = [{
     Beside the host: the ops of both branches, and a select for each result. A condition stays if a branch of it has a
-    loop, a product, a convolution, attention, a sort or a kernel of the user, or computes `least-work` elements or
-    more, if all is on one device, and if no `weft.scan` runs it. With `report`, a refusal (WEFT-T009) says that both
-    are computed, and why. A `weft.while` of a branch that is not taken has no trip: its condition is then false. One
-    that computes on several devices is an error (WEFT-T010). More than `max-ops` operations in all are an error
-    (WEFT-T005).
+    loop, a sort or a kernel of the user, or computes `least-work` elements and multiplications of products or more, if
+    all is on one device, if no `weft.scan` runs it, and if it is in fewer than 32 loops and branches. With `report`, a
+    refusal (WEFT-T009) says that both are computed, and why. A `weft.while` of a branch that is not taken has no trip:
+    its condition is then false. One that computes on several devices is an error (WEFT-T010). More than `max-ops`
+    operations in all are an error (WEFT-T005).
   }];
   let options = [Option<"always", "always", "bool", "false", "conditions of the host as well">,
                  Option<"leastWork", "least-work", "uint64_t", "1048576",
-                        "elements of a branch from which on it is worth a decision">,
+                        "elements and multiplications of a branch from which on it is worth a decision">,
                  Option<"report", "report", "bool", "false", "record the decisions">,
                  Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of the module after it">];
 }

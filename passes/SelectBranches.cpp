@@ -35,6 +35,9 @@ struct SelectBranches : impl::SelectBranchesBase<SelectBranches> {
     conditions.clear();
     work.clear();
     trips.clear();
+    depth.clear();
+    for (auto function : getOperation().getOps<ir::FuncOp>())
+      findDepth(function, 0);
     getOperation().walk([&](ir::ScanOp scan) { findTrips(scan); });
     uint64_t total = 0;
     const WalkResult walked = getOperation().walk([&](Operation *op) {
@@ -90,8 +93,65 @@ private:
     }
   }
 
-  /// Operations on elements for one run of a function; the largest number if it has a launch of its own kind,
-  /// as a product or a loop. Dynamic sizes have their largest values.
+  /// Finds in how many functions that other ops run each function is.
+  void findDepth(ir::FuncOp function, int64_t found) {
+    int64_t &known = depth.try_emplace(function, -1).first->second;
+    if (known >= found)
+      return;
+    known = found;
+    if (found > mostDepth)
+      return;
+    for (Operation &op : function.getBody().front())
+      for (FlatSymbolRefAttr name : ir::bodiesOf(&op))
+        if (auto body = symbols->lookup<ir::FuncOp>(name.getValue()))
+          findDepth(body, found + 1);
+  }
+
+  /// The size where each symbol has its least value, and 1 if that is 0; the largest number if it has none.
+  static uint64_t leastOf(ir::Size size, const ir::SymbolRanges &ranges) {
+    const std::optional<int64_t> value = ir::evaluate(size, [&](std::string_view name) {
+      const ir::SymbolRanges::Range *range = ranges.find(name);
+      return std::optional<int64_t>(range ? std::max<int64_t>(range->min, 1) : 1);
+    });
+    return value ? static_cast<uint64_t>(std::max<int64_t>(*value, 0)) : std::numeric_limits<uint64_t>::max();
+  }
+
+  /// Elements that an op computes, or reads if these are more; of a product its multiplications. None if it
+  /// only says where elements are.
+  static uint64_t workOf(Operation &op, const ir::SymbolRanges &ranges) {
+    const auto elements = [&](Value value) { return leastOf(ir::elementsOf(value.getType()), ranges); };
+    const auto times = [](uint64_t a, uint64_t b) { return llvm::SaturatingMultiply<uint64_t>(a, b); };
+    if (isa<ir::ReturnOp, ir::ConstantOp, ir::FullOp, ir::IotaOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp,
+            ir::BroadcastInDimOp>(op))
+      return 0;
+    if (auto gather = dyn_cast<ir::GatherOp>(op))
+      return elements(gather.getResult());
+    if (auto product = dyn_cast<ir::DotGeneralOp>(op)) {
+      uint64_t all = times(elements(product.getResult()), 1 + product.getMore().size() / 2);
+      for (const int64_t dim : product.getContractA())
+        all = times(all, leastOf(ir::sizesOf(product.getA())[dim], ranges));
+      return all;
+    }
+    if (auto convolution = dyn_cast<ir::ConvolutionOp>(op)) {
+      uint64_t all = elements(convolution.getResult());
+      for (const ir::Size size : ir::sizesOf(convolution.getW()).drop_front())
+        all = times(all, leastOf(size, ranges));
+      return all;
+    }
+    if (isa<ir::SdpaOp, ir::SdpaBackwardOp>(op)) { // two products, and five
+      const ir::Size keys = ir::sizesOf(op.getOperand(1)).drop_back().back();
+      return times(times(elements(op.getOperand(0)), leastOf(keys, ranges)), isa<ir::SdpaOp>(op) ? 2 : 5);
+    }
+    uint64_t most = 0;
+    for (const ValueRange values : {ValueRange(op.getOperands()), ValueRange(op.getResults())})
+      for (const Value value : values)
+        if (isa<RankedTensorType>(value.getType()))
+          most = std::max(most, elements(value));
+    return most;
+  }
+
+  /// Operations on elements for one run of a function; the largest number if it has a loop, or what has
+  /// launches of its own kind.
   uint64_t workOf(FlatSymbolRefAttr name) {
     auto body = symbols->lookup<ir::FuncOp>(name.getValue());
     if (const auto known = work.find(body); known != work.end())
@@ -99,24 +159,11 @@ private:
     const ir::SymbolRanges ranges = ir::rangesOf(body);
     uint64_t all = 0;
     for (Operation &op : body.getBody().front()) {
-      if (isa<ir::ScanOp, ir::WhileOp, ir::DotGeneralOp, ir::ConvolutionOp, ir::SdpaOp, ir::SdpaBackwardOp,
-              ir::SortOp, ir::RawKernelOp>(op)) {
+      if (isa<ir::ScanOp, ir::WhileOp, ir::SortOp, ir::RawKernelOp>(op)) {
         all = std::numeric_limits<uint64_t>::max();
         break;
       }
-      // What only says where elements are is no work.
-      if (isa<ir::ReturnOp, ir::ConstantOp, ir::FullOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp,
-              ir::BroadcastInDimOp>(op))
-        continue;
-      uint64_t most = 0;
-      const auto look = [&](TypeRange types) {
-        for (Type type : types)
-          if (isa<RankedTensorType>(type))
-            most = std::max(most, static_cast<uint64_t>(ranges.largest(ir::elementsOf(type))));
-      };
-      look(op.getOperandTypes());
-      look(op.getResultTypes());
-      all = llvm::SaturatingAdd(all, most);
+      all = llvm::SaturatingAdd(all, workOf(op, ranges));
       for (FlatSymbolRefAttr inner : ir::bodiesOf(&op))
         all = llvm::SaturatingAdd(all, workOf(inner));
     }
@@ -131,6 +178,8 @@ private:
       return "the trips of a loop of known length are issued at once";
     if (std::max(workOf(cond.getThenBodyAttr()), workOf(cond.getElseBodyAttr())) < leastWork)
       return "together they take less time than a decision";
+    if (depth.lookup(cond->getParentOfType<ir::FuncOp>()) >= mostDepth)
+      return "they are in " + std::to_string(mostDepth) + " loops and branches";
     return {};
   }
 
@@ -209,9 +258,13 @@ private:
     cond->erase();
   }
 
+  /// A function of a plan is in at most so many loops and branches (Executable::Impl::load_body).
+  static constexpr int64_t mostDepth = 32;
+
   SymbolTable *symbols = nullptr;
   SmallVector<ir::CondOp> conditions;         ///< that are to be replaced
   llvm::DenseMap<Operation *, uint64_t> work; ///< of functions
+  llvm::DenseMap<Operation *, int64_t> depth; ///< of functions, as far as it matters
   llvm::DenseSet<Operation *> trips;          ///< functions that trips of loops of known length run
   ir::DeviceAttr host;
 };

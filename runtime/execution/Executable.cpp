@@ -283,7 +283,7 @@ Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(co
     }
   if (depth >= most)
     return Status::error("the plan of '" + signature.function + "' is in " + std::to_string(most) +
-                             " loops, or is the body of a loop in itself",
+                             " loops and branches, or is the body of one in itself",
                          "WEFT-L008");
   Expected<PlanSections> sections = sections_of(*package, name, text(around.target()), "body.");
   if (!sections)

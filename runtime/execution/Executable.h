@@ -204,8 +204,8 @@ public:
   size_t launch_count() const;
   /// None of a function with symbols, which asks libraries for each size by itself.
   std::vector<RefusedContraction> refused_contractions() const;
-  /// The while loops on devices beside the host, but for those of other loops' bodies. None of a function
-  /// with symbols.
+  /// The while loops and the conditions on devices beside the host, but for those in the bodies and branches
+  /// of others. None of a function with symbols.
   std::vector<DeviceLoop> device_loops() const;
 
   struct Impl;

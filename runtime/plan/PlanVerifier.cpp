@@ -734,8 +734,8 @@ private:
     return check_write(what, *buffer(launch.result()), index);
   }
 
-  /// Checks a launch that runs functions of the package, for which `problem` was found. Only loops are on
-  /// devices beside the host.
+  /// Checks a launch that runs functions of the package, for which `problem` was found. Only loops and
+  /// conditions are on devices beside the host.
   template <typename Of>
   Status check_bodies(const std::string &what, const char *kind, const std::string &problem, const Of &launch,
                       const fb::Launch &of, uint32_t index) {

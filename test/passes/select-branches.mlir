@@ -123,29 +123,67 @@ weft.func @loop_in_branches(%p: tensor<i1, #gpu>, %q: tensor<i1, #gpu>, %x: tens
 // LOOPS:         weft.return %[[ALL]]
 // LOOPS:       weft.func private @[[DOUBLED]](%{{.*}}: tensor<4xf32, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>, %{{.*}}: tensor<i1, [[GPU]]>)
 
-// On one device, a branch with a product is worth a decision, and so is one that has it in a branch of its own. The least number
-// of elements is one more than those of a sum of eight.
-weft.func private @product(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
-  %r = weft.dot_general %x, %x, contract = [1] x [0] : tensor<4x4xf32, #gpu>, tensor<4x4xf32, #gpu>
-  weft.return %r : tensor<4x4xf32, #gpu>
+// On one device, a branch with 2^20 multiplications is worth a decision, and so is one that has them in a branch of its own.
+weft.func private @product(%p: tensor<i1, #gpu>, %x: tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu> {
+  %r = weft.dot_general %x, %x, contract = [1] x [0] : tensor<128x128xf32, #gpu>, tensor<128x128xf32, #gpu>
+  weft.return %r : tensor<128x128xf32, #gpu>
 }
-weft.func private @matrix(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
-  weft.return %x : tensor<4x4xf32, #gpu>
+weft.func private @matrix(%p: tensor<i1, #gpu>, %x: tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu> {
+  weft.return %x : tensor<128x128xf32, #gpu>
 }
-weft.func private @around(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
-  %r = weft.cond %p then @matrix else @product(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
-  weft.return %r : tensor<4x4xf32, #gpu>
+weft.func private @around(%p: tensor<i1, #gpu>, %x: tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu> {
+  %r = weft.cond %p then @matrix else @product(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu>
+  weft.return %r : tensor<128x128xf32, #gpu>
 }
 // CHECK-LABEL: weft.func private @around
 // CHECK:         weft.cond %{{.*}} then @matrix else @product
 // CHECK-LABEL: weft.func @worth_it
 // CHECK-NOT:     WEFT-T009
 // CHECK:         weft.cond %{{.*}} then @around else @matrix
-weft.func @worth_it(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
-  %r = weft.cond %p then @around else @matrix(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
+weft.func @worth_it(%p: tensor<i1, #gpu>, %x: tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu> {
+  %r = weft.cond %p then @around else @matrix(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu>
+  weft.return %r : tensor<128x128xf32, #gpu>
+}
+
+// A small product is not.
+weft.func private @small_product(%x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.dot_general %x, %x, contract = [1] x [0] : tensor<4x4xf32, #gpu>, tensor<4x4xf32, #gpu>
+  weft.return %r : tensor<4x4xf32, #gpu>
+}
+weft.func private @no_product(%x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  weft.return %x : tensor<4x4xf32, #gpu>
+}
+// CHECK-LABEL: weft.func @small_products
+// CHECK-SAME:    "WEFT-T009"
+// CHECK-NOT:     weft.cond %
+// CHECK:         weft.select
+weft.func @small_products(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
+  %r = weft.cond %p then @small_product else @no_product(%x) : (tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
   weft.return %r : tensor<4x4xf32, #gpu>
 }
 
+// Of a large table the rows that are read count, and numbers that are not read do not.
+weft.func private @two_rows(%t: tensor<262144x4xf32, #gpu>, %i: tensor<2xi64, #gpu>) -> tensor<2x4xf32, #gpu> {
+  %r = weft.gather %t, %i, dim = 0, kind = points mode = clip : tensor<262144x4xf32, #gpu>, tensor<2xi64, #gpu>
+  weft.return %r : tensor<2x4xf32, #gpu>
+}
+weft.func private @numbers(%t: tensor<262144x4xf32, #gpu>, %i: tensor<2xi64, #gpu>) -> tensor<2x4xf32, #gpu> {
+  %n = weft.iota dim = 0 : tensor<1048576xi64, #gpu>
+  %s = weft.slice %n, start = [8], limit = [16], step = [1] : tensor<1048576xi64, #gpu>
+  %c = weft.convert %s to f32 : tensor<8xi64, #gpu>
+  %r = weft.reshape %c : tensor<8xf32, #gpu> -> tensor<2x4xf32, #gpu>
+  weft.return %r : tensor<2x4xf32, #gpu>
+}
+// CHECK-LABEL: weft.func @of_a_table
+// CHECK-SAME:    "WEFT-T009"
+// CHECK-NOT:     weft.cond %
+// CHECK:         weft.select
+weft.func @of_a_table(%p: tensor<i1, #gpu>, %t: tensor<262144x4xf32, #gpu>, %i: tensor<2xi64, #gpu>) -> tensor<2x4xf32, #gpu> {
+  %r = weft.cond %p then @two_rows else @numbers(%t, %i) : (tensor<i1, #gpu>, tensor<262144x4xf32, #gpu>, tensor<2xi64, #gpu>) -> tensor<2x4xf32, #gpu>
+  weft.return %r : tensor<2x4xf32, #gpu>
+}
+
+// The least number of elements is one more than those of a sum of eight.
 weft.func private @eight(%x: tensor<8xf32, #gpu>) -> tensor<f32, #gpu> {
   %r = weft.sum %x, dims = [0] : tensor<8xf32, #gpu>
   weft.return %r : tensor<f32, #gpu>
@@ -169,36 +207,50 @@ weft.func @large_sums(%p: tensor<i1, #gpu>, %x: tensor<8xf32, #gpu>) -> tensor<f
   weft.return %r : tensor<f32, #gpu>
 }
 
-// A dynamic size is its largest value.
+// A dynamic size is its least value.
 weft.func private @dynamic(%x: tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
-    attributes {weft.symbols = [#weft.symbol<"n", 1, 9>]} {
+    attributes {weft.symbols = [#weft.symbol<"n", 9, 1000000>]} {
   %r = weft.sum %x, dims = [0] : tensor<?xf32, #weft.device<cuda:0, [n]>>
   weft.return %r : tensor<f32, #gpu>
 }
 // LEAST-LABEL: weft.func @dynamic_sums
 // LEAST:         weft.cond %{{.*}} then @dynamic else @dynamic
 weft.func @dynamic_sums(%p: tensor<i1, #gpu>, %x: tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
-    attributes {weft.symbols = [#weft.symbol<"n", 1, 9>]} {
+    attributes {weft.symbols = [#weft.symbol<"n", 9, 1000000>]} {
   %r = weft.cond %p then @dynamic else @dynamic(%x) : (tensor<i1, #gpu>, tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
   weft.return %r : tensor<f32, #gpu>
 }
 
+weft.func private @any(%x: tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
+    attributes {weft.symbols = [#weft.symbol<"n", 0, 1073741824>]} {
+  %r = weft.sum %x, dims = [0] : tensor<?xf32, #weft.device<cuda:0, [n]>>
+  weft.return %r : tensor<f32, #gpu>
+}
+// LEAST-LABEL: weft.func @any_sums
+// LEAST-NOT:     weft.cond %
+// LEAST:         weft.select
+weft.func @any_sums(%p: tensor<i1, #gpu>, %x: tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
+    attributes {weft.symbols = [#weft.symbol<"n", 0, 1073741824>]} {
+  %r = weft.cond %p then @any else @any(%x) : (tensor<i1, #gpu>, tensor<?xf32, #weft.device<cuda:0, [n]>>) -> tensor<f32, #gpu>
+  weft.return %r : tensor<f32, #gpu>
+}
+
 // What a loop of known length runs has both branches, also in a function that it runs.
-weft.func private @deeper(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
-  %r = weft.cond %p then @matrix else @product(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
-  weft.return %r : tensor<4x4xf32, #gpu>
+weft.func private @deeper(%p: tensor<i1, #gpu>, %x: tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu> {
+  %r = weft.cond %p then @matrix else @product(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu>
+  weft.return %r : tensor<128x128xf32, #gpu>
 }
 // CHECK-LABEL: weft.func private @trip
 // CHECK-SAME:    "WEFT-T009"{{.*}}the trips of a loop of known length are issued at once
 // CHECK-NOT:     weft.cond %
 // CHECK:         weft.dot_general
-weft.func private @trip(%x: tensor<4x4xf32, #gpu>, %p: tensor<i1, #gpu>) -> tensor<4x4xf32, #gpu> {
-  %r = weft.cond %p then @deeper else @matrix(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu>
-  weft.return %r : tensor<4x4xf32, #gpu>
+weft.func private @trip(%x: tensor<128x128xf32, #gpu>, %p: tensor<i1, #gpu>) -> tensor<128x128xf32, #gpu> {
+  %r = weft.cond %p then @deeper else @matrix(%p, %x) : (tensor<i1, #gpu>, tensor<i1, #gpu>, tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu>
+  weft.return %r : tensor<128x128xf32, #gpu>
 }
-weft.func @in_trips(%p: tensor<i1, #gpu>, %x: tensor<4x4xf32, #gpu>) -> tensor<4x4xf32, #gpu> {
-  %r = weft.scan @trip(%x) over() with(%p), length = 6 : (tensor<4x4xf32, #gpu>, tensor<i1, #gpu>) -> tensor<4x4xf32, #gpu>
-  weft.return %r : tensor<4x4xf32, #gpu>
+weft.func @in_trips(%p: tensor<i1, #gpu>, %x: tensor<128x128xf32, #gpu>) -> tensor<128x128xf32, #gpu> {
+  %r = weft.scan @trip(%x) over() with(%p), length = 6 : (tensor<128x128xf32, #gpu>, tensor<i1, #gpu>) -> tensor<128x128xf32, #gpu>
+  weft.return %r : tensor<128x128xf32, #gpu>
 }
 
 // MANY: conditions would become more than 20 operations with both of their branches (WEFT-T005)

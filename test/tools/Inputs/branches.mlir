@@ -1,8 +1,10 @@
-// Conditions that are launches of the plan: with derivatives, and one in the branch of another.
+// Conditions that are launches of the plan: with derivatives, and one in the branch of another. No GPU decides for less than
+// a sort.
 #cpu = #weft.device<cpu>
 
 weft.func private @layer(%x: tensor<3x4xf32, #cpu>, %w: tensor<4x4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> (tensor<3x4xf32, #cpu>, tensor<f32, #cpu>) {
-  %m = weft.dot_general %x, %w, contract = [1] x [0] : tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>
+  %v, %i = weft.sort %x, count = 4 : tensor<3x4xf32, #cpu>
+  %m = weft.dot_general %v, %w, contract = [1] x [0] : tensor<3x4xf32, #cpu>, tensor<4x4xf32, #cpu>
   %n = weft.tanh %m : tensor<3x4xf32, #cpu>
   %s = weft.sum %n, dims = [0, 1] : tensor<3x4xf32, #cpu>
   weft.return %n, %s : tensor<3x4xf32, #cpu>, tensor<f32, #cpu>

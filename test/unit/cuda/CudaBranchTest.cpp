@@ -16,6 +16,7 @@
 #include "test/unit/frontend/CloseTensors.h"
 
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -35,10 +36,11 @@ Tensor someNumbers(Shape shape, int seed, const char *device) {
   return weft::testing::someNumbers(std::move(shape), seed).to(device);
 }
 
-/// A product of the rows, or, where their sum is below the limit, twice of them.
+/// A product of the sorted rows where their sum is below the limit, or twice of them. No decision takes
+/// longer than a sort.
 Tensor chosen(const Tensor &x, const Tensor &w, const Tensor &limit) {
   return cond(
-      x.sum() < limit, [&](const Tensor &at) { return matmul(at, w) + at; },
+      x.sum() < limit, [&](const Tensor &at) { return matmul(at.sort(1).values, w) + at; },
       [](const Tensor &at) { return at * 2; }, x);
 }
 
@@ -101,13 +103,16 @@ TEST(CudaBranch, DoesNotRunAfterAFailure) {
 
 // Temporaries of both branches are in one place, and the conditions of a function have one place, too.
 TEST(CudaBranch, BranchesShareTheirTemporaries) {
-  const auto peakOf = [](int conditions) {
+  using Branch = std::function<Tensor(const Tensor &)>;
+  const auto productOf = [](double factor) -> Branch {
+    return [factor](const Tensor &at) { return matmul(matmul(at.sort(0).values, at), at) * factor; };
+  };
+  const Branch small = [](const Tensor &at) { return at * 0.125; };
+  const auto peakOf = [](int conditions, const Branch &first, const Branch &second) {
     const Tensor x = ones({64, 64}).to("cuda:0"), one = ones({}).to("cuda:0");
-    auto run = compile([conditions](Tensor x, const Tensor &one) {
+    auto run = compile([&](Tensor x, const Tensor &one) {
       for (int i = 0; i < conditions; ++i)
-        x = cond(
-            one > 0, [](const Tensor &at) { return matmul(matmul(at, at), at) * 0.5; },
-            [](const Tensor &at) { return matmul(tanh(matmul(at, at)), at); }, x * 0.125);
+        x = cond(one > 0, first, second, x * 0.125);
       return x;
     });
     (void)run(x, one).sum().item<float>();
@@ -117,8 +122,12 @@ TEST(CudaBranch, BranchesShareTheirTemporaries) {
     (void)run(x, one).sum().item<float>();
     return static_cast<int64_t>(max_memory_allocated("cuda:0"));
   };
-  const int64_t few = peakOf(2), many = peakOf(6);
-  EXPECT_LE(many - few, 1 << 10) << few;
+  const int64_t none = peakOf(2, small, small), one = peakOf(2, productOf(0.5), small),
+                both = peakOf(2, productOf(0.5), productOf(0.25)),
+                many = peakOf(6, productOf(0.5), productOf(0.25));
+  EXPECT_GE(one - none, 1 << 14) << none; // a product and sorted rows
+  EXPECT_LE(both - one, 1 << 10) << one;
+  EXPECT_LE(many - both, 1 << 10) << both;
 }
 
 TEST(CudaBranch, TwoGpusHaveOneEach) {

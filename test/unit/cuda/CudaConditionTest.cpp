@@ -11,6 +11,9 @@
 //===----------------------------------------------------------------------===//
 #include "test/unit/frontend/Helpers.h"
 
+#include <cmath>
+#include <functional>
+
 using namespace weft;
 
 namespace {
@@ -26,6 +29,16 @@ struct Layers {
   }
   Tensor chosen(const Tensor &pred) const {
     return cond(
+        pred,
+        [this](const Tensor &at) {
+          const auto step = [this](const Tensor &h) { return std::pair(tanh(matmul(h, w)), std::tuple<>{}); };
+          return scan(step, at, 2).first + b;
+        },
+        [this](const Tensor &at) { return sqrt(at) * b; }, x);
+  }
+  /// Without the loop, for which a GPU chooses: it computes both branches.
+  Tensor selected(const Tensor &pred) const {
+    return cond(
         pred, [this](const Tensor &at) { return tanh(matmul(at, w)) + b; },
         [this](const Tensor &at) { return sqrt(at) * b; }, x);
   }
@@ -34,22 +47,23 @@ struct Layers {
 } // namespace
 
 TEST(CudaCondition, HasTheValuesAndGradientsOfTheHost) {
-  for (const bool pred : {true, false}) {
-    Layers host("cpu"), there("cuda:0");
-    const auto limitOf = [&](const Layers &layers) {
-      return layers.x.detach().sum() > (pred ? -100.0 : 100.0);
-    };
-    const Tensor expected = host.chosen(limitOf(host)), found = there.chosen(limitOf(there));
-    EXPECT_EQ(found.device(), Device("cuda:0"));
-    if (pred) { // the root of the other branch is not a number for some elements, and so are its gradients
-      expected.sum().backward();
-      found.sum().backward();
-      EXPECT_TRUE(allclose(there.x.grad().cpu(), host.x.grad(), 1e-4, 1e-5));
-      EXPECT_TRUE(allclose(there.w.grad().cpu(), host.w.grad(), 1e-4, 1e-5));
-      EXPECT_TRUE(allclose(there.b.grad().cpu(), host.b.grad(), 1e-4, 1e-5));
+  for (const auto form : {&Layers::chosen, &Layers::selected})
+    for (const bool pred : {true, false}) {
+      Layers host("cpu"), there("cuda:0");
+      const auto limitOf = [&](const Layers &layers) {
+        return layers.x.detach().sum() > (pred ? -100.0 : 100.0);
+      };
+      const Tensor expected = (host.*form)(limitOf(host)), found = (there.*form)(limitOf(there));
+      EXPECT_EQ(found.device(), Device("cuda:0"));
+      if (pred) { // the root of the other branch is not a number for some elements, and so are its gradients
+        expected.sum().backward();
+        found.sum().backward();
+        EXPECT_TRUE(allclose(there.x.grad().cpu(), host.x.grad(), 1e-4, 1e-5));
+        EXPECT_TRUE(allclose(there.w.grad().cpu(), host.w.grad(), 1e-4, 1e-5));
+        EXPECT_TRUE(allclose(there.b.grad().cpu(), host.b.grad(), 1e-4, 1e-5));
+      }
+      EXPECT_TRUE(allclose(found.cpu(), expected, 1e-4, 1e-5, true));
     }
-    EXPECT_TRUE(allclose(found.cpu(), expected, 1e-4, 1e-5, true));
-  }
 }
 
 TEST(CudaCondition, SaysWhetherBothBranchesAreComputed) {
@@ -60,10 +74,7 @@ TEST(CudaCondition, SaysWhetherBothBranchesAreComputed) {
   const std::string text = run.explain({.full = true});
   EXPECT_FALSE(mentions(text, "WEFT-T009")) << text;
   EXPECT_TRUE(mentions(text, "branch to")) << text;
-  auto small = compile([&](const Tensor &pred) {
-    return cond(
-        pred, [](const Tensor &at) { return at * 2; }, [](const Tensor &at) { return tanh(at); }, there.x);
-  });
+  auto small = compile([&](const Tensor &pred) { return there.selected(pred); });
   (void)small(full({}, true, {.dtype = DType::i1}));
   const std::string both = small.explain({.full = true});
   EXPECT_TRUE(mentions(both, "WEFT-T009")) << both;
@@ -93,6 +104,28 @@ TEST(CudaCondition, ItsGradientsAreConditionsToo) {
       EXPECT_TRUE(allclose(found[i].cpu(), expected[i], 1e-4, 1e-5, true)) << i << " at " << limit;
   }
   EXPECT_TRUE(mentions(run.explain({.full = true}), "WEFT-C009"));
+}
+
+// A plan is in at most 32 loops and branches. Those of the innermost conditions are both computed.
+TEST(CudaCondition, MayBeInManyOthers) {
+  const std::function<Tensor(const Tensor &, const Tensor &, int)> ladder =
+      [&](const Tensor &x, const Tensor &level, int deep) {
+        if (!deep)
+          return x.sort(0).values;
+        return cond(
+            level > double(deep), [&](const Tensor &at) { return at * double(deep); },
+            [&](const Tensor &at) { return ladder(at, level, deep - 1); }, x);
+      };
+  auto run = compile([&](const Tensor &x, const Tensor &level) { return ladder(x, level, 34); });
+  const Tensor x = tensor({3.0, 1.0, 2.0}).to("cuda:0");
+  for (int call = 0; call < 4; ++call)
+    for (const double level : {0.0, 1.5, 2.5, 30.5}) {
+      const double factor = std::floor(level);
+      EXPECT_EQ(floats(run(x, full({}, level).to("cuda:0"))),
+                level < 1 ? Floats({1, 2, 3}) : floats(x.cpu() * factor))
+          << level;
+    }
+  EXPECT_TRUE(mentions(run.explain({.full = true}), "they are in 32 loops and branches"));
 }
 
 TEST(CudaCondition, FailsForTheBranchThatIsTakenOnly) {

@@ -106,15 +106,15 @@ std::vector<Tensor> branched(const Tensor &x, const Tensor &limit) {
 std::vector<Tensor> steps(const Tensor &x, const Tensor &limit) {
   Tensor leaf = x.detach();
   leaf.requires_grad_();
-  const auto [last, trips] =
-      while_loop([](const Tensor &, const Tensor &trips) { return trips < 4; },
-                 [&](const Tensor &at, const Tensor &trips) {
-                   return std::tuple(cond((trips % 2 == 0).logical_and(limit > 10),
-                                          [](const Tensor &y) { return tanh(matmul(y, weight())); },
-                                          [](const Tensor &y) { return y * 0.5 + 1; }, at),
-                                     trips + 1);
-                 },
-                 std::tuple(leaf, zeros({}, {.dtype = i64}).to("cuda:0")));
+  const auto [last, trips] = while_loop(
+      [](const Tensor &, const Tensor &trips) { return trips < 4; },
+      [&](const Tensor &at, const Tensor &trips) {
+        return std::tuple(cond((trips % 2 == 0).logical_and(limit > 10),
+                               [](const Tensor &y) { return tanh(matmul(y.sort(1).values, weight())); },
+                               [](const Tensor &y) { return y * 0.5 + 1; }, at),
+                          trips + 1);
+      },
+      std::tuple(leaf, zeros({}, {.dtype = i64}).to("cuda:0")));
   return {last.detach(), grad((last * last).sum(), {leaf})[0]};
 }
 
@@ -135,10 +135,11 @@ std::vector<Tensor> picked(const Tensor &indices, const Tensor &scale) {
                      ones({4}).to("cuda:0").index_select(0, indices) * scale)};
 }
 
-/// Reads by index in a branch, and multiplies. Fails if the branch is taken.
+/// Reads by index in a branch, sorts and multiplies. Fails if the branch is taken.
 std::vector<Tensor> checked(const Tensor &indices, const Tensor &which) {
   return {cond(
-      which > 0, [](const Tensor &at) { return matmul(weight().index_select(0, at), weight()); },
+      which > 0,
+      [](const Tensor &at) { return matmul(weight().index_select(0, at).sort(1).values, weight()); },
       [](const Tensor &) { return weight() * 2; }, indices)};
 }
 

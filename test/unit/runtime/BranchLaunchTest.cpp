@@ -441,7 +441,7 @@ TEST(WhileLaunch, FitsItsFunctions) {
                "a condition, returns result 0 of 12 bytes, expected memory of its own of 1");
   PlanBuilder endless = loop();
   endless.plan.function = "sum";
-  EXPECT_FAILS(load(loop(), {small(), endless}).status(), "is the body of a loop in itself");
+  EXPECT_FAILS(load(loop(), {small(), endless}).status(), "is the body of one in itself");
 }
 
 // On a device the host issues one trip after the other. Each of the two places of the carry has launches.

@@ -181,7 +181,7 @@ TEST(LoopLaunch, FitsItsBody) {
       "body.trip.cpu");
   PlanBuilder endless = loop(1);
   endless.plan.function = "trip";
-  EXPECT_FAILS(load(loop(1), endless).status(), "is the body of a loop in itself");
+  EXPECT_FAILS(load(loop(1), endless).status(), "is the body of one in itself");
 }
 
 // On a device each trip has launches of its own, which are made when the function is loaded.
