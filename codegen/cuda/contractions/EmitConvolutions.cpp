@@ -134,6 +134,27 @@ CudaContraction describeConvolution(ir::ImplicitGemmOp op, const ir::Alignments 
   return made;
 }
 
+/// The numbers that a kernel gives, and a plan compares with those of each launch. The text says less: an
+/// extent that windows never leave is not in it, nor a stride along an extent of one element.
+static std::string numbersOf(ir::ImplicitGemmOp op) {
+  std::string text;
+  const auto add = [&](ArrayRef<int64_t> numbers) {
+    for (const int64_t number : numbers)
+      text += std::to_string(number) + ",";
+    text += ";";
+  };
+  for (const ir::Size size : op.getShape())
+    add(size.number().value_or(-1));
+  const ir::MemoryView y = ir::resultViewOf(op);
+  for (ArrayRef<int64_t> list :
+       {op.getExtents(), op.getWindow(), op.getPlaces(), op.getStride(), op.getLow(), op.getBaseDilation(),
+        op.getWindowDilation(), op.getAView(), op.getWView(), ArrayRef(y.strides)})
+    add(list);
+  for (const ir::StepOperand &each : ir::epilogueOf(op))
+    add(static_cast<int64_t>(each.step));
+  return text;
+}
+
 Expected<std::vector<EmittedConvolution>> emitConvolutions(ModuleOp module, const ir::Target &target) {
   TextKernels<ir::ImplicitGemmOp, EmittedConvolution> kernels("convolution");
   return kernels.emitAll(module, target,
@@ -149,7 +170,7 @@ Expected<std::vector<EmittedConvolution>> emitConvolutions(ModuleOp module, cons
                              return text.status();
                            kernels
                                .add(*std::move(text), schedule->sharedBytes(contraction.dtype),
-                                    EmittedConvolution{{}, contraction, *schedule, {}})
+                                    EmittedConvolution{{}, contraction, *schedule, {}}, numbersOf(op))
                                .uses.push_back(op);
                            return {};
                          });

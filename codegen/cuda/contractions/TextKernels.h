@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Products and convolutions have kernels whose text is CUDA C++. Ops for which the text is the same share
-// one.
+// one, if a launch of the kernel has the same numbers too.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CUDA_CONTRACTIONS_TEXTKERNELS_H
@@ -60,8 +60,9 @@ public:
   }
 
   /// The kernel of this text, for the op at hand: the one that there is, or `made`, which gets its name.
-  Emitted &add(std::string text, int64_t sharedBytes, Emitted made) {
-    auto [it, isNew] = byText.try_emplace(text, emitted.size());
+  /// `numbers` are those that a plan compares with its launches beside the text.
+  Emitted &add(std::string text, int64_t sharedBytes, Emitted made, llvm::StringRef numbers = "") {
+    auto [it, isNew] = byText.try_emplace((numbers + "\n" + text).str(), emitted.size());
     if (isNew) {
       made.symbol = (function + "." + kind + "." + llvm::Twine(number)).str();
       made.text = std::move(text);
@@ -81,7 +82,7 @@ private:
   unsigned number = 0;      ///< of kernels of the function, each counted for each of its uses
   std::string line;
   std::vector<Emitted> emitted;
-  llvm::StringMap<size_t> byText;
+  llvm::StringMap<size_t> byText; ///< by numbers and text
 };
 
 } // namespace weft::codegen

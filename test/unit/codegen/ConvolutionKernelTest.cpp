@@ -441,6 +441,59 @@ INSTANTIATE_TEST_SUITE_P(Types, ConvolutionKernels, ::testing::Values(DType::f32
                          [](const auto &info) { return std::string(name(info.param)); });
 
 //===----------------------------------------------------------------------===//
+// Kernels that ops share
+//===----------------------------------------------------------------------===//
+
+/// How many kernels two convolutions of a function have, whose texts are equal.
+size_t kernelsOf(const std::string &sizes, const std::string &first, const std::string &second) {
+  mlir::DialectRegistry registry;
+  ir::registerDialect(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  const std::string type = "tensor<" + sizes, gpu = ", #weft.device<cuda:0>>";
+  const bool isDynamic = sizes[0] == '?';
+  const std::string x = type + (isDynamic ? "x1x8x7xf32, #weft.device<cuda:0, [n]>>" : "x1x8x7xf32" + gpu),
+                    y = type + (isDynamic ? "x4x8x3xf32, #weft.device<cuda:0, [n]>>" : "x4x8x3xf32" + gpu),
+                    w = "tensor<4x1x1x2xf32" + gpu;
+  const auto launch = [&](const std::string &name, const std::string &numbers) {
+    return "  %" + name + " = weft.implicit_gemm %x [0, 56, 56, 56, 7, 1], %w " + numbers +
+           ", order = [0, 1, 2, 3] : " + x + ", " + w + "\n";
+  };
+  const std::string text = "weft.func @f(%x: " + x + ", %w: " + w + ") -> (" + y + ", " + y + ")" +
+                           (isDynamic ? " attributes {weft.symbols = [#weft.symbol<\"n\", 1, 9>]}" : "") +
+                           " {\n" + launch("0", first) + launch("1", second) + "  weft.return %0, %1 : " + y +
+                           ", " + y + "\n}\n";
+  auto module = ir::parseModule(context, text, "convolutions");
+  EXPECT_TRUE(module) << module.status().message() << "\n" << text;
+  std::string problem;
+  const auto target = ir::Target::parse("sm_90", problem);
+  if (!module || !target)
+    return 0;
+  auto emitted = codegen::emitConvolutions(**module, *target);
+  EXPECT_TRUE(emitted) << emitted.status().message();
+  if (!emitted)
+    return 0;
+  EXPECT_EQ(emitted->front().text, emitted->back().text);
+  return emitted->size();
+}
+
+/// A plan compares all numbers of a launch with those of its kernel.
+TEST(ConvolutionTexts, OpsShareAKernelIfAllNumbersAreEqual) {
+  const auto launch = [](const char *view, const char *batch, const char *extents) {
+    return std::string(view) + ", shape = [" + batch + ", 1, 1, 4], extents = " + extents +
+           ", window = [1, 2], places = [8, 3], stride = [1, 2], low = [0, 0], base_dilation = [1, 1], "
+           "window_dilation = [1, 1]";
+  };
+  const char *const view = "[0, 8, 2, 2, 2, 1]";
+  EXPECT_EQ(kernelsOf("2", launch(view, "2", "[8, 7]"), launch(view, "2", "[8, 7]")), 1u);
+  // No window has the last element of a row of 7, so that the text has no extent.
+  EXPECT_EQ(kernelsOf("2", launch(view, "2", "[8, 7]"), launch(view, "2", "[8, 6]")), 2u);
+  // Strides of channels and rows of the weights, of which there is one.
+  const char *const other = "[0, 0, 2, 0, 0, 1]";
+  EXPECT_EQ(kernelsOf("?", launch(view, "n", "[8, 7]"), launch(view, "n", "[8, 7]")), 1u);
+  EXPECT_EQ(kernelsOf("?", launch(view, "n", "[8, 7]"), launch(other, "n", "[8, 7]")), 2u);
+}
+
+//===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//
 
