@@ -16,6 +16,10 @@
 
 namespace weft::ir {
 
+/// The attribute of a convolution that is the derivative of another one with respect to its weights, if its
+/// operand has zeros between its elements.
+inline constexpr llvm::StringLiteral ofWeights = "weft.of_weights";
+
 /// Whether there are zeros between the elements of the operand.
 bool hasZeros(ConvolutionOp op);
 

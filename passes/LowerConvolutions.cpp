@@ -177,13 +177,17 @@ bool isProduct(ConvolutionOp op) {
          areNone(op.getHigh());
 }
 
-/// Whether the operand has zeros between its elements and the places are fewer than the elements of the
-/// window, as in the derivative of a transposed convolution with respect to its weights.
+/// Whether this is the derivative of a transposed convolution with respect to its weights, of which the
+/// places are fewer than the elements of the window. Only this one is exchanged: zeros beside the cotangent
+/// then meet elements of the operand, as they do in PyTorch, and an infinite one gives NaN.
 bool hasFewPlaces(ConvolutionOp op) {
   ArrayRef<Size> w = sizesOf(op.getW()).drop_front(2), y = sizesOf(op.getType()).drop_front(2);
   const bool isSpread = llvm::any_of(op.getWindowDilation(), [](int64_t each) { return each > 1; });
-  return hasZeros(op) && !movesProducts(op) && !isSpread && op.getGroups() == 1 &&
-         !symbolicSizesOf(op).others && productOf(y).asNumber() < productOf(w).asNumber();
+  const bool isEmpty = llvm::any_of(llvm::ArrayRef<Value>{op.getA(), op.getW(), op.getResult()},
+                                    [](Value each) { return elementsOf(each.getType()) == 0; });
+  return op->hasAttr(ofWeights) && hasZeros(op) && !isEmpty && !movesProducts(op) && !isSpread &&
+         op.getGroups() == 1 && !symbolicSizesOf(op).others &&
+         productOf(y).asNumber() < productOf(w).asNumber();
 }
 
 /// Such a convolution with operand and weights in each other's role: then there are no zeros. Its places are

@@ -148,6 +148,8 @@ LogicalResult ConvolutionOp::buildVjp(VjpBuilder &vjp) {
         places = vjp.make<TransposeOp>(g.value, exchanged(rank));
     Sym weights = vjp.make<ConvolutionOp>(images.value, places.value, getWindowDilation(), getLow(), high,
                                           getBaseDilation(), getStride(), getGroups());
+    if (auto op = weights.value.getDefiningOp<ConvolutionOp>(); hasZeros(op))
+      op->setAttr(ofWeights, vjp.builder.getUnitAttr());
     vjp.set(1, vjp.make<TransposeOp>(weights.value, exchanged(rank)));
   }
   return success();

@@ -72,6 +72,43 @@ weft.func @exchanged(%x: tensor<?x4x9xf32, #n>, %w: tensor<3x4x4xf32, #gpu>)
   weft.return %dw : tensor<3x4x4xf32, #gpu>
 }
 
+// The same of an operand without elements, which has no launch and no product.
+// CHECK-LABEL: weft.func @empty
+// CHECK-NOT: weft.implicit_gemm
+// CHECK: weft.return
+weft.func @empty(%x: tensor<2x4x0xf32, #gpu>, %w: tensor<3x4x4xf32, #gpu>) -> (tensor<2x3x1xf32, #gpu>, tensor<3x4x4xf32, #gpu>) {
+  %y = weft.convolution %x, %w, stride = [1], low = [2], high = [2], base_dilation = [2], window_dilation = [1], groups = 1
+     : tensor<2x4x0xf32, #gpu>, tensor<3x4x4xf32, #gpu>
+  %dw = weft.gradient %y wrt %w : tensor<2x3x1xf32, #gpu>, tensor<3x4x4xf32, #gpu>
+  weft.return %y, %dw : tensor<2x3x1xf32, #gpu>, tensor<3x4x4xf32, #gpu>
+}
+
+// A transposed convolution whose places are fewer than the elements of the window has no zeros that meet its operand: an
+// infinite element outside of a window gives no NaN. So is the derivative with respect to the operand of one with a stride,
+// also over a batch of any size.
+// CHECK-LABEL: weft.func @fewPlaces
+// CHECK-NOT: WEFT-N011
+// CHECK: weft.implicit_gemm %arg0 {{.*}}extents = [4], window = [9], places = [5], stride = [1], low = [3], base_dilation = [2]
+// CHECK-NOT: weft.convolution
+weft.func @fewPlaces(%x: tensor<1x2x4xf32, #gpu>, %w: tensor<2x2x9xf32, #gpu>) -> tensor<1x2x5xf32, #gpu> {
+  %y = weft.convolution %x, %w, stride = [1], low = [3], high = [3], base_dilation = [2], window_dilation = [1], groups = 1
+     : tensor<1x2x4xf32, #gpu>, tensor<2x2x9xf32, #gpu>
+  weft.return %y : tensor<1x2x5xf32, #gpu>
+}
+
+// CHECK-LABEL: weft.func @fewPlacesOfAnyBatch
+// CHECK-NOT: WEFT-N011
+// CHECK: weft.implicit_gemm {{.*}}extents = [1, 1], window = [3, 3], places = [2, 2], stride = [1, 1], low = [1, 1], base_dilation = [2, 2]
+// CHECK-NOT: weft.convolution
+weft.func @fewPlacesOfAnyBatch(%x: tensor<?x4x2x2xf32, #n>, %w: tensor<3x4x3x3xf32, #gpu>)
+    -> tensor<?x4x2x2xf32, #n> attributes {weft.symbols = [#weft.symbol<"n", 1, 16>]} {
+  %y = weft.convolution %x, %w, stride = [2, 2], low = [1, 1], high = [1, 1], base_dilation = [1, 1], window_dilation = [1, 1], groups = 1
+     : tensor<?x4x2x2xf32, #n>, tensor<3x4x3x3xf32, #gpu>
+  %m = weft.mul %y, %y : tensor<?x3x1x1xf32, #n>
+  %dx = weft.gradient %m wrt %x : tensor<?x3x1x1xf32, #n>, tensor<?x4x2x2xf32, #n>
+  weft.return %dx : tensor<?x4x2x2xf32, #n>
+}
+
 // Windows that share no element, also of halves: the products are moved, and nothing is said.
 // CHECK-LABEL: weft.func @disjoint
 // CHECK-NOT: WEFT-N011
