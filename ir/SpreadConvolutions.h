@@ -24,7 +24,7 @@ inline constexpr llvm::StringLiteral ofWeights = "weft.of_weights";
 bool hasZeros(ConvolutionOp op);
 
 /// Whether there are, and no two elements of the operand meet in a place: the products of weights and
-/// elements are the result, in another order.
+/// elements are the result, in another order. The extents are static then, and groups have several outputs.
 bool movesProducts(ConvolutionOp op);
 
 } // namespace weft::ir

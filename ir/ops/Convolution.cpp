@@ -163,14 +163,20 @@ bool hasZeros(ConvolutionOp op) {
   return llvm::any_of(op.getBaseDilation(), [](int64_t each) { return each > 1; });
 }
 
+/// Whether the products of weights and elements can be added where they belong: all extents are static, and
+/// places are neighbours. Groups of one output are sums over windows.
+static bool hasStaticProducts(ConvolutionOp op) {
+  return hasZeros(op) && llvm::all_of(op.getStride(), [](int64_t each) { return each == 1; }) &&
+         !isDynamic(op.getW().getType()) && !anySymbolic(sizesOf(op.getA()).drop_front(2)) &&
+         sizesOf(op.getW())[0] != static_cast<int64_t>(op.getGroups());
+}
+
 bool movesProducts(ConvolutionOp op) {
-  if (!hasZeros(op))
+  if (!hasStaticProducts(op))
     return false;
   for (size_t i = 0; i < op.getStride().size(); ++i) {
     const Size window = sizesOf(op.getW())[2 + i];
-    const bool sharesNone = window == 1 || (op.getWindowDilation()[i] == 1 && window.isNumber() &&
-                                            window.asNumber() <= op.getBaseDilation()[i]);
-    if (op.getStride()[i] != 1 || !sharesNone)
+    if (window != 1 && (op.getWindowDilation()[i] != 1 || window.asNumber() > op.getBaseDilation()[i]))
       return false;
   }
   return true;
@@ -322,14 +328,11 @@ bool readsWindowsOfWeights(ConvolutionOp op) {
   return productOf(y.drop_front(2)).asNumber() < productOf(w.drop_front(2)).asNumber();
 }
 
-/// Whether `addedProducts` is used: there are zeros between elements, all extents are static, and the
-/// products that it stores have the type in which they are added, or are not added.
+/// Whether `addedProducts` is used: the products that it stores have the type in which they are added, or are
+/// not added.
 bool addsProducts(ConvolutionOp op) {
-  auto isOne = [](int64_t number) { return number == 1; };
-  auto a = op.getA().getType(), w = op.getW().getType();
-  return hasZeros(op) && llvm::all_of(op.getStride(), isOne) &&
-         (sumType(w) == w.getElementType() || movesProducts(op)) && !isDynamic(w) &&
-         !anySymbolic(sizesOf(a).drop_front(2));
+  auto w = op.getW().getType();
+  return hasStaticProducts(op) && (sumType(w) == w.getElementType() || movesProducts(op));
 }
 
 } // namespace
@@ -345,7 +348,7 @@ SmallVector<Value> ConvolutionOp::decompose(OpBuilder &builder) {
   bool oneOutput = ofGroups[1] == 1;
   if (!oneOutput && readsWindowsOfWeights(*this))
     return {v.reshape(productWithWindowsOfWeights(*this, v, ofGroups), sizesOf(getType())).value};
-  if (!oneOutput && addsProducts(*this))
+  if (addsProducts(*this))
     return {addedProducts(*this, v, ofGroups).value};
   SmallVector<Size> low(2, 0), high(2, 0), split;
   SmallVector<int64_t> interior(2, 0);

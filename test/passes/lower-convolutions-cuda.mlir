@@ -119,6 +119,19 @@ weft.func @disjoint(%x: tensor<2x4x8xf16, #gpu>, %w: tensor<6x4x2xf16, #gpu>) ->
   weft.return %y : tensor<2x6x16xf16, #gpu>
 }
 
+// Where the call knows the extent, or a group has one output, windows are stored or added instead, which is said.
+// CHECK-LABEL: weft.func @disjointOfAnyExtent
+// CHECK-SAME: WEFT-N011{{[^;]*}}these are known at run time only
+// CHECK-SAME: WEFT-N011{{[^;]*}}groups of one output are sums over windows
+weft.func @disjointOfAnyExtent(%x: tensor<2x4x?xf32, #n>, %w: tensor<6x4x2xf32, #gpu>, %z: tensor<2x4x8xf32, #gpu>, %v: tensor<1x4x2xf32, #gpu>)
+    -> (tensor<2x6x?xf32, #weft.device<cuda:0, [2 * n]>>, tensor<2x1x16xf32, #gpu>) attributes {weft.symbols = [#weft.symbol<"n", 1, 16>]} {
+  %y = weft.convolution %x, %w, stride = [1], low = [1], high = [1], base_dilation = [2], window_dilation = [1], groups = 1
+     : tensor<2x4x?xf32, #n>, tensor<6x4x2xf32, #gpu>
+  %1 = weft.convolution %z, %v, stride = [1], low = [1], high = [1], base_dilation = [2], window_dilation = [1], groups = 1
+     : tensor<2x4x8xf32, #gpu>, tensor<1x4x2xf32, #gpu>
+  weft.return %y, %1 : tensor<2x6x?xf32, #weft.device<cuda:0, [2 * n]>>, tensor<2x1x16xf32, #gpu>
+}
+
 // A product, for which nothing is said; and what no launch of a GPU computes, and why.
 // CHECK-LABEL: weft.func @others
 // CHECK-SAME: WEFT-N011{{[^;]*}}no launch of sm_90 computes a convolution of f64
