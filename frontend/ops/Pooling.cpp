@@ -76,6 +76,17 @@ struct Windows {
   /// What is added behind the last element, less than 0 where elements are in no window.
   int64_t behind() const { return (places - 1) * stride + reach() - size - padding; }
   int64_t begin(int64_t place) const { return place * stride - padding; }
+  /// Which element of a window is its first one that is not padding before the operand.
+  int64_t first(int64_t place) const {
+    return (std::max<int64_t>(-begin(place), 0) + dilation - 1) / dilation;
+  }
+  /// Whether a window is padding alone: its elements are further apart than the operand is long.
+  bool hasEmptyWindow() const {
+    for (int64_t place = 0; place < places && begin(place) < 0; ++place)
+      if (begin(place) + first(place) * dilation >= size)
+        return true;
+    return false;
+  }
 };
 
 /// The bounds keep all products of numbers of the user in range.
@@ -95,9 +106,9 @@ std::vector<Windows> windowsOf(const Pool &pool, const Numbers &sizes, const Int
                  std::to_string(number),
              pool.loc);
     Windows one{sizes[i], k[i], s[i], p[i], d[i], 0};
-    if (p[i] * 2 > one.reach())
-      fail("pad should be at most half of effective kernel size, but got pad=" + std::to_string(p[i]) +
-               ", kernel_size=" + std::to_string(k[i]) + " and dilation=" + std::to_string(d[i]),
+    if (p[i] > k[i] / 2)
+      fail("pad should be at most half of kernel size, but got pad=" + std::to_string(p[i]) +
+               " and kernel_size=" + std::to_string(k[i]),
            pool.loc);
     int64_t room = sizes[i] + 2 * p[i] - one.reach();
     int64_t steps = room < 0 ? -1 : ceil_mode ? (room + s[i] - 1) / s[i] : room / s[i];
@@ -158,15 +169,16 @@ Shape flattened(const Shape &shape, size_t extents) {
 }
 
 /// The elements of x with these numbers in its extents. The gradient flows to them. If each of them lies in a
-/// window of its own, that is known to the gather, whose derivative is then a sum over windows.
+/// window of its own, that is known to the gather, whose derivative is then a sum over windows. `mode` says
+/// what a number outside of the extents reads.
 ValuesIndices elementsAt(const Tensor &x, const Tensor &indices, size_t extents, Loc loc,
-                         const std::vector<Windows> &windows = {}) {
+                         const std::vector<Windows> &windows = {}, const char *mode = "assume") {
   GraphLock lock(graphMutex());
   Ref value = use(x, loc), index = use(indices, loc);
   Shape shape = index.spec().shape;
   Ref plane = reshapeTo(value, flattened(value.spec().shape, extents), loc);
   std::vector<Attr> attrs = {
-      {"dim", rankOf(plane) - 1}, {"kind", std::string("along")}, {"mode", std::string("assume")}};
+      {"dim", rankOf(plane) - 1}, {"kind", std::string("along")}, {"mode", std::string(mode)}};
   Numbers pooled;
   for (const Windows &each : windows)
     pooled.insert(pooled.end(),
@@ -238,19 +250,29 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel, 
   for (const Windows &each : windows)
     shape.push_back(each.places);
   Ref within = record1("argmax", {reshapeTo(over, shape, loc)}, {{"dim", static_cast<int64_t>(lead)}}, loc);
+  Tensor isOutside; // where a window is padding alone
   Tensor numbers = planeIndices(wrap(within, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
-    Numbers begin, first; // where each window begins, and its first element that is not padding
+    Numbers begin, first;
     for (int64_t place = 0; place < windows[i].places; ++place) {
       begin.push_back(windows[i].begin(place));
-      first.push_back((std::max<int64_t>(-begin.back(), 0) + windows[i].dilation - 1) / windows[i].dilation);
+      first.push_back(windows[i].first(place));
     }
     // Where all elements are the smallest number, the first is chosen, which may be padding.
     if (windows[i].padding > 0)
       s = maximum({s, loc}, {alongExtent(first, i, pool.extents, device, loc), loc});
     Tensor from = alongExtent(begin, i, pool.extents, device, loc);
-    return add({from, loc}, {mul({s, loc}, {windows[i].dilation, loc}), loc});
+    Tensor at = add({from, loc}, {mul({s, loc}, {windows[i].dilation, loc}), loc});
+    if (windows[i].hasEmptyWindow()) {
+      Tensor isBehind = ge({at, loc}, {sizes[i], loc});
+      isOutside = isOutside.defined() ? logical_or({isOutside, loc}, {isBehind, loc}) : isBehind;
+    }
+    return at;
   });
-  return elementsAt(x, numbers, pool.extents, loc, windows);
+  if (!isOutside.defined())
+    return elementsAt(x, numbers, pool.extents, loc, windows);
+  // The number of an element behind the operand, as in PyTorch, which no gradient flows to.
+  ValuesIndices found = elementsAt(x, numbers, pool.extents, loc, {}, "clip");
+  return {where(isOutside, {wrap(beside, loc), loc}, {found.values, loc}, loc), numbers};
 }
 
 Tensor avgPool(const Pool &pool, const Tensor &x, const IntList &kernel, const AvgPoolOptions &options) {

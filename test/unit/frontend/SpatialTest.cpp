@@ -211,12 +211,27 @@ TEST(Pooling, PaddingIsNeverChosen) {
   EXPECT_EQ(most.to_vector<int64_t>(), (std::vector<int64_t>{INT64_MIN, 5}));
 }
 
+TEST(Pooling, WindowsOfPaddingAloneHaveNoGradient) {
+  // Rows -1 and 2 of an operand of two: indices are those behind the plane, as in PyTorch.
+  const float least = -std::numeric_limits<float>::infinity();
+  const MaxPoolOptions options = {.stride = 1, .padding = {1, 0}, .dilation = {3, 1}};
+  Tensor x = arange(8).to(f32).reshape({1, 1, 2, 4}).detach();
+  x.requires_grad_();
+  auto [values, indices] = max_pool2d_with_indices(x, {2, 2}, options);
+  EXPECT_EQ(floats(values), Floats(3, least));
+  EXPECT_EQ(floats(max_pool2d(x.detach(), {2, 2}, options)), Floats(3, least));
+  EXPECT_EQ(indices.to_vector<int64_t>(), (std::vector<int64_t>{8, 9, 10}));
+  values.sum().backward();
+  EXPECT_EQ(floats(x.grad()), Floats(8, 0.0f));
+}
+
 TEST(Pooling, ErrorsSayWhatDoesNotFit) {
   Tensor x = waves({1, 2, 4, 4});
   EXPECT_ERROR(max_pool2d(waves({4}), 2), "Expected 3D or 4D (batch mode) tensor");
   EXPECT_ERROR(max_pool2d(x, {2, 2, 2}), "kernel_size must either be a single int, or a list of 2 ints");
   EXPECT_ERROR(max_pool2d(x, 0), "kernel_size must be at least 1");
-  EXPECT_ERROR(max_pool2d(x, 2, {.padding = 2}), "pad should be at most half of effective kernel size");
+  EXPECT_ERROR(max_pool2d(x, 2, {.padding = 2}), "pad should be at most half of kernel size");
+  EXPECT_ERROR(max_pool2d(x, 3, {.padding = 2, .dilation = 2}), "pad should be at most half of kernel size");
   EXPECT_ERROR(max_pool2d(x, 5), "Calculated output size is too small");
   EXPECT_ERROR(max_pool2d(x > 0, 2), "not implemented for 'Bool'");
   EXPECT_ERROR(max_pool2d(x, INT64_MAX), "at most 2^31");
