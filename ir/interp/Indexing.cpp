@@ -7,6 +7,7 @@
 #include "ir/Dialect.h"
 #include "ir/Updates.h"
 #include "ir/interp/Rules.h"
+#include "ir/ops/PooledGather.h"
 
 using namespace mlir;
 namespace weft::ir {
@@ -42,7 +43,7 @@ LogicalResult GatherOp::interpret(ArrayRef<const Literal *> operands, MutableArr
   int64_t dim = getDim();
   auto strides = in.strides();
   auto values = indexInRange(*this, index, getMode(), in.shape[dim], dim);
-  if (failed(values))
+  if (failed(values) || failed(verifyInWindows(*this, *values)))
     return failure();
   auto indexStrides = index.strides();
   bool along = getKind() == GatherKind::along;

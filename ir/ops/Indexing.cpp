@@ -106,7 +106,7 @@ LogicalResult GatherOp::verify() {
   auto from = getA().getType();
   auto index = getIndex().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyIndex(*this, index, getMode(), sizesOf(from)[dim])))
+  if (failed(verifyIndex(*this, index, getMode(), sizesOf(from)[dim])) || failed(verifyPooled(*this)))
     return failure();
   if (getKind() == GatherKind::points)
     return success();

@@ -19,28 +19,50 @@ struct PooledExtent {
   int64_t size, window, stride, padding, dilation, places;
 };
 
+constexpr llvm::StringLiteral pooled = "weft.pooled";
+/// How many numbers each extent has.
+constexpr int64_t numbersOfExtent = 6;
+
 /// The windows of a gather; none if it says nothing, or what does not fit its operands.
 SmallVector<PooledExtent> pooledExtents(GatherOp op) {
-  constexpr int64_t largest = int64_t(1) << 31, mostElements = 49;
-  auto numbers = op->getAttrOfType<DenseI64ArrayAttr>("weft.pooled");
+  constexpr int64_t largest = int64_t(1) << 31;
+  auto numbers = op->getAttrOfType<DenseI64ArrayAttr>(pooled);
   ArrayRef<Size> a = sizesOf(op.getA()), index = sizesOf(op.getIndex());
-  if (!numbers || numbers.empty() || numbers.size() > 18 || numbers.size() % 6 != 0 ||
-      op.getKind() != GatherKind::along || op.getDim() + 1 != a.size() || a.drop_back() != index.drop_back())
+  if (!numbers || op.getDim() + 1 != a.size() || a.drop_back() != index.drop_back())
     return {};
   SmallVector<PooledExtent> extents;
-  Size size = 1, places = 1, elements = 1;
-  for (ArrayRef<int64_t> rest = numbers; !rest.empty(); rest = rest.drop_front(6)) {
+  Size size = 1, places = 1;
+  for (ArrayRef<int64_t> rest = numbers; !rest.empty(); rest = rest.drop_front(numbersOfExtent)) {
     const auto isCount = [](int64_t number) { return number >= 1 && number <= largest; };
     if (!llvm::all_of(rest.take_front(3), isCount) || rest[3] < 0 || rest[3] > largest || !isCount(rest[4]) ||
         !isCount(rest[5]))
       return {};
     extents.push_back({rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]});
     size = size * rest[0];
-    elements = elements * rest[1];
     places = places * rest[5];
   }
-  const bool isSmall = elements.number().value_or(mostElements + 1) <= mostElements;
-  return isSmall && size == a.back() && places == index.back() ? extents : SmallVector<PooledExtent>();
+  return size == a.back() && places == index.back() ? extents : SmallVector<PooledExtent>();
+}
+
+/// Whether windows have so few elements that a sum over them takes less time than a scatter.
+bool areSmall(ArrayRef<PooledExtent> extents) {
+  constexpr int64_t mostElements = 49;
+  Size elements = 1;
+  for (const PooledExtent &each : extents)
+    elements = elements * each.window;
+  return elements.number().value_or(mostElements + 1) <= mostElements;
+}
+
+/// Whether the element at `position` lies in the window of place `place`, both numbers of all extents.
+bool liesInWindow(ArrayRef<PooledExtent> extents, int64_t position, int64_t place) {
+  for (const PooledExtent &each : llvm::reverse(extents)) {
+    const int64_t along = position % each.size - (place % each.places * each.stride - each.padding);
+    if (along < 0 || along % each.dilation != 0 || along / each.dilation >= each.window)
+      return false;
+    position /= each.size;
+    place /= each.places;
+  }
+  return true;
 }
 
 /// The numbers of a gather from windows, and the ops of its derivative.
@@ -83,7 +105,7 @@ struct PooledWindows {
   }
 
   /// The sum of all of them. An element is the last one of the first window that has it: in this order it
-  /// adds windows from the first to the last.
+  /// adds windows from the first to the last, to 0 as a scatter does, so that -0 alone gives 0.
   Sym sum(Sym index, Sym g) const {
     const Sym own = positions(index);
     SmallVector<int64_t> at;
@@ -92,7 +114,7 @@ struct PooledWindows {
     Sym total;
     while (true) {
       const Sym next = summand(index, g, own, at);
-      total = total ? total + next : next;
+      total = (total ? total : v.like(next, 0.0)) + next;
       size_t i = extents.size();
       while (i-- > 0 && at[i]-- == 0)
         at[i] = extents[i].window - 1;
@@ -104,10 +126,39 @@ struct PooledWindows {
 
 } // namespace
 
+LogicalResult verifyPooled(GatherOp op) {
+  const Attribute stated = op->getAttr(pooled);
+  if (!stated)
+    return success();
+  constexpr int64_t mostExtents = 3;
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(stated);
+  if (!numbers || numbers.empty() || numbers.size() % numbersOfExtent != 0 ||
+      numbers.size() > mostExtents * numbersOfExtent)
+    return op.emitOpError() << pooled << " has " << numbersOfExtent
+                            << " numbers of type i64 for each of one to " << mostExtents << " extents, found "
+                            << stated;
+  if (op.getKind() != GatherKind::along)
+    return op.emitOpError() << pooled << " is of a gather along a dimension, found kind = "
+                            << stringifyGatherKind(op.getKind());
+  return success();
+}
+
+LogicalResult verifyInWindows(GatherOp op, ArrayRef<int64_t> indices) {
+  const SmallVector<PooledExtent> extents = pooledExtents(op);
+  if (extents.empty())
+    return success();
+  const int64_t places = sizesOf(op.getIndex()).back().asNumber();
+  for (const auto &[i, index] : llvm::enumerate(indices))
+    if (const int64_t place = static_cast<int64_t>(i) % places; !liesInWindow(extents, index, place))
+      return op.emitOpError() << "index " << index << " of place " << place
+                              << " lies outside of its window, which " << pooled << " states";
+  return success();
+}
+
 Sym pooledCotangent(GatherOp op, VjpBuilder &vjp) {
   // On a CPU, a scatter that adds a row at a time is faster.
   const SmallVector<PooledExtent> extents = pooledExtents(op);
-  if (extents.empty() || deviceOf(op.getType()).isCpu())
+  if (extents.empty() || !areSmall(extents) || deviceOf(op.getType()).isCpu())
     return {};
   const PooledWindows windows{vjp, extents, sizesOf(op.getA()).drop_back()};
   const SmallVector<Size> places = windows.with([](const PooledExtent &each) { return each.places; });

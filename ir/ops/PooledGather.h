@@ -19,6 +19,13 @@
 
 namespace weft::ir {
 
+/// Whether `weft.pooled`, if the gather has it, is a list of numbers of extents.
+llvm::LogicalResult verifyPooled(GatherOp op);
+
+/// Whether each index, in the order of the index tensor, lies in its window, if the gather says from which
+/// windows it reads. Otherwise an error.
+llvm::LogicalResult verifyInWindows(GatherOp op, llvm::ArrayRef<int64_t> indices);
+
 /// The cotangent of the operand of a gather from windows, on a GPU. Null if the gather is none, or its
 /// windows have too many elements.
 Sym pooledCotangent(GatherOp op, VjpBuilder &vjp);

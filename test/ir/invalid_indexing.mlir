@@ -289,3 +289,31 @@ weft.func @unchecked(%a: tensor<5x7xf32, #cpu>, %u: tensor<2x7xf32, #cpu>, %i: t
   }
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+// Windows are lists of six numbers for each extent.
+weft.func @pooled_type(%a: tensor<2x5xf32, #cpu>, %i: tensor<2x3xi64, #cpu>) {
+  // expected-error@+1 {{'weft.gather' op weft.pooled has 6 numbers of type i64 for each of one to 3 extents, found 5 : i64}}
+  %r = weft.gather %a, %i, dim = 1, kind = along {weft.pooled = 5 : i64} : tensor<2x5xf32, #cpu>, tensor<2x3xi64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @pooled_count(%a: tensor<2x5xf32, #cpu>, %i: tensor<2x3xi64, #cpu>) {
+  // expected-error@+1 {{'weft.gather' op weft.pooled has 6 numbers of type i64 for each of one to 3 extents, found array<i64: 5, 2, 2, 1, 1>}}
+  %r = weft.gather %a, %i, dim = 1, kind = along {weft.pooled = array<i64: 5, 2, 2, 1, 1>} : tensor<2x5xf32, #cpu>, tensor<2x3xi64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @pooled_kind(%a: tensor<5xf32, #cpu>, %i: tensor<3xi64, #cpu>) {
+  // expected-error@+1 {{'weft.gather' op weft.pooled is of a gather along a dimension, found kind = points}}
+  %r = weft.gather %a, %i, dim = 0, kind = points {weft.pooled = array<i64: 5, 2, 2, 1, 1, 3>} : tensor<5xf32, #cpu>, tensor<3xi64, #cpu>
+  weft.return
+}

@@ -4,7 +4,7 @@
 #cpu = #weft.device<cpu>
 
 // A gather from windows of two elements a step apart, with padding before the first: the derivative adds the last element
-// of each window, and then the first, which is that of a later one.
+// of each window to 0, and then the first, which is that of a later one.
 // CHECK-LABEL: weft.func @pooled
 // CHECK-DAG: %[[OWN:.*]] = weft.iota dim = 0 : tensor<5xi64
 // CHECK-DAG: %[[AT:.*]] = weft.broadcast_in_dim %[[OWN]], dims = [1]
@@ -12,9 +12,10 @@
 // CHECK: %[[C1:.*]] = weft.eq %[[I1]], %[[AT]]
 // CHECK: %[[G1:.*]] = weft.pad %{{.*}}low = [0, 0], high = [0, 0], interior = [0, 1]
 // CHECK: %[[S1:.*]] = weft.select %[[C1]], %[[G1]]
+// CHECK: %[[T1:.*]] = weft.add %[[S1]], %{{.*}}
 // CHECK: weft.pad %arg1{{.*}}low = [0, -1], high = [0, 1], interior = [0, 1]
 // CHECK: %[[S0:.*]] = weft.select
-// CHECK: %[[SUM:.*]] = weft.add %[[S1]], %[[S0]]
+// CHECK: %[[SUM:.*]] = weft.add %[[T1]], %[[S0]]
 // CHECK: weft.return %[[SUM]]
 // CHECK-NOT: weft.scatter
 weft.func @pooled(%x: tensor<2x5xf32, #gpu>, %i: tensor<2x3xi64, #gpu>) -> tensor<2x5xf32, #gpu> {

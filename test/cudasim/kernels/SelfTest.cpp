@@ -546,6 +546,44 @@ TEST_F(KernelPrograms, GathersFromWindowsHaveDerivativesWithoutScatters) {
   }
 }
 
+/// The same of two extents with padding and a dilation. Nine windows choose the element in the middle:
+/// rounding shows in which order they are added, and of cotangents that are -0 the sum is 0.
+TEST_F(KernelPrograms, WindowsOfPlanesAreAddedInTheOrderOfAScatter) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    weft.func @main(%x: tensor<3x49xf32, #cpu>, %g: tensor<3x25xf32, #cpu>) -> (tensor<3x49xf32, #cpu>, tensor<3x49xf32, #cpu>, tensor<3x49xf32, #cpu>) {
+      %peak = weft.constant dense<[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 99.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]> : tensor<49xf32, #cpu>
+      %peaks = weft.broadcast_in_dim %peak, dims = [1] : tensor<49xf32, #cpu> -> tensor<3x49xf32, #cpu>
+      %y = weft.add %x, %peaks : tensor<3x49xf32, #cpu>
+      %low = weft.constant dense<-1.0e+04> : tensor<f32, #cpu>
+      %0 = weft.reshape %y : tensor<3x49xf32, #cpu> -> tensor<3x7x7xf32, #cpu>
+      %1 = weft.pad %0 value %low, low = [0, 1, 1], high = [0, 1, 1], interior = [0, 0, 0] : tensor<3x7x7xf32, #cpu>, tensor<f32, #cpu>
+      %2 = weft.windows %1, size = [3, 3], stride = [1, 1], dilation = [2, 2] : tensor<3x9x9xf32, #cpu>
+      %3 = weft.reshape %2 : tensor<3x3x3x5x5xf32, #cpu> -> tensor<3x9x25xf32, #cpu>
+      %4 = weft.argmax %3, dim = 1 : tensor<3x9x25xf32, #cpu>
+      %far = weft.constant dense<[0, 2, 4, 14, 16, 18, 28, 30, 32]> : tensor<9xi64, #cpu>
+      %begin = weft.constant dense<[-8, -7, -6, -5, -4, -1, 0, 1, 2, 3, 6, 7, 8, 9, 10, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24]> : tensor<25xi64, #cpu>
+      %5 = weft.gather %far, %4, dim = 0, kind = points : tensor<9xi64, #cpu>, tensor<3x25xi64, #cpu>
+      %6 = weft.broadcast_in_dim %begin, dims = [1] : tensor<25xi64, #cpu> -> tensor<3x25xi64, #cpu>
+      %7 = weft.add %5, %6 : tensor<3x25xi64, #cpu>
+      %8 = weft.gather %y, %7, dim = 1, kind = along mode = assume {weft.pooled = array<i64: 7, 3, 1, 1, 2, 5, 7, 3, 1, 1, 2, 5>} : tensor<3x49xf32, #cpu>, tensor<3x25xi64, #cpu>
+      %9 = weft.gather %y, %7, dim = 1, kind = along mode = assume : tensor<3x49xf32, #cpu>, tensor<3x25xi64, #cpu>
+      %10 = weft.mul %8, %g : tensor<3x25xf32, #cpu>
+      %11 = weft.mul %9, %g : tensor<3x25xf32, #cpu>
+      %12 = weft.gradient %10 wrt %x : tensor<3x25xf32, #cpu>, tensor<3x49xf32, #cpu>
+      %13 = weft.gradient %11 wrt %x : tensor<3x25xf32, #cpu>, tensor<3x49xf32, #cpu>
+      %14 = weft.sub %12, %13 : tensor<3x49xf32, #cpu>
+      %none = weft.constant dense<-0.0> : tensor<3x25xf32, #cpu>
+      %15 = weft.mul %8, %none : tensor<3x25xf32, #cpu>
+      %16 = weft.gradient %15 wrt %x : tensor<3x25xf32, #cpu>, tensor<3x49xf32, #cpu>
+      weft.return %12, %14, %16 : tensor<3x49xf32, #cpu>, tensor<3x49xf32, #cpu>, tensor<3x49xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  const Since since;
+  KernelChecker checker({});
+  EXPECT_EQ(textOf(checker.check(*module, 1)), "");
+  EXPECT_GE(since.launches(), 3 * checker.counts().calls);
+}
+
 //===----------------------------------------------------------------------===//
 // Sorts
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,26 @@ TEST(Errors, GatherNamesIndexPositionAndSize) {
             "dimension 0");
 }
 
+TEST(Errors, GatherFromWindowsNamesIndexAndPlace) {
+  // One place along rows has rows 0 and 3 of planes of 4 x 5. Each of five along columns has its column and
+  // the one before it.
+  const auto problemOf = [](std::vector<int64_t> indices) {
+    const std::vector<Literal> arguments = {reals(DType::f32, {2, 20}, std::vector<double>(40)),
+                                            wholes(DType::i64, {2, 5}, std::move(indices))};
+    Program program(
+        functionOf("weft.gather %a, %b, dim = 1, kind = along mode = assume {weft.pooled = array<i64: "
+                   "4, 2, 1, 0, 3, 1, 5, 2, 1, 1, 1, 5>} : T<2x20xf32>, T<2x5xi64>",
+                   {"T<2x5xf32>"}, arguments));
+    const bool isDone = !program.run(arguments).empty();
+    return isDone ? "" : program.said();
+  };
+  EXPECT_EQ(problemOf({0, 0, 16, 18, 19, 15, 1, 2, 2, 3}), "");
+  EXPECT_EQ(problemOf({0, 0, 16, 18, 19, 15, 1, 7, 2, 3}),
+            "'weft.gather' op index 7 of place 2 lies outside of its window, which weft.pooled states");
+  EXPECT_EQ(problemOf({0, 0, 16, 18, 19, 15, 2, 2, 2, 3}),
+            "'weft.gather' op index 2 of place 1 lies outside of its window, which weft.pooled states");
+}
+
 TEST(Errors, AssertNamesTheMessageAndThePosition) {
   Program program(R"(weft.func @f(%a: T<3xi1>) -> T<3xi1> {
       weft.assert %a, "rows must be sorted" : T<3xi1>
