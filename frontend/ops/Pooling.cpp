@@ -213,6 +213,15 @@ Tensor alongExtent(const Numbers &numbers, size_t i, size_t extents, Device devi
   return asTensor(numbers, device, loc).reshape(shape, loc);
 }
 
+/// Where the windows along the i-th of the last `extents` dimensions begin. The device counts: a table would
+/// be copied from the host in each call of a compiled function.
+Tensor windowBegins(const Windows &windows, size_t i, size_t extents, Device device, Loc loc) {
+  Shape shape(extents - i, 1);
+  shape[0] = windows.places;
+  Tensor place = arange(windows.places, {.dtype = DType::i64, .device = device}, loc).reshape(shape, loc);
+  return sub({mul({place, loc}, {windows.stride, loc}), loc}, {windows.padding, loc});
+}
+
 void refuseBools(const Ref &x, const char *name, Loc loc) {
   if (x.spec().dtype == DType::i1)
     fail(std::string("\"") + name + "\" not implemented for 'Bool': convert it with .to(weft::DType::ui8)",
@@ -252,18 +261,17 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel, 
   Ref within = record1("argmax", {reshapeTo(over, shape, loc)}, {{"dim", static_cast<int64_t>(lead)}}, loc);
   Tensor isOutside; // where a window is padding alone
   Tensor numbers = planeIndices(wrap(within, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
-    Numbers begin, first;
-    for (int64_t place = 0; place < windows[i].places; ++place) {
-      begin.push_back(windows[i].begin(place));
-      first.push_back(windows[i].first(place));
+    const Windows &each = windows[i];
+    Tensor begin = windowBegins(each, i, pool.extents, device, loc);
+    // Where all elements are the smallest number, the first is chosen, which may be padding. The first one
+    // that is not has number ceil(-begin / dilation).
+    if (each.padding > 0) {
+      Tensor first = mul({floor_divide({begin, loc}, {each.dilation, loc}), loc}, {int64_t(-1), loc});
+      s = maximum({s, loc}, {first, loc});
     }
-    // Where all elements are the smallest number, the first is chosen, which may be padding.
-    if (windows[i].padding > 0)
-      s = maximum({s, loc}, {alongExtent(first, i, pool.extents, device, loc), loc});
-    Tensor from = alongExtent(begin, i, pool.extents, device, loc);
-    Tensor at = add({from, loc}, {mul({s, loc}, {windows[i].dilation, loc}), loc});
-    if (windows[i].hasEmptyWindow()) {
-      Tensor isBehind = ge({at, loc}, {sizes[i], loc});
+    Tensor at = add({begin, loc}, {mul({s, loc}, {each.dilation, loc}), loc});
+    if (each.hasEmptyWindow()) {
+      Tensor isBehind = ge({at, loc}, {each.size, loc});
       isOutside = isOutside.defined() ? logical_or({isOutside, loc}, {isBehind, loc}) : isBehind;
     }
     return at;

@@ -199,6 +199,17 @@ TEST(Pooling, AnElementAddsTheGradientsOfItsWindows) {
   EXPECT_EQ(floats(x.grad()), expected);
 }
 
+TEST(Pooling, WindowsAreCountedWhereTheyAreRead) {
+  // A table of where they begin would be state of the function, which a GPU gets with each call.
+  auto pooled = compile([](const Tensor &x) {
+    Tensor own = x.detach();
+    own.requires_grad_();
+    return grad(max_pool2d(own, 3, {.stride = 2, .padding = 1}).sum(), {own})[0];
+  });
+  EXPECT_EQ(floats(pooled(waves({1, 5, 4}))).size(), 20u);
+  EXPECT_EQ(pooled.mlir().find("state"), std::string::npos) << pooled.mlir();
+}
+
 TEST(Pooling, PaddingIsNeverChosen) {
   const float least = -std::numeric_limits<float>::infinity();
   Tensor x = full({1, 1, 3, 3}, {least, Loc::current()});
