@@ -488,7 +488,7 @@ TEST(ConvolutionTexts, OpsShareAKernelIfAllNumbersAreEqual) {
   // No window has the last element of a row of 7, so that the text has no extent.
   EXPECT_EQ(kernelsOf("2", launch(view, "2", "[8, 7]"), launch(view, "2", "[8, 6]")), 2u);
   // Strides of channels and rows of the weights, of which there is one.
-  const char *const other = "[0, 0, 2, 0, 0, 1]";
+  const char *const other = "[0, 8, 2, 0, 0, 1]";
   EXPECT_EQ(kernelsOf("?", launch(view, "n", "[8, 7]"), launch(view, "n", "[8, 7]")), 1u);
   EXPECT_EQ(kernelsOf("?", launch(view, "n", "[8, 7]"), launch(other, "n", "[8, 7]")), 2u);
 }
