@@ -155,14 +155,21 @@ Status CudaGraph::make_conditions(const WorkItem &item) {
   return status;
 }
 
-/// What the body of a node touches; of a branch also what the other branch does. Trips of a `scan` in it use
-/// thousands of ranges, which are few once they are joined.
-std::vector<RangeAccess> CudaGraph::accesses_of_bodies(size_t item) const {
-  const std::vector<WorkItem> &items = list_.items();
+/// The body of the node that begins with an item; of a branch also the other branch.
+std::span<const WorkItem> CudaGraph::bodies_of(size_t item) const {
+  const std::span<const WorkItem> items = list_.items();
   const uint32_t last = items[item].node + (items[item].part == NodePart::begins_branch ? 1 : 0);
+  size_t end = item + 1;
+  while (items[end].part != NodePart::ends || items[end].node != last)
+    ++end;
+  return items.subspan(item + 1, end - item - 1);
+}
+
+/// What bodies touch. Trips of a `scan` in them use thousands of ranges, which are few once they are joined.
+std::vector<RangeAccess> CudaGraph::accesses_of(std::span<const WorkItem> bodies) const {
   std::vector<RangeAccess> accesses = {{spaces::conditions, 0, 1, AccessKind::written}};
-  for (size_t i = item + 1; items[i].part != NodePart::ends || items[i].node != last; ++i) {
-    const std::span<const RangeAccess> own = list_.accesses_of(items[i]);
+  for (const WorkItem &item : bodies) {
+    const std::span<const RangeAccess> own = list_.accesses_of(item);
     accesses.insert(accesses.end(), own.begin(), own.end());
   }
   return joined(std::move(accesses));
@@ -172,15 +179,11 @@ std::vector<RangeAccess> CudaGraph::accesses_of_bodies(size_t item) const {
 /// and for those of branches in it, is copied before the loop where that may be. A branch outside of loops
 /// copies when it runs.
 Status CudaGraph::find_earlier_of_bodies(size_t item) {
-  std::vector<RangeAccess> accesses = accesses_of_bodies(item);
-  const std::span<const WorkItem> items = list_.items();
-  if (items[item].part == NodePart::begins_loop) {
-    size_t end = item + 1;
-    while (items[end].part != NodePart::ends || items[end].node != items[item].node)
-      ++end;
-    if (Status status = copy_ahead(items.subspan(item, end - item), accesses); !status)
+  const std::span<const WorkItem> bodies = bodies_of(item);
+  std::vector<RangeAccess> accesses = accesses_of(bodies);
+  if (list_.items()[item].part == NodePart::begins_loop)
+    if (Status status = copy_ahead(bodies, accesses); !status)
       return status;
-  }
   if (parts_.places.bytes)
     accesses.push_back({spaces::places, 0, parts_.places.bytes, AccessKind::written});
   find_earlier(accesses);

@@ -80,7 +80,8 @@ private:
   Status copy_ahead(std::span<const WorkItem> body, std::span<const RangeAccess> accesses);
   Status begin_node(size_t item);
   Status find_earlier_of_bodies(size_t item);
-  std::vector<RangeAccess> accesses_of_bodies(size_t item) const;
+  std::span<const WorkItem> bodies_of(size_t item) const;
+  std::vector<RangeAccess> accesses_of(std::span<const WorkItem> bodies) const;
   Status make_condition(uint32_t node);
   Status make_conditions(const WorkItem &item);
   CUDA_KERNEL_NODE_PARAMS kernel_node(WorkList &list, const WorkItem &item);
