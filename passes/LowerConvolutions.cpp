@@ -177,6 +177,9 @@ bool isProduct(ConvolutionOp op) {
          areNone(op.getHigh());
 }
 
+/// Whether it becomes products alone, of whole operands or of moved ones, which store no windows.
+bool isProducts(ConvolutionOp op) { return isProduct(op) || movesProducts(op); }
+
 /// Whether this is the derivative of a transposed convolution with respect to its weights, of which the
 /// places are fewer than the elements of the window. Only this one is exchanged: zeros beside the cotangent
 /// then meet elements of the operand, as they do in PyTorch, and an infinite one gives NaN.
@@ -246,7 +249,7 @@ std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &de
 
 /// Why a GPU has no launch for a convolution that the library's description allows; empty if it has one.
 std::string whyNotOnGpu(ConvolutionOp op, const TargetDescription &device) {
-  if (isProduct(op) || movesProducts(op))
+  if (isProducts(op))
     return "it is one product";
   if (hasZeros(op) && !sizesOf(op.getW())[1].isNumber())
     return "its operand has zeros between its elements, and only the call knows how many channels it has";
@@ -391,7 +394,7 @@ struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
         if (lowerToLaunch(op, isCpu ? 1 : *piecesOnGpu(op, *description), isCpu && hasFastNumerics(op)))
           note("WEFT-N013", location,
                "tiles of 4 x 4 places take 36 products instead of 144, by Winograd's method");
-      } else if (description->isCpu() || !(isProduct(op) || movesProducts(op))) {
+      } else if (description->isCpu() || !isProducts(op)) {
         note("WEFT-N011", location, refusal + "; it is several kernels, and may store all windows");
       }
     }
