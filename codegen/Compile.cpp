@@ -21,6 +21,7 @@
 #include "ir/Diagnostics.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/Target.h"
+#include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/fusion/FusionCost.h"
 #include "passes/launch/LaunchList.h"
@@ -29,6 +30,7 @@
 #include "runtime/package/Package.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/LoopPlan.h"
 #include "runtime/threads/Executor.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -42,6 +44,8 @@ using namespace mlir;
 using namespace weft::ir;
 
 namespace weft::codegen {
+
+static_assert(passes::mostNestedBodies == runtime::mostNested);
 
 namespace {
 

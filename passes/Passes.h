@@ -22,6 +22,9 @@ namespace weft::passes {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
+/// The most loops and branches that a body of one is in, which a plan has (runtime::mostNested).
+inline constexpr int64_t mostNestedBodies = 32;
+
 /// The pass QueryLibraries with a library, which must outlive the pass. Null: use the table of the target.
 std::unique_ptr<mlir::Pass> createQueryLibraries(const QueryLibrariesOptions &options,
                                                  const ir::ContractionLibrary *library);

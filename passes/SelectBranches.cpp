@@ -99,7 +99,7 @@ private:
     if (known >= found)
       return;
     known = found;
-    if (found > mostDepth)
+    if (found > mostNestedBodies)
       return;
     for (Operation &op : function.getBody().front())
       for (FlatSymbolRefAttr name : ir::bodiesOf(&op))
@@ -178,8 +178,8 @@ private:
       return "the trips of a loop of known length are issued at once";
     if (std::max(workOf(cond.getThenBodyAttr()), workOf(cond.getElseBodyAttr())) < leastWork)
       return "together they take less time than a decision";
-    if (depth.lookup(cond->getParentOfType<ir::FuncOp>()) >= mostDepth)
-      return "they are in " + std::to_string(mostDepth) + " loops and branches";
+    if (depth.lookup(cond->getParentOfType<ir::FuncOp>()) >= mostNestedBodies)
+      return "they are in " + std::to_string(mostNestedBodies) + " loops and branches";
     return {};
   }
 
@@ -257,9 +257,6 @@ private:
     cond->replaceAllUsesWith(results);
     cond->erase();
   }
-
-  /// A function of a plan is in at most so many loops and branches (Executable::Impl::load_body).
-  static constexpr int64_t mostDepth = 32;
 
   SymbolTable *symbols = nullptr;
   SmallVector<ir::CondOp> conditions;         ///< that are to be replaced

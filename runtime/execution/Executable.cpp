@@ -11,6 +11,7 @@
 #include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/LoopPlan.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanVerifier.h"
@@ -274,15 +275,14 @@ Status Executable::Impl::build_numbers(std::vector<uint64_t> bytes) {
 
 Expected<std::shared_ptr<const Executable::Impl>> Executable::Impl::load_body(const fb::Plan &around,
                                                                               std::string_view name) {
-  constexpr int most = 32;
   if (const auto found = bodies->find(name); found != bodies->end())
     if (const std::shared_ptr<const Impl> body = found->second.lock();
-        body && depth + 1 + body->height <= most) {
+        body && depth + 1 + body->height <= mostNested) {
       height = std::max(height, body->height + 1);
       return body;
     }
-  if (depth >= most)
-    return Status::error("the plan of '" + signature.function + "' is in " + std::to_string(most) +
+  if (depth >= mostNested)
+    return Status::error("the plan of '" + signature.function + "' is in " + std::to_string(mostNested) +
                              " loops and branches, or is the body of one in itself",
                          "WEFT-L008");
   Expected<PlanSections> sections = sections_of(*package, name, text(around.target()), "body.");

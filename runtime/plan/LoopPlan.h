@@ -20,6 +20,9 @@ inline constexpr uint64_t mostLaunches = 1 << 16;
 /// The most operands that these have in all: 128 MiB of descriptions.
 inline constexpr uint64_t mostOperands = 1 << 22;
 
+/// The most loops and branches that a body of one is in.
+inline constexpr int mostNested = 32;
+
 /// Describes what is wrong with a launch, in words that follow the launch's name. Empty if its buffers are
 /// carries, stacks of as many rows as it has trips, and constants, and nothing that is written shares a byte
 /// with another buffer of the launch. What the body takes and returns is compared when that is loaded.
