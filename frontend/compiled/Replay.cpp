@@ -105,27 +105,22 @@ public:
   };
   Front frontOf(const Ref &value) const {
     Front front;
-    bool leadsOn = false;
-    RefSet seen;
-    std::vector<Ref> stack{value};
-    while (!stack.empty()) {
-      const Ref ref = std::move(stack.back());
-      stack.pop_back();
-      if (!ref.requiresGrad() || !seen.insert(ref).second)
-        continue;
+    bool leadsOn = false, isNeeded = false;
+    walkHistory(value, [&](const Ref &ref, std::vector<Ref> &stack) {
       if (trace_.isSpent(*ref.node)) {
         front.values.push_back(ref);
-        continue;
+        return true;
       }
       leadsOn |= ref.node->kind == NodeKind::input || ref.node->isGradLeaf(ref.result);
       if (ref.node->kind == NodeKind::input || leaves_.bindingOf(ref))
-        continue;
-      if (trace_.isPassed(*ref.node) || std::string_view(ref.node->name) == "gradient" || hasSpentRule(ref))
-        return {};
+        return true;
+      isNeeded =
+          trace_.isPassed(*ref.node) || std::string_view(ref.node->name) == "gradient" || hasSpentRule(ref);
       front.users.insert(ref.node.get());
       pushRead(ref, stack);
-    }
-    return leadsOn && !readsWritten(value, front) ? front : Front();
+      return !isNeeded;
+    });
+    return leadsOn && !isNeeded && !readsWritten(value, front) ? front : Front();
   }
 
 private:
@@ -190,16 +185,10 @@ public:
   /// The bindings at whose values its history begins, in order; adds the operations on the way to `through`.
   std::vector<size_t> operator()(const Ref &value, std::unordered_set<const Node *> &through) const {
     std::set<size_t> found;
-    RefSet seen;
-    std::vector<Ref> stack{value};
-    while (!stack.empty()) {
-      const Ref ref = std::move(stack.back());
-      stack.pop_back();
-      if (!ref.requiresGrad() || !seen.insert(ref).second)
-        continue;
+    walkHistory(value, [&](const Ref &ref, std::vector<Ref> &stack) {
       if (const auto binding = bindingOf(ref)) {
         found.insert(*binding);
-        continue;
+        return true;
       }
       through.insert(ref.node.get());
       if (const GradAccumulator *accumulator = ref.node->accumulator(ref.result))
@@ -207,7 +196,8 @@ public:
           stack.push_back(std::move(next));
       if (ref.node->requiresGrad) // not a leaf that the function made
         stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
-    }
+      return true;
+    });
     return {found.begin(), found.end()};
   }
 

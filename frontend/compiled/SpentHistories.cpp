@@ -47,17 +47,11 @@ template <typename Set> static void addThere(Set &set, const Set &more) {
 
 static std::shared_ptr<const LostWays> waysFrom(const Ref &value) {
   auto made = std::make_shared<LostWays>();
-  RefSet seen;
-  std::vector<Ref> stack{value};
-  while (!stack.empty()) {
-    const Ref ref = std::move(stack.back());
-    stack.pop_back();
-    if (!ref.requiresGrad() || !seen.insert(ref).second)
-      continue;
+  walkHistory(value, [&](const Ref &ref, std::vector<Ref> &stack) {
     const GradAccumulator *accumulator = ref.node->accumulator(ref.result);
     if (accumulator && accumulator->isLeaf()) {
       made->leaves.insert(ref.node->accumulators[ref.result]);
-      continue;
+      return true;
     }
     made->computed.insert(ref.node);
     if (accumulator) {
@@ -70,7 +64,8 @@ static std::shared_ptr<const LostWays> waysFrom(const Ref &value) {
         stack.push_back(std::move(next));
     }
     stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
-  }
+    return true;
+  });
   return made;
 }
 

@@ -87,6 +87,18 @@ private:
 std::vector<Ref> below(const GradAccumulator &accumulator);
 /// Those, and others that the rule reads.
 std::vector<Ref> readBy(const GradAccumulator &accumulator);
+/// Calls `visit(value, stack)` with a value and with those that it puts on the stack, each once and only if
+/// it requires a gradient. Ends if `visit` returns false.
+template <typename Visit> void walkHistory(const Ref &value, const Visit &visit) {
+  RefSet seen;
+  std::vector<Ref> stack{value};
+  while (!stack.empty()) {
+    const Ref ref = std::move(stack.back());
+    stack.pop_back();
+    if (ref.requiresGrad() && seen.insert(ref).second && !visit(ref, stack))
+      return;
+  }
+}
 /// Whether a gradient from it would get to one of the values by a way that is lost.
 bool hasLostWayTo(const GradAccumulator &accumulator, const std::vector<Ref> &values);
 

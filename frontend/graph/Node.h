@@ -14,6 +14,7 @@
 
 #include <array>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 
 namespace weft::frontend {
@@ -33,6 +34,13 @@ struct Ref {
   bool requiresGrad() const;
   friend bool operator==(const Ref &, const Ref &) = default;
 };
+
+struct RefHash {
+  size_t operator()(const Ref &ref) const {
+    return std::hash<const Node *>()(ref.node.get()) * 31 + ref.result;
+  }
+};
+using RefSet = std::unordered_set<Ref, RefHash>;
 
 /// An attribute of an operation. A string is the keyword of an enumeration, or text.
 using AttrValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::string, DType, Device>;

@@ -18,13 +18,6 @@
 
 namespace weft::frontend {
 
-struct RefHash {
-  size_t operator()(const Ref &ref) const {
-    return std::hash<const Node *>()(ref.node.get()) * 31 + ref.result;
-  }
-};
-using RefSet = std::unordered_set<Ref, RefHash>;
-
 /// An argument of the function to make.
 struct RegionArgument {
   Ref value; ///< a leaf, number or input
