@@ -10,9 +10,8 @@
 // and loops in each other give is compared in CudaGraphLoopsTest.cpp.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/device/Registry.h"
-#include "runtime/execution/StatefulExecutable.h"
 #include "test/unit/cuda/DriverFaults.h"
+#include "test/unit/cuda/PackagedStep.h"
 #include "test/unit/frontend/CloseTensors.h"
 
 #include <cstdio>
@@ -190,22 +189,7 @@ TEST(CudaBranch, ComesFromPackages) {
   for (int call = 0; call < 6; ++call)
     expected.push_back(floats(step(x)));
   EXPECT_NE(expected[0], expected[1]);
-  for (const char *map : {"cpu", "cuda", "cuda:1"}) {
-    const auto loaded =
-        runtime::StatefulExecutable::load(runtime::Package::open(path).value_or_throw(), "step", map)
-            .value_or_throw();
-    for (const Floats &each : expected) {
-      runtime::Device &device = loaded->executable().argument_device(loaded->inputs()[0]);
-      auto in = runtime::Buffer::allocate(sizeof(float) * begin.size(), 0, device).value_or_throw();
-      in->write(0, std::as_bytes(std::span(begin))).throw_if_failed();
-      std::shared_ptr<runtime::Buffer> results[1];
-      loaded->run(std::span(&in, 1), {}, results).throw_if_failed();
-      results[0]->wait().throw_if_failed();
-      Floats found(begin.size());
-      results[0]->read(0, std::as_writable_bytes(std::span(found))).throw_if_failed();
-      EXPECT_EQ(found, each) << map;
-    }
-  }
+  weft::testing::expectOfPackage(path, begin, expected);
 }
 
 // Those of both branches count.

@@ -242,13 +242,17 @@ int weft::testing::multiplyInLoopForCounts() {
   return compareForCounts(powers, 8);
 }
 
-TEST(CudaProducts, OperandsOfALoopThatMoveAreCopiedOnceBeforeIt) {
+/// The functions of driver and library that a part of the program has called, whose results are right.
+static std::vector<std::string> callsOf(const char *part) {
   TemporaryFolder folder;
-  const Child child =
-      runChild("--multiply-in-loop", "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
+  const Child child = runChild(part, "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
   EXPECT_EQ(child.code, 0);
   EXPECT_TRUE(child.output.starts_with("right")) << child.output;
-  const std::vector<std::string> names = namesIn(folder / "log");
+  return namesIn(folder / "log");
+}
+
+TEST(CudaProducts, OperandsOfALoopThatMoveAreCopiedOnceBeforeIt) {
+  const std::vector<std::string> names = callsOf("--multiply-in-loop");
   // The last loop that was added, which is that of the function, and not that of the device's trial.
   const auto loop = std::ranges::find(names.rbegin(), names.rend(), "cuGraphAddNode").base();
   const auto begin = std::find(std::make_reverse_iterator(loop), names.rend(), "cuGraphCreate").base();
@@ -282,12 +286,7 @@ int weft::testing::multiplyNestedForCounts() {
 }
 
 TEST(CudaProducts, OperandsThatAnOuterLoopWritesAreCopiedBeforeTheInnerOne) {
-  TemporaryFolder folder;
-  const Child child =
-      runChild("--multiply-nested", "WEFT_TEST_CUBLASLT=1 CUSIM_RACE=1 CUSIM_LOG=" + (folder / "log"));
-  EXPECT_EQ(child.code, 0);
-  EXPECT_TRUE(child.output.starts_with("right")) << child.output;
-  const std::vector<std::string> names = namesIn(folder / "log");
+  const std::vector<std::string> names = callsOf("--multiply-nested");
   const auto inner = std::ranges::find(names.rbegin(), names.rend(), "cuGraphAddNode").base();
   const auto outer = std::find(std::make_reverse_iterator(inner - 1), names.rend(), "cuGraphAddNode").base();
   const auto begin = std::find(std::make_reverse_iterator(outer), names.rend(), "cuGraphCreate").base();
