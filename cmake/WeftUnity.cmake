@@ -1,15 +1,11 @@
 # Several files of a target are compiled as one, which takes half of the time where files are many and short: what they
-# include and instantiate is read and compiled once. For builds that compile everything anew; where files change, and where each file must
-# show that it includes what it needs, they are compiled one by one.
+# include and instantiate is read and compiled once. For builds that compile everything anew; where files change, and
+# where each file must show that it includes what it needs, they are compiled one by one.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/unity_batches.py)
 set(WEFT_UNITY_MOST 8) # more would leave a processor idle at the end
 
-# weft_unite(): all targets of the folders that have been added so far.
-function(weft_unite)
-  weft_unite_folder(${CMAKE_SOURCE_DIR})
-endfunction()
-
+# weft_unite_folder(FOLDER): all targets of a folder, and of those that it has added so far.
 function(weft_unite_folder folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
