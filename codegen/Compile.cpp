@@ -33,7 +33,9 @@
 #include "runtime/plan/LoopPlan.h"
 #include "runtime/threads/Executor.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -51,15 +53,22 @@ namespace {
 
 /// The kernels of a module: one per different content.
 struct Kernels {
-  std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>> modules;
+  std::vector<KernelText> texts; ///< canonical ones, named as the kernels are
+  std::vector<OwningOpRef<ModuleOp>> modules;
   std::vector<FusionOp> fusions; ///< the first with each kernel
   std::vector<unsigned> launches;
   DenseMap<Operation *, std::string> symbols; ///< of each fusion
-  std::string text;                           ///< of all of them
   std::vector<bool> onDevice;                 ///< the kernels that are code of a GPU; empty if there are none
   CudaImage device;                           ///< these, compiled
 
   bool isOnHost(size_t kernel) const { return onDevice.empty() || !onDevice[kernel]; }
+  /// What code of these kernels is bound to.
+  std::string allTexts() const {
+    std::string all;
+    for (const KernelText &kernel : texts)
+      all.append(kernel.name).append("\n").append(kernel.text).append("\n");
+    return all + device.ownTexts();
+  }
 };
 
 /// Whether a block of the device has the shared memory that a schedule needs, which may be in text and chosen
@@ -109,13 +118,13 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
         return text.status();
       auto [it, inserted] = byText.try_emplace(*text, kernels.modules.size());
       if (inserted) {
-        kernels.text += symbol + "\n" + *text + "\n";
-        kernels.modules.emplace_back(symbol, std::move(*kernel));
+        kernels.texts.push_back({*std::move(text), symbol});
+        kernels.modules.push_back(std::move(*kernel));
         kernels.fusions.push_back(fusion);
         kernels.launches.push_back(0);
       }
       ++kernels.launches[it->second];
-      kernels.symbols[fusion] = kernels.modules[it->second].first;
+      kernels.symbols[fusion] = kernels.texts[it->second].name;
     }
   }
   return kernels;
@@ -130,18 +139,14 @@ Expected<Kernels> collectCudaKernels(ModuleOp module, const Target &target, unsi
   if (Status status = kernels.device.add(module, target, *compiled, threads); !status)
     return status;
   for (auto [emitted, object] : llvm::zip_equal(compiled->kernels, compiled->objects)) {
-    auto text = canonicalKernelText(*emitted.module);
-    if (!text)
-      return text.status();
-    kernels.text += emitted.symbol + "\n" + *text + "\n";
     for (Operation *fusion : emitted.fusions)
       kernels.symbols[fusion] = emitted.symbol;
     kernels.fusions.push_back(cast<FusionOp>(emitted.fusions.front()));
     kernels.launches.push_back(emitted.launches);
     kernels.onDevice.push_back(object != nullptr);
-    kernels.modules.emplace_back(emitted.symbol, std::move(emitted.module));
+    kernels.texts.push_back({std::move(emitted.text), emitted.symbol});
+    kernels.modules.push_back(std::move(emitted.module));
   }
-  kernels.text += kernels.device.ownTexts();
   return kernels;
 }
 
@@ -167,14 +172,14 @@ std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std:
 /// Compiles all kernels for one level and returns the image section.
 Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, std::span<const std::byte> signatures,
                                            uint64_t binding, CpuTarget target, unsigned threads) {
-  SmallVector<ModuleOp> modules;
+  std::vector<KernelText> texts;
   std::vector<LinkInput> inputs;
-  for (size_t i = 0; i < kernels.modules.size(); ++i)
+  for (auto [i, kernel] : llvm::enumerate(kernels.texts))
     if (kernels.isOnHost(i)) {
-      modules.push_back(*kernels.modules[i].second);
-      inputs.push_back({kernels.modules[i].first, {}});
+      texts.push_back(kernel);
+      inputs.push_back({kernel.name, {}});
     }
-  auto objects = compileKernels(modules, CpuCompiler(target), threads);
+  auto objects = KernelCache::global().compile(texts, CpuCompiler(target), threads);
   if (!objects)
     return objects.status();
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -248,17 +253,9 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request, const AfterP
   if (Status status = setNumerics(module, request); !status)
     return status;
   DiagnosticCollector said(module.getContext());
-  auto run = [&](PassManager &passes) {
-    passes.enableVerifier(true);
-    return succeeded(passes.run(module))
-               ? Status()
-               : said.status("a pass failed without a message; this is an error of Weft");
-  };
-  if (request.dumpFolder.empty() && !afterPhase) {
-    PassManager passes(module.getContext(), module->getName().getStringRef());
-    passes::buildPipeline(passes, options);
-    return run(passes);
-  }
+  // Where someone looks at the phases, the pass is named that breaks a rule. To verify after each pass would
+  // be a fifth of the time of a small program.
+  const bool isWatched = !request.dumpFolder.empty() || afterPhase;
   if (!request.dumpFolder.empty())
     if (std::error_code error = llvm::sys::fs::create_directories(request.dumpFolder))
       return Status::error("cannot make the folder '" + request.dumpFolder + "': " + error.message());
@@ -268,8 +265,9 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request, const AfterP
     if (running) {
       PassManager passes(module.getContext(), module->getName().getStringRef());
       passes::buildPhase(passes, phase.name, options);
-      if (Status status = run(passes); !status)
-        return status;
+      passes.enableVerifier(isWatched);
+      if (failed(passes.run(module)) || (!isWatched && failed(verify(module))))
+        return said.status("a pass failed without a message; this is an error of Weft");
       if (afterPhase)
         afterPhase(phase.name, module);
       std::string path =
@@ -287,6 +285,18 @@ static Expected<Target> targetNamed(const std::string &name) {
   std::string problem;
   std::optional<Target> target = Target::parse(name, problem);
   return target ? Expected<Target>(*std::move(target)) : Status::error(problem);
+}
+
+/// The text of a kernel with its own name.
+static std::string namedIr(const KernelText &kernel) {
+  std::string own = "@" + kernel.name;
+  if (!llvm::all_of(kernel.name, [](char c) { return llvm::isAlnum(c) || StringRef("_$.").contains(c); }))
+    own = "@\"" + kernel.name + "\"";
+  const std::string canonical = ("@" + canonicalSymbol).str();
+  std::string text = kernel.text;
+  for (size_t at = 0; (at = text.find(canonical, at)) != std::string::npos; at += own.size())
+    text.replace(at, canonical.size(), own);
+  return text;
 }
 
 /// What the functions of a module became, and the kernels that they launch.
@@ -311,13 +321,8 @@ static CompileReport reportModule(ModuleOp module, const Kernels &kernels, const
       }
     ++reported;
   }
-  for (size_t i = 0; i < kernels.modules.size(); ++i) {
-    KernelReport &kernel = report.kernels.emplace_back();
-    kernel.symbol = kernels.modules[i].first;
-    kernel.launches = kernels.launches[i];
-    llvm::raw_string_ostream os(kernel.kernelIr);
-    kernels.modules[i].second.get().print(os);
-  }
+  for (auto [kernel, launches] : llvm::zip_equal(kernels.texts, kernels.launches))
+    report.kernels.push_back({kernel.name, namedIr(kernel), launches});
   return report;
 }
 
@@ -348,10 +353,10 @@ Expected<std::vector<EmittedKernel>> emitKernels(ModuleOp module, const Target &
     return kernels.status();
   std::vector<EmittedKernel> emitted;
   for (size_t i = 0; i < kernels->modules.size(); ++i) {
-    auto &[symbol, kernel] = kernels->modules[i];
     EmittedKernel &made = emitted.emplace_back();
-    made.symbol = symbol;
-    made.module = std::move(kernel);
+    made.symbol = kernels->texts[i].name;
+    made.text = std::move(kernels->texts[i].text);
+    made.module = std::move(kernels->modules[i]);
     made.launches = kernels->launches[i];
   }
   llvm::StringMap<EmittedKernel *> bySymbol;
@@ -416,9 +421,9 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
   const std::vector<std::byte> signatures = signer.bytes();
   // Checksum the signatures and the kernel IR, so that the binding does not depend on the processor level.
   uint64_t binding = 0;
-  if (!kernels.text.empty()) {
+  if (const std::string texts = kernels.allTexts(); !texts.empty()) {
     const uint64_t parts[] = {runtime::checksum64(signatures),
-                              runtime::checksum64(std::as_bytes(std::span(kernels.text)))};
+                              runtime::checksum64(std::as_bytes(std::span(texts)))};
     binding = runtime::checksum64(std::as_bytes(std::span(parts)));
   }
   bool anyOnHost = !target.getCuda();

@@ -50,6 +50,7 @@ Expected<CompileReport> explainModule(mlir::ModuleOp module, const ir::CompilerO
 
 struct EmittedKernel {
   std::string symbol;
+  std::string text; ///< canonicalKernelText() of the module
   mlir::OwningOpRef<mlir::ModuleOp> module;
   unsigned launches = 0;
   std::vector<std::string> lines;         ///< where the ops of its fusions are from, each line once

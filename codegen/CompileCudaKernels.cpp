@@ -119,14 +119,14 @@ Expected<CudaKernels> SpillLoop::compile(ArrayRef<KernelText> texts) {
   CudaKernels made;
   made.kernels = std::move(*emitted);
   made.objects.resize(made.kernels.size());
-  std::vector<ModuleOp> modules;
+  std::vector<KernelText> kernels;
   std::vector<KernelObject *> objects;
   for (auto [kernel, object] : llvm::zip_equal(made.kernels, made.objects))
     if (!kernel.isOnHost()) {
-      modules.push_back(*kernel.module);
+      kernels.push_back({kernel.text, kernel.symbol});
       objects.push_back(&object);
     }
-  auto compiled = cache.compileKernels(modules, compiler, texts, ofTexts, threads);
+  auto compiled = cache.compile(kernels, compiler, texts, ofTexts, threads);
   if (!compiled)
     return compiled.status();
   for (auto [object, from] : llvm::zip_equal(objects, *compiled))
@@ -256,7 +256,7 @@ template <typename Emit> Status SpillLoop::settleTexts(Emit emit, CudaKernels &m
     std::vector<KernelText> texts;
     for (const auto &each : *emitted)
       texts.push_back({each.text, each.symbol});
-    auto objects = cache.compileTexts(texts, ofTexts, threads);
+    auto objects = cache.compile(texts, ofTexts, threads);
     if (!objects)
       return objects.status();
     bool changed = false;
@@ -323,7 +323,7 @@ Expected<std::vector<CudaKernel>> compileCudaTexts(ArrayRef<CudaSource> texts, S
   std::vector<KernelText> named;
   for (const CudaSource &each : texts)
     named.push_back({each.text, each.symbol});
-  auto objects = KernelCache::global().compileTexts(named, *compiler, threads);
+  auto objects = KernelCache::global().compile(named, *compiler, threads);
   if (!objects)
     return objects.status();
   for (auto [each, object] : llvm::zip_equal(texts, *objects)) {

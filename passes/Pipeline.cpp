@@ -177,6 +177,24 @@ void buildPipeline(OpPassManager &passes, const ir::CompilerOptions &options) {
   }
 }
 
+/// The first of some passes that is none of the pipeline's, with those that there are.
+static std::string checkPassNames(ArrayRef<std::string> passes) {
+  llvm::StringSet<> known;
+  OpPassManager all(ModuleOp::getOperationName());
+  for (const Phase &phase : phases())
+    buildPhase(all, phase.name, ir::CompilerOptions(), &known);
+  for (const std::string &pass : passes)
+    if (!known.contains(pass)) {
+      std::vector<std::string> names;
+      for (const auto &entry : known)
+        names.push_back(entry.getKey().str());
+      llvm::sort(names);
+      return "there is no pass '" + pass + "' to disable; those of the pipeline are " +
+             llvm::join(names, ", ");
+    }
+  return {};
+}
+
 std::string checkPipelineOptions(const ir::CompilerOptions &options) {
   std::string names;
   for (const Phase &phase : phases())
@@ -194,19 +212,10 @@ std::string checkPipelineOptions(const ir::CompilerOptions &options) {
   }
   if (first > last)
     return "phase '" + options.from + "' comes after '" + options.to + "'; in order they are " + names;
-  llvm::StringSet<> known;
-  OpPassManager all(ModuleOp::getOperationName());
-  for (const Phase &phase : phases())
-    buildPhase(all, phase.name, ir::CompilerOptions(), &known);
-  for (const std::string &pass : options.disabled)
-    if (!known.contains(pass))
-      return "there is no pass '" + pass + "' to disable; those of the pipeline are " + [&] {
-        std::vector<std::string> names;
-        for (const auto &entry : known)
-          names.push_back(entry.getKey().str());
-        llvm::sort(names);
-        return llvm::join(names, ", ");
-      }();
+  // To ask which passes there are makes them all.
+  if (!options.disabled.empty())
+    if (std::string problem = checkPassNames(options.disabled); !problem.empty())
+      return problem;
   std::string problem;
   (void)ir::Target::parse(options.target, problem);
   return problem;

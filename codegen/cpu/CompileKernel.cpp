@@ -41,7 +41,7 @@ Expected<std::vector<char>> compileKernelTextToObject(StringRef text, StringRef 
 }
 
 Expected<std::vector<char>> compileKernelToObject(ModuleOp kernel, CpuTarget target, CompileStats *stats) {
-  Expected<NamedKernelText> named = namedKernelText(kernel);
+  Expected<KernelText> named = namedKernelText(kernel);
   if (!named)
     return named.status();
   return compileKernelTextToObject(named->text, named->name, target, stats);

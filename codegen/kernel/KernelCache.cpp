@@ -236,23 +236,16 @@ KernelCache::Request KernelCache::request(std::string text, std::string name,
   return request;
 }
 
-Expected<KernelCache::Request> KernelCache::request(mlir::ModuleOp kernel, const KernelCompiler &compiler) {
-  Expected<NamedKernelText> named = namedKernelText(kernel);
-  if (!named)
-    return named.status();
-  return request(std::move(named->text), std::move(named->name), compiler);
-}
-
 std::string KernelCache::pathOf(const Request &request) const {
   return options.directory + "/" + request.key + suffix;
 }
 
 Expected<KernelObject> KernelCache::get(mlir::ModuleOp kernel, const KernelCompiler &compiler,
                                         CompileStats *stats) {
-  Expected<Request> wanted = request(kernel, compiler);
-  if (!wanted)
-    return wanted.status();
-  return serve(*wanted, stats);
+  Expected<KernelText> named = namedKernelText(kernel);
+  if (!named)
+    return named.status();
+  return get(std::move(named->text), std::move(named->name), compiler, stats);
 }
 
 Expected<KernelObject> KernelCache::get(std::string text, std::string name, const KernelCompiler &compiler,
@@ -503,39 +496,24 @@ std::string KernelCache::diskProblem() const {
   return problem;
 }
 
-Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
-                                                                const KernelCompiler &compiler,
-                                                                unsigned threads) {
-  return compileKernels(kernels, compiler, {}, compiler, threads);
+Expected<std::vector<KernelObject>> KernelCache::compile(llvm::ArrayRef<KernelText> kernels,
+                                                         const KernelCompiler &compiler, unsigned threads) {
+  return compile(kernels, compiler, {}, compiler, threads);
 }
 
-Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
-                                                                const KernelCompiler &compiler,
-                                                                llvm::ArrayRef<KernelText> texts,
-                                                                const KernelCompiler &ofTexts,
-                                                                unsigned threads) {
+Expected<std::vector<KernelObject>> KernelCache::compile(llvm::ArrayRef<KernelText> kernels,
+                                                         const KernelCompiler &compiler,
+                                                         llvm::ArrayRef<KernelText> others,
+                                                         const KernelCompiler &ofOthers, unsigned threads) {
   std::vector<Request> all;
-  for (mlir::ModuleOp kernel : kernels) {
-    Expected<Request> wanted = request(kernel, compiler);
-    if (!wanted)
-      return wanted.status();
-    all.push_back(std::move(*wanted));
-  }
-  for (const KernelText &text : texts)
-    all.push_back(request(text.text, text.name, ofTexts));
+  for (const KernelText &kernel : kernels)
+    all.push_back(request(kernel.text, kernel.name, compiler));
+  for (const KernelText &other : others)
+    all.push_back(request(other.text, other.name, ofOthers));
   auto objects = compileRequests(std::move(all), threads);
   if (objects)
     objects->resize(kernels.size());
   return objects;
-}
-
-Expected<std::vector<KernelObject>> KernelCache::compileTexts(llvm::ArrayRef<KernelText> texts,
-                                                              const KernelCompiler &compiler,
-                                                              unsigned threads) {
-  std::vector<Request> all;
-  for (const KernelText &text : texts)
-    all.push_back(request(text.text, text.name, compiler));
-  return compileRequests(std::move(all), threads);
 }
 
 Expected<std::vector<KernelObject>> KernelCache::compileRequests(std::vector<Request> all, unsigned threads) {
@@ -587,11 +565,6 @@ Expected<std::vector<KernelObject>> KernelCache::compileRequests(std::vector<Req
   for (size_t i : firstOf)
     result.push_back(objects[i]);
   return result;
-}
-
-Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
-                                                   const KernelCompiler &compiler, unsigned threads) {
-  return KernelCache::global().compileKernels(kernels, compiler, threads);
 }
 
 } // namespace weft::codegen

@@ -27,11 +27,6 @@
 
 namespace weft::codegen {
 
-/// A kernel whose text is not kernel IR, and its name for messages.
-struct KernelText {
-  std::string text, name;
-};
-
 using KernelObject = std::shared_ptr<const std::vector<char>>;
 
 class KernelCache {
@@ -61,24 +56,20 @@ public:
   /// The kernel's object, compiled if it is in no cache.
   Expected<KernelObject> get(mlir::ModuleOp kernel, const KernelCompiler &compiler,
                              CompileStats *stats = nullptr);
-  /// The same for a compiler of text that is not kernel IR.
+  /// The same for a text that its compiler takes.
   Expected<KernelObject> get(std::string text, std::string name, const KernelCompiler &compiler,
                              CompileStats *stats = nullptr);
 
   /// The objects of many kernels, in their order; distinct ones are compiled in parallel.
-  Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
-                                                     const KernelCompiler &compiler, unsigned threads);
+  Expected<std::vector<KernelObject>> compile(llvm::ArrayRef<KernelText> kernels,
+                                              const KernelCompiler &compiler, unsigned threads);
 
-  /// The same, and beside them texts by a compiler of their own, so that no thread waits at the end of
-  /// either. The objects of the texts are in the cache then.
-  Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
-                                                     const KernelCompiler &compiler,
-                                                     llvm::ArrayRef<KernelText> texts,
-                                                     const KernelCompiler &ofTexts, unsigned threads);
-
-  /// The same for a compiler of text that is not kernel IR.
-  Expected<std::vector<KernelObject>> compileTexts(llvm::ArrayRef<KernelText> texts,
-                                                   const KernelCompiler &compiler, unsigned threads);
+  /// The same, and beside them others by a compiler of their own, so that no thread waits at the end of
+  /// either. The objects of the others are in the cache then.
+  Expected<std::vector<KernelObject>> compile(llvm::ArrayRef<KernelText> kernels,
+                                              const KernelCompiler &compiler,
+                                              llvm::ArrayRef<KernelText> others,
+                                              const KernelCompiler &ofOthers, unsigned threads);
 
   Counters counters() const;
   /// Why the disk cache cannot be written; empty if it can.
@@ -106,7 +97,6 @@ private:
 
   static Hash hashOf(llvm::StringRef canonicalText, const KernelCompiler &compiler);
   static Request request(std::string text, std::string name, const KernelCompiler &compiler);
-  static Expected<Request> request(mlir::ModuleOp kernel, const KernelCompiler &compiler);
   Expected<std::vector<KernelObject>> compileRequests(std::vector<Request> all, unsigned threads);
   Expected<KernelObject> serve(const Request &request, CompileStats *stats);
   /// make(), with exceptions turned into a status.
@@ -129,10 +119,6 @@ private:
   bool diskMeasured = false;
   std::mutex diskMutex; ///< held while entries are counted and evicted
 };
-
-/// `KernelCache::global().compileKernels`.
-Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
-                                                   const KernelCompiler &compiler, unsigned threads);
 
 } // namespace weft::codegen
 

@@ -86,12 +86,13 @@ Expected<std::string> kernelSymbol(mlir::ModuleOp kernel);
 /// The module as text without locations, its public function renamed to `symbol`.
 Expected<std::string> canonicalKernelText(mlir::ModuleOp kernel, llvm::StringRef symbol = canonicalSymbol);
 
-/// A kernel's own name, and its canonical text, which is the same for kernels that differ only in their
-/// names.
-struct NamedKernelText {
-  std::string name, text;
+/// What a KernelCompiler compiles, and the kernel's name for messages.
+struct KernelText {
+  std::string text, name;
 };
-Expected<NamedKernelText> namedKernelText(mlir::ModuleOp kernel);
+/// A kernel's canonical text, which is the same for kernels that differ only in their names, and its own
+/// name.
+Expected<KernelText> namedKernelText(mlir::ModuleOp kernel);
 
 } // namespace weft::codegen
 

@@ -160,14 +160,14 @@ Expected<std::string> canonicalKernelText(ModuleOp module, StringRef symbol) {
   return text;
 }
 
-Expected<NamedKernelText> namedKernelText(ModuleOp kernel) {
+Expected<KernelText> namedKernelText(ModuleOp kernel) {
   Expected<std::string> name = kernelSymbol(kernel);
   if (!name)
     return name.status();
   Expected<std::string> text = canonicalKernelText(kernel);
   if (!text)
     return text.status();
-  return NamedKernelText{*std::move(name), *std::move(text)};
+  return KernelText{*std::move(text), *std::move(name)};
 }
 
 } // namespace weft::codegen

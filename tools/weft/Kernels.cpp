@@ -94,9 +94,7 @@ Expected<std::string> textOf(const codegen::EmittedKernel &kernel, const codegen
   if (form == "kernel")
     return printed(*kernel.module);
   if (form == "cuda" || kernel.isOnHost()) {
-    Expected<std::string> canonical = codegen::canonicalKernelText(*kernel.module);
-    Expected<codegen::CudaText> cuda =
-        canonical ? codegen::kernelTextToCuda(*canonical, kernel.symbol) : canonical.status();
+    Expected<codegen::CudaText> cuda = codegen::kernelTextToCuda(kernel.text, kernel.symbol);
     return cuda ? Expected<std::string>(std::move(cuda->text)) : cuda.status();
   }
   auto made = codegen::CudaKernel::deserialize(*object);

@@ -116,10 +116,7 @@ Status checkFusions(CudaProgram &program, const codegen::CudaKernels &compiled, 
       return status;
     if (!options.texts)
       continue;
-    Expected<std::string> canonical = codegen::canonicalKernelText(*emitted.module);
-    if (!canonical)
-      return canonical.status();
-    Expected<codegen::CudaText> text = codegen::kernelTextToCuda(*canonical, kernel.symbol);
+    Expected<codegen::CudaText> text = codegen::kernelTextToCuda(emitted.text, kernel.symbol);
     if (!text)
       return text.status();
     kernel.text = std::move(text->text);

@@ -148,10 +148,7 @@ Expected<std::vector<KernelOfProgram>> kernelsOf(ModuleOp module, const CudaOpti
   for (const codegen::EmittedKernel &each : *emitted) {
     if (each.isOnHost())
       continue;
-    Expected<std::string> canonical = codegen::canonicalKernelText(*each.module);
-    if (!canonical)
-      return canonical.status();
-    Expected<codegen::CudaText> text = codegen::kernelTextToCuda(*canonical, each.symbol);
+    Expected<codegen::CudaText> text = codegen::kernelTextToCuda(each.text, each.symbol);
     if (!text)
       return text.status();
     KernelOfProgram made;

@@ -73,6 +73,8 @@ using codegen::CpuCompiler;
 using codegen::CpuTarget;
 using codegen::KernelCache;
 const CpuCompiler v3({CpuTarget::v3}), v4({CpuTarget::v4});
+
+codegen::KernelText textOf(mlir::ModuleOp kernel) { return *codegen::namedKernelText(kernel); }
 namespace fs = std::filesystem;
 
 class Cache : public ::testing::Test {
@@ -288,14 +290,11 @@ TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   GTEST_SKIP() << "a sanitizer has an operator new and a pthread_create of its own";
 #endif
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
-  std::vector<mlir::ModuleOp> kernels;
-  for (int i = 0; i < 8; ++i) {
-    owned.push_back(kernel(i, "k" + std::to_string(i)));
-    kernels.push_back(*owned.back());
-  }
+  std::vector<codegen::KernelText> kernels;
+  for (int i = 0; i < 8; ++i)
+    kernels.push_back(textOf(*kernel(i, "k" + std::to_string(i))));
   {
-    ASSERT_TRUE(KernelCache(options).compileKernels(kernels, v4, 1));
+    ASSERT_TRUE(KernelCache(options).compile(kernels, v4, 1));
   }
   // If the caller has read all kernels before a helper thread starts, nothing fails.
   constexpr int allocations = 60, mostSweeps = 100, enough = 6;
@@ -303,14 +302,14 @@ TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
   for (int turn = 0; turn < allocations || (refused < enough && turn < allocations * mostSweeps); ++turn) {
     KernelCache cache(options);
     failing::allocationsFrom(turn % allocations);
-    auto objects = cache.compileKernels(kernels, v4, 4);
+    auto objects = cache.compile(kernels, v4, 4);
     failing::allocationsFrom(-1);
     if (!objects) {
       ++refused;
       EXPECT_EQ(objects.status().code(), "WEFT-M001") << objects.status().message();
     }
     // There is memory again, and no thread waits for a kernel that no thread compiles.
-    objects = cache.compileKernels(kernels, v4, 4);
+    objects = cache.compile(kernels, v4, 4);
     ASSERT_TRUE(objects) << objects.status().message();
     ASSERT_EQ(objects->size(), 8u);
   }
@@ -321,17 +320,14 @@ TEST_F(Cache, WithoutThreadsTheCallerCompilesAll) {
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   GTEST_SKIP() << "a sanitizer has an operator new and a pthread_create of its own";
 #endif
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
-  std::vector<mlir::ModuleOp> kernels;
-  for (int i = 0; i < 3; ++i) {
-    owned.push_back(kernel(i, "k" + std::to_string(i)));
-    kernels.push_back(*owned.back());
-  }
+  std::vector<codegen::KernelText> kernels;
+  for (int i = 0; i < 3; ++i)
+    kernels.push_back(textOf(*kernel(i, "k" + std::to_string(i))));
   for (int after : {0, 1}) {
     options.directory.clear();
     KernelCache cache(options);
     failing::threadsAfter(after);
-    auto objects = cache.compileKernels(kernels, v4, 3);
+    auto objects = cache.compile(kernels, v4, 3);
     failing::threadsAfter(-1);
     ASSERT_TRUE(objects) << objects.status().message();
     EXPECT_EQ(cache.counters().compiled, 3u);
@@ -458,7 +454,7 @@ private:
 TEST_F(Cache, TextsAreCompiledBesideEachOther) {
   KernelCache cache(options);
   const codegen::KernelText texts[] = {{"first", "a"}, {"second", "b"}, {"first", "c"}};
-  auto objects = cache.compileTexts(texts, PairCompiler(), 2);
+  auto objects = cache.compile(texts, PairCompiler(), 2);
   ASSERT_TRUE(objects) << objects.status().message();
   ASSERT_EQ(objects->size(), 3u);
   auto code = [&](size_t i) { return std::string((*objects)[i]->begin(), (*objects)[i]->end()); };
@@ -471,20 +467,19 @@ TEST_F(Cache, TextsAreCompiledBesideEachOther) {
 TEST_F(Cache, TextsAreCompiledBesideKernels) {
   KernelCache cache(options);
   const PairCompiler compiler;
-  auto one = kernel(1);
-  const mlir::ModuleOp kernels[] = {*one};
+  const codegen::KernelText kernels[] = {textOf(*kernel(1))};
   const codegen::KernelText texts[] = {{"text", "a"}};
-  auto objects = cache.compileKernels(kernels, compiler, texts, compiler, 2);
+  auto objects = cache.compile(kernels, compiler, texts, compiler, 2);
   ASSERT_TRUE(objects) << objects.status().message();
   EXPECT_EQ(objects->size(), 1u);
   EXPECT_EQ(cache.counters().compiled, 2u);
-  auto found = cache.compileTexts(texts, compiler, 1);
+  auto found = cache.compile(texts, compiler, 1);
   ASSERT_TRUE(found) << found.status().message();
   EXPECT_EQ(std::string((*found)[0]->begin(), (*found)[0]->end()), "pair any text");
   EXPECT_EQ(cache.counters().compiled, 2u);
   EXPECT_EQ(cache.counters().memoryHits, 1u);
   const codegen::KernelText wrong[] = {{"no kernel", "wrong"}};
-  EXPECT_NE(cache.compileKernels(kernels, compiler, wrong, v4, 2).status().message().find("wrong"),
+  EXPECT_NE(cache.compile(kernels, compiler, wrong, v4, 2).status().message().find("wrong"),
             std::string::npos);
 }
 
@@ -530,21 +525,19 @@ TEST_F(Cache, ErrorsAreNotCached) {
 
 TEST_F(Cache, CompilesTwentyKernels) {
   const char *ops[] = {"math.exp", "math.log", "math.tanh", "math.sqrt", "math.erf"};
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
-  std::vector<mlir::ModuleOp> kernels;
-  for (int i = 0; i < 20; ++i) {
-    owned.push_back(parse(mapKernel("k" + std::to_string(i),
-                                    "%c = arith.constant dense<" + std::to_string(i) + ".0> : $T\n" +
-                                        "%z = arith.addf %x0, %c : $T\n %y = " + ops[i % 5] + " %z : $T",
-                                    1, 16)));
-    kernels.push_back(*owned.back());
-  }
+  std::vector<codegen::KernelText> kernels;
+  for (int i = 0; i < 20; ++i)
+    kernels.push_back(
+        textOf(*parse(mapKernel("k" + std::to_string(i),
+                                "%c = arith.constant dense<" + std::to_string(i) + ".0> : $T\n" +
+                                    "%z = arith.addf %x0, %c : $T\n %y = " + ops[i % 5] + " %z : $T",
+                                1, 16))));
   kernels.push_back(kernels[3]);
   options.directory.clear();
   for (unsigned threads : {1u, 2u}) {
     KernelCache cache(options);
     auto start = std::chrono::steady_clock::now();
-    auto objects = cache.compileKernels(kernels, v4, threads);
+    auto objects = cache.compile(kernels, v4, threads);
     double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     ASSERT_TRUE(objects) << objects.status().message();
     ASSERT_EQ(objects->size(), 21u);
