@@ -49,9 +49,8 @@ def Weft_ConvolutionOp : Weft_Composite<"convolution", [Differentiable]> {
     them; a negative number removes elements. The result is [batch, outputs, extents..]: the element of output o at place
     p is the sum, over the channels c of the group of o and the places k of the window, of
     w[o, c, k] times the element of channel c at p stride + k window_dilation. Sums are those of `weft.dot_general`.
-    With a base dilation, the zeros between elements and the padding are not multiplied where groups have several outputs,
-    so that an infinite weight gives no NaN there. Groups with one output multiply them, and so does every window that is
-    stored.
+    With a base dilation, the zeros between elements and the padding are not multiplied, so that an infinite weight gives
+    no NaN there. A window that is stored multiplies them.
 
     Both derivatives are convolutions: with respect to `a`, of the cotangent, dilated by `stride`, with the reversed
     window; with respect to `w`, of `a`, where batch and channels change places, with the cotangent as weights.

@@ -192,6 +192,9 @@ struct WindowProduct {
   int64_t groups, extents;
   /// Whether the elements of a window are more than its places: then they are innermost in memory.
   bool windowLast;
+  /// Where the windows have elements of the operand, [window.., places..]; null if all that they have is
+  /// multiplied.
+  Sym elements;
 
   ArrayRef<Size> sizes() const { return sizesOf(windows.type()); }
   Size batch() const { return sizes()[0]; }
@@ -222,7 +225,20 @@ struct WindowProduct {
     llvm::append_range(shape, sizesOf(weights.type()).drop_front(2));
     Sym w = v.convert(v.reshape(weights, shape), wide);
     w = v.make<BroadcastInDimOp>(w.value, weightDims, sizesOf(a.type()));
-    return v.convert(v.sum(v.convert(a, wide) * w, dims), element);
+    Sym products = v.convert(a, wide) * w;
+    if (elements) {
+      // In the order of the windows, but without batch, groups and channels.
+      SmallVector<int64_t> order, places;
+      for (auto [i, dim] : llvm::enumerate(perm))
+        if (dim >= 3) {
+          order.push_back(dim - 3);
+          places.push_back(static_cast<int64_t>(i));
+        }
+      Sym are = windowLast ? v.make<TransposeOp>(elements.value, order) : elements;
+      are = v.make<BroadcastInDimOp>(are.value, places, sizesOf(a.type()));
+      products = v.select(are, products, v.like(products, 0));
+    }
+    return v.convert(v.sum(products, dims), element);
   }
 
   /// One matrix product for each group: the weights times the windows of all images. [batch, outputs,
@@ -357,16 +373,25 @@ SmallVector<Value> ConvolutionOp::decompose(OpBuilder &builder) {
     high.push_back(getHigh()[i]);
     interior.push_back(getBaseDilation()[i] - 1);
   }
-  Sym a = padded({getA(), &v}, low, high, interior);
-  a = v.make<WindowsOp>(a.value, w.drop_front(2), getStride(), getWindowDilation());
+  const auto windowsOf = [&](Sym a, size_t lead) {
+    const auto ofExtents = [&](const auto &numbers) { return ArrayRef(numbers).drop_front(2 - lead); };
+    a = padded(a, ofExtents(low), ofExtents(high), ofExtents(interior));
+    return v.make<WindowsOp>(a.value, w.drop_front(2), getStride(), getWindowDilation());
+  };
+  Sym a = windowsOf({getA(), &v}, 2), elements;
+  // Zeros between elements and the padding around them are not multiplied.
+  if (oneOutput && hasZeros(*this)) {
+    RankedTensorType all = withShape(getA().getType(), sizesOf(getA()).drop_front(2), builder.getI1Type());
+    elements = windowsOf(v.make<ConstantOp>(all, splatOf(all, builder.getBoolAttr(true))), 0);
+  }
   ArrayRef<Size> from = sizesOf(a.type());
   llvm::append_values(split, from[0], Size(groups), w[1]);
   llvm::append_range(split, from.drop_front(2));
   SymbolRanges ranges = rangesOf(*this);
   ArrayRef<Size> places = from.take_back(static_cast<size_t>(extents));
   bool windowLast = ranges.largest(productOf(w.drop_front(2))) > ranges.largest(productOf(places));
-  WindowProduct product{v,       v.reshape(a, split), v.reshape({getW(), &v}, ofGroups), groups,
-                        extents, windowLast};
+  WindowProduct product{
+      v, v.reshape(a, split), v.reshape({getW(), &v}, ofGroups), groups, extents, windowLast, elements};
   Sym y = oneOutput ? product.sumOfProducts(getType().getElementType()) : product.product();
   return {v.reshape(y, sizesOf(getType())).value};
 }

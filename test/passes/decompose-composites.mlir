@@ -186,6 +186,31 @@ weft.func @depthwise(%a: tensor<2x3x8xf16, #cpu>, %w: tensor<3x1x3xf16, #cpu>) -
   weft.return %y : tensor<2x3x6xf16, #cpu>
 }
 
+// Zeros between the elements of the operand, and the padding around them, are not multiplied, with any number of extents
+// whose elements lie apart, and places a stride apart: an infinite weight gives no NaN there.
+// CHECK-LABEL: weft.func @depthwise_apart(
+weft.func @depthwise_apart(%a: tensor<2x3x4x5xf32, #cpu>, %w: tensor<3x1x3x2xf32, #cpu>) -> tensor<2x3x9x3xf32, #cpu> {
+  // CHECK: %[[ALL:.*]] = weft.constant dense<true> : tensor<4x5xi1, #cpu>
+  // CHECK: %[[ELEMENTS:.*]] = weft.pad %[[ALL]], low = [2, 0], high = [2, 1], interior = [1, 0]
+  // CHECK: %[[WINDOWS:.*]] = weft.windows %[[ELEMENTS]], size = [3, 2], stride = [1, 2], dilation = [1, 1]
+  // CHECK: %[[ARE:.*]] = weft.broadcast_in_dim %[[WINDOWS]], dims = [3, 4, 5, 6] : tensor<3x2x9x3xi1, #cpu> -> tensor<2x3x1x3x2x9x3xi1, #cpu>
+  // CHECK: %[[PRODUCTS:.*]] = weft.select %[[ARE]], %{{.*}}, %{{.*}}
+  // CHECK: weft.sum %[[PRODUCTS]], dims = [2, 3, 4]
+  %y = weft.convolution %a, %w, stride = [1, 2], low = [2, 0], high = [2, 1], base_dilation = [2, 1], window_dilation = [1, 1],
+      groups = 3 : tensor<2x3x4x5xf32, #cpu>, tensor<3x1x3x2xf32, #cpu>
+  weft.return %y : tensor<2x3x9x3xf32, #cpu>
+}
+
+// The same of a window that is larger than its places: its elements are innermost.
+// CHECK-LABEL: weft.func @depthwise_apart_few_places(
+weft.func @depthwise_apart_few_places(%a: tensor<2x3x4xf32, #cpu>, %w: tensor<3x1x6xf32, #cpu>) -> tensor<2x3x2xf32, #cpu> {
+  // CHECK: %[[TURNED:.*]] = weft.transpose %{{.*}}, perm = [1, 0] : tensor<6x2xi1, #cpu>
+  // CHECK: weft.broadcast_in_dim %[[TURNED]], dims = [2, 4] : tensor<2x6xi1, #cpu> -> tensor<2x3x2x1x6xi1, #cpu>
+  %y = weft.convolution %a, %w, stride = [1], low = [0], high = [0], base_dilation = [2], window_dilation = [1],
+      groups = 3 : tensor<2x3x4xf32, #cpu>, tensor<3x1x6xf32, #cpu>
+  weft.return %y : tensor<2x3x2xf32, #cpu>
+}
+
 // Windows that share no element are moved; those of many elements are added along a diagonal.
 // CHECK-LABEL: weft.func @overlap_add(
 weft.func @overlap_add(%a: tensor<2x2x4xf32, #cpu>, %b: tensor<60x9xf32, #cpu>)

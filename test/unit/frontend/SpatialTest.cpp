@@ -95,6 +95,46 @@ TEST(Convolution, PaddingMeetsInfiniteWeights) {
   EXPECT_EQ(y[2], INFINITY);
 }
 
+// The zeros between elements that a transposed convolution has are none, and neither is what lies around
+// them: an infinite weight meets elements alone. Numbers are PyTorch's.
+TEST(Convolution, ZerosBetweenElementsMeetNoInfiniteWeights) {
+  constexpr float infinity = INFINITY;
+  for (const DType type : {f32, bf16}) {
+    SCOPED_TRACE(std::string(name(type)));
+    Tensor x = arange(8).to(type).reshape({1, 2, 4}) + 1,
+           w = tensor({1.0F, infinity, 2.0F, 3.0F, 4.0F, -infinity}).to(type).reshape({2, 1, 3});
+    x = x.detach();
+    x.requires_grad_();
+    w.requires_grad_();
+    // Groups with one channel each, and one group with two: each has one output.
+    Tensor y = conv_transpose1d(x, w, {}, {.stride = 2, .padding = 1, .groups = 2});
+    const Floats depthwise = {infinity, 4,         infinity, 7,         infinity, 10,        infinity,
+                              20,       -infinity, 24,       -infinity, 28,       -infinity, 32};
+    EXPECT_EQ(floats(y.to(f32)), depthwise);
+    EXPECT_EQ(floats(conv_transpose1d(x, w.abs(), {}, {.stride = 2, .padding = 1}).to(f32)),
+              (Floats{infinity, infinity, infinity, infinity, infinity, infinity, infinity}));
+    y.sum().backward();
+    EXPECT_EQ(floats(w.grad().to(f32)), (Floats{9, 10, 6, 21, 26, 18}));
+    // The derivative with respect to the operand of one with a stride is a transposed one.
+    Tensor image = ones({1, 2, 7}, {.dtype = type});
+    image.requires_grad_();
+    conv1d(image, w.detach(), {}, {.stride = 2, .padding = 1, .groups = 2}).sum().backward();
+    EXPECT_EQ(floats(image.grad().to(f32)), (Floats{infinity, 3, infinity, 3, infinity, 3, infinity, 4,
+                                                    -infinity, 4, -infinity, 4, -infinity, 4}));
+    // Infinite elements, of the operand and of the derivative with respect to weights.
+    Tensor far = tensor({infinity, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F, infinity, 8.0F}).to(type).reshape({1, 2, 4}),
+           finite = (arange(6).to(type) + 1).reshape({2, 1, 3}).detach();
+    far.requires_grad_();
+    finite.requires_grad_();
+    Tensor z = conv_transpose1d(far, finite, {}, {.stride = 2, .padding = 1, .groups = 2});
+    EXPECT_EQ(floats(z.to(f32)),
+              (Floats{infinity, infinity, 4, 9, 6, 13, 8, 25, 54, 30, infinity, infinity, infinity, 40}));
+    z.sum().backward();
+    EXPECT_EQ(floats(far.grad().to(f32)), (Floats{5, 6, 6, 3, 11, 15, 15, 9}));
+    EXPECT_EQ(floats(finite.grad().to(f32)), (Floats{9, infinity, infinity, infinity, infinity, infinity}));
+  }
+}
+
 /// A residual block in evaluation is launches of its convolutions, with the bits of single ops.
 TEST(Convolution, ItsLaunchHasTheBiasNormResidualAndRelu) {
   const Tensor x = waves({3, 4, 9, 9}), w = waves({4, 4, 3, 3}, 0.2), bias = waves({4}, 1),
