@@ -220,8 +220,8 @@ ConvolutionOp exchangeOperands(ConvolutionOp op) {
 
 /// Into how many pieces of the channels the sums of a convolution are divided on a GPU, each of which has
 /// blocks of its own: 1 if there are blocks for all multiprocessors without that, or sums are short. None if
-/// there should be several and cannot be: only f32 is added as exactly in pieces, and the pieces are of equal
-/// length.
+/// there should be several and cannot be: sums of halves would be rounded before they are added, and the
+/// pieces are of equal length.
 std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &device) {
   constexpr int64_t tile = 64, leastSteps = 256;
   const SymbolRanges ranges = rangesOf(op);
@@ -238,7 +238,8 @@ std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &de
   const int64_t tiles = groups * llvm::divideCeil(outputs, tile) * llvm::divideCeil(columns, tile);
   if (tiles * 4 > device.cores || steps < 2 * leastSteps)
     return 1;
-  if (!w[1].isNumber() || !y[0].isNumber() || groups != 1 || !op.getType().getElementType().isF32())
+  const bool isHalf = isa<Float16Type, BFloat16Type>(op.getType().getElementType());
+  if (!w[1].isNumber() || !y[0].isNumber() || groups != 1 || isHalf)
     return std::nullopt;
   const int64_t channels = w[1].asNumber(), most = std::min(2 * device.cores / tiles, steps / leastSteps);
   for (int64_t pieces = std::min(most, channels); pieces > 1; --pieces)

@@ -181,9 +181,9 @@ static LogicalResult verifyEpilogue(ImplicitGemmOp op) {
 LogicalResult ImplicitGemmOp::verify() {
   Type element = getA().getType().getElementType();
   const bool isOnHost = deviceOf(getA().getType()).isCpu();
-  const bool isKnown = element.isF32() || (!isOnHost && (element.isF16() || element.isBF16()));
+  const bool isKnown = element.isF32() || (!isOnHost && isa<FloatType>(element));
   if (!isKnown || getW().getType().getElementType() != element)
-    return emitOpError() << "takes operands of " << (isOnHost ? "f32" : "f32, f16 or bf16") << ", found "
+    return emitOpError() << "takes operands of " << (isOnHost ? "f32" : "f32, f64, f16 or bf16") << ", found "
                          << element << " and " << getW().getType().getElementType();
   if (getLow().size() != getPlaces().size())
     return emitOpError() << "needs low of " << getPlaces().size() << " numbers, found " << getLow().size();

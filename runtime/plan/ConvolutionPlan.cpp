@@ -43,7 +43,7 @@ bool has_convolutions(uint8_t dtype, bool of_gpu) {
   if (dtype > static_cast<uint8_t>(DType::f64))
     return false;
   const auto type = static_cast<DType>(dtype);
-  return convolution_supports(type) || (of_gpu && (type == DType::f16 || type == DType::bf16));
+  return convolution_supports(type) || (of_gpu && is_floating_point(type));
 }
 
 std::string numbers_problem(const ConvolutionShape &s) {

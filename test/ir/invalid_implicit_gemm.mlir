@@ -272,9 +272,9 @@ weft.func @residual(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>, %v
 // -----
 
 #gpu = #weft.device<cuda:0>
-weft.func @type_of_a_gpu(%a: tensor<2x3x8xf64, #gpu>, %w: tensor<4x3x3xf64, #gpu>) -> tensor<2x4x6xf64, #gpu> {
-  // expected-error@+1 {{'weft.implicit_gemm' op takes operands of f32, f16 or bf16, found 'f64' and 'f64'}}
-  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<2x3x8xf64, #gpu>, tensor<4x3x3xf64, #gpu>
+weft.func @types_of_a_gpu(%a: tensor<2x3x8xf64, #gpu>, %w: tensor<4x3x3xf32, #gpu>) -> tensor<2x4x6xf64, #gpu> {
+  // expected-error@+1 {{'weft.implicit_gemm' op takes operands of f32, f64, f16 or bf16, found 'f64' and 'f32'}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] : tensor<2x3x8xf64, #gpu>, tensor<4x3x3xf32, #gpu>
   weft.return %y : tensor<2x4x6xf64, #gpu>
 }
 

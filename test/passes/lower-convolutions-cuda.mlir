@@ -14,6 +14,17 @@ weft.func @halves(%x: tensor<2x3x8x8xbf16, #gpu>, %w: tensor<4x3x3x3xbf16, #gpu>
   weft.return %y : tensor<2x4x8x8xbf16, #gpu>
 }
 
+// So is one of f64.
+// CHECK-LABEL: weft.func @doubles
+// CHECK-NOT: WEFT-N011
+// CHECK-NEXT: %[[Y:.*]] = weft.implicit_gemm %arg0 {{.*}} shape = [2, 1, 3, 4], extents = [8, 8], window = [3, 3]
+// CHECK-NEXT: weft.return %[[Y]]
+weft.func @doubles(%x: tensor<2x3x8x8xf64, #gpu>, %w: tensor<4x3x3x3xf64, #gpu>) -> tensor<2x4x8x8xf64, #gpu> {
+  %y = weft.convolution %x, %w, stride = [1, 1], low = [1, 1], high = [1, 1], base_dilation = [1, 1], window_dilation = [1, 1], groups = 1
+     : tensor<2x3x8x8xf64, #gpu>, tensor<4x3x3x3xf64, #gpu>
+  weft.return %y : tensor<2x4x8x8xf64, #gpu>
+}
+
 // Nine tiles are too few for all multiprocessors: the batch is divided into 16 groups, whose sums are added in the order
 // of the weights.
 // CHECK-LABEL: weft.func @weights
@@ -132,23 +143,33 @@ weft.func @disjointOfAnyExtent(%x: tensor<2x4x?xf32, #n>, %w: tensor<6x4x2xf32, 
   weft.return %y, %1 : tensor<2x6x?xf32, #weft.device<cuda:0, [2 * n]>>, tensor<2x1x16xf32, #gpu>
 }
 
+// And of f64.
+// CHECK-LABEL: weft.func @piecesOfDoubles
+// CHECK: weft.implicit_gemm {{.*}} shape = [2, 16, 64, 8], {{.*}}order = [1, 0, 2]
+// CHECK: weft.sum
+weft.func @piecesOfDoubles(%x: tensor<2x1024x9xf64, #gpu>, %w: tensor<8x1024x4xf64, #gpu>) -> tensor<2x8x6xf64, #gpu> {
+  %y = weft.convolution %x, %w, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
+     : tensor<2x1024x9xf64, #gpu>, tensor<8x1024x4xf64, #gpu>
+  weft.return %y : tensor<2x8x6xf64, #gpu>
+}
+
 // A product, for which nothing is said; and what no launch of a GPU computes, and why.
 // CHECK-LABEL: weft.func @others
-// CHECK-SAME: WEFT-N011{{[^;]*}}no launch of sm_90 computes a convolution of f64
+// CHECK-SAME: WEFT-N011{{[^;]*}}no launch of sm_90 computes a convolution of i32
 // CHECK-SAME: WEFT-N011{{[^;]*}}its results are few and its sums long, so that the library divides the sums
 // CHECK-SAME: WEFT-N011{{[^;]*}}its windows reach too far
 // CHECK-NOT: WEFT-N011
 // CHECK-NOT: weft.implicit_gemm
-weft.func @others(%p: tensor<2x4x8xf32, #gpu>, %q: tensor<6x4x1xf32, #gpu>, %d: tensor<2x3x8xf64, #gpu>, %e: tensor<4x3x3xf64, #gpu>,
+weft.func @others(%p: tensor<2x4x8xf32, #gpu>, %q: tensor<6x4x1xf32, #gpu>, %d: tensor<2x3x8xi32, #gpu>, %e: tensor<4x3x3xi32, #gpu>,
                   %w: tensor<2x4x3xf32, #gpu>, %h: tensor<2x1024x9xf16, #gpu>, %v: tensor<8x1024x4xf16, #gpu>)
-    -> (tensor<2x6x8xf32, #gpu>, tensor<2x4x6xf64, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>) {
+    -> (tensor<2x6x8xf32, #gpu>, tensor<2x4x6xi32, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>) {
   %0 = weft.convolution %p, %q, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x4x8xf32, #gpu>, tensor<6x4x1xf32, #gpu>
   %1 = weft.convolution %d, %e, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
-     : tensor<2x3x8xf64, #gpu>, tensor<4x3x3xf64, #gpu>
+     : tensor<2x3x8xi32, #gpu>, tensor<4x3x3xi32, #gpu>
   %2 = weft.convolution %h, %v, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x1024x9xf16, #gpu>, tensor<8x1024x4xf16, #gpu>
   %3 = weft.convolution %p, %w, stride = [1], low = [1073741824], high = [-1073741824], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x4x8xf32, #gpu>, tensor<2x4x3xf32, #gpu>
-  weft.return %0, %1, %2, %3 : tensor<2x6x8xf32, #gpu>, tensor<2x4x6xf64, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>
+  weft.return %0, %1, %2, %3 : tensor<2x6x8xf32, #gpu>, tensor<2x4x6xi32, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>
 }

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels of convolutions, compiled by NVRTC, on the engine that runs PTX (docs/cudasim.md), in race mode.
-// Those of f32 have to be the bits of one chain of fused multiply-adds over channels and window. Halves are
-// small integers, whose sums are exact, so that only the roundings of the result and of each step are left.
+// Those of f32 and f64 have to be the bits of one chain of fused multiply-adds over channels and window.
+// Halves are small integers, whose sums are exact, so that only the roundings of the result and of each step
+// are left.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cuda/CudaCompiler.h"
@@ -202,9 +203,10 @@ double rounded(DType dtype, double value) {
   return one.real(0);
 }
 
-double sumOf(const Case &c, const Tensors &t, const Numbers &place) {
+/// In the type in which the dtype is added.
+template <typename Sum> double sumOf(const Case &c, const Tensors &t, const Numbers &place) {
   const int64_t group = place[1] / c.outputs, output = place[1] % c.outputs;
-  float chain = 0;
+  Sum chain = 0;
   forAll(Case::joined({c.channels}, c.window), [&](const Numbers &term) {
     Numbers element{place[0], group, term[0]}, weight{group, output};
     weight.insert(weight.end(), term.begin(), term.end());
@@ -218,14 +220,14 @@ double sumOf(const Case &c, const Tensors &t, const Numbers &place) {
     // Without zeros between them, the padding are elements.
     if (!inside && !c.spread.empty())
       return;
-    const float x = inside ? float(t.a.real(placeIn(c.aStrides, element))) : 0.0f;
-    chain = std::fma(float(t.w.real(c.wOffset + placeIn(c.wStrides, weight))), x, chain);
+    const Sum x = inside ? Sum(t.a.real(placeIn(c.aStrides, element))) : 0;
+    chain = std::fma(Sum(t.w.real(c.wOffset + placeIn(c.wStrides, weight))), x, chain);
   });
   return rounded(c.dtype, double(chain));
 }
 
-double expectedAt(const Case &c, const Tensors &t, const Numbers &place, int64_t at) {
-  auto value = float(sumOf(c, t, place));
+template <typename Sum> double expectedAt(const Case &c, const Tensors &t, const Numbers &place, int64_t at) {
+  auto value = Sum(sumOf<Sum>(c, t, place));
   size_t next = 0;
   for (const std::string &step : c.steps) {
     if (step == "relu") {
@@ -233,8 +235,8 @@ double expectedAt(const Case &c, const Tensors &t, const Numbers &place, int64_t
       continue;
     }
     const Elements &beside = t.beside[next++];
-    const auto by = float(beside.real(step == "residual" ? at : place[1]));
-    value = float(rounded(c.dtype, step == "sub" ? value - by : step == "mul" ? value * by : value + by));
+    const auto by = Sum(beside.real(step == "residual" ? at : place[1]));
+    value = Sum(rounded(c.dtype, step == "sub" ? value - by : step == "mul" ? value * by : value + by));
   }
   return value;
 }
@@ -299,7 +301,7 @@ void computesRight(const Case &c, const ir::TargetDescription &target, std::mt19
   const ir::Alignments alignments(function);
   const auto described =
       codegen::describeConvolution(*function.getOps<ir::ImplicitGemmOp>().begin(), alignments);
-  const Values values = c.dtype == DType::f32 ? Values::random : Values::smallIntegers;
+  const Values values = codegen::isHalf(c.dtype) ? Values::smallIntegers : Values::random;
   Tensors t{randomElements(c.dtype, product(c.aShape()), values, random),
             randomElements(c.dtype, product(c.wShape()), values, random),
             Elements(c.dtype, size_t(product(c.yShape()))),
@@ -315,7 +317,9 @@ void computesRight(const Case &c, const ir::TargetDescription &target, std::mt19
   const Numbers yStrides = c.yStrides();
   forAll(c.yShape(), [&](const Numbers &place) {
     const int64_t at = placeIn(yStrides, place);
-    const double expected = expectedAt(c, t, place, at), found = t.y.real(at);
+    const double expected = c.dtype == DType::f64 ? expectedAt<double>(c, t, place, at)
+                                                  : expectedAt<float>(c, t, place, at),
+                 found = t.y.real(at);
     const bool areNone = std::isnan(expected) && std::isnan(found);
     if (wrong < 3 && !areNone && std::bit_cast<uint64_t>(expected) != std::bit_cast<uint64_t>(found)) {
       ++wrong;
@@ -437,7 +441,8 @@ TEST_P(ConvolutionKernels, WholeTiles) {
     computesRight(c, smallDevice(target), random);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, ConvolutionKernels, ::testing::Values(DType::f32, DType::f16, DType::bf16),
+INSTANTIATE_TEST_SUITE_P(Types, ConvolutionKernels,
+                         ::testing::Values(DType::f32, DType::f16, DType::bf16, DType::f64),
                          [](const auto &info) { return std::string(name(info.param)); });
 
 //===----------------------------------------------------------------------===//

@@ -487,7 +487,7 @@ TEST(DeviceImage, ConvolutionsFitTheirKernels) {
                    [](PlanBuilder &b, Launch &) { b.plan.launches[0]->own[0]->operands = {1, 0, 3}; }),
                "gives its kernel 'windows' no operand for pointer 3");
   EXPECT_FAILS(
-      verified_convolution([](PlanBuilder &, Launch &c) { c.dtype = static_cast<uint8_t>(DType::f64); }),
+      verified_convolution([](PlanBuilder &, Launch &c) { c.dtype = static_cast<uint8_t>(DType::i64); }),
       "has no convolution of element type number");
   // What writes an argument has to see whether the call has failed.
   EXPECT_FAILS(verified_convolution([](PlanBuilder &b, Launch &c) {
