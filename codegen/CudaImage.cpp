@@ -89,9 +89,10 @@ void setAlignments(fb::DeviceKernelT &kernel, const CudaContraction &contraction
     add(schedule.vectorC);
   if (contraction.windows)
     for (const ir::ConvolutionStep step : contraction.windows->epilogue)
-      if (step != ir::ConvolutionStep::relu)
+      if (ir::readsOperand(step))
         add(step == ir::ConvolutionStep::residual ? schedule.vectorC : 1);
-  add(schedule.vectorC);
+  kernel.alignments.push_back(
+      static_cast<uint32_t>(schedule.vectorC * static_cast<int64_t>(itemsize(contraction.resultType()))));
 }
 
 /// The operands of a launch (runtime/plan/LaunchAccesses.h) are a, b, c, bias, residual, and a and b of each

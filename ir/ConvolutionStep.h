@@ -12,8 +12,14 @@
 namespace weft::ir {
 
 /// Steps of an epilogue, in the order of their names and of their numbers in plans.
-enum class ConvolutionStep { add, sub, mul, residual, relu };
-inline constexpr llvm::StringLiteral convolutionStepNames[] = {"add", "sub", "mul", "residual", "relu"};
+enum class ConvolutionStep { add, sub, mul, residual, relu, wide };
+inline constexpr llvm::StringLiteral convolutionStepNames[] = {"add",      "sub",  "mul",
+                                                               "residual", "relu", "wide"};
+
+/// Whether a step has a vector or a residual.
+inline bool readsOperand(ConvolutionStep step) {
+  return step != ConvolutionStep::relu && step != ConvolutionStep::wide;
+}
 
 } // namespace weft::ir
 

@@ -26,13 +26,16 @@ llvm::SmallVector<Size> weightShapeOf(ImplicitGemmOp op);
 llvm::SmallVector<Size> resultShapeOf(ImplicitGemmOp op);
 MemoryView resultViewOf(ImplicitGemmOp op);
 
-/// A step, and the vector or tensor beside the result that it reads; relu has none.
+/// A step, and the vector or tensor beside the result that it reads; relu and wide have none.
 struct StepOperand {
   ConvolutionStep step;
   mlir::Value operand;
 };
 /// The epilogue of a verified op.
 llvm::SmallVector<StepOperand> epilogueOf(ImplicitGemmOp op);
+
+/// Whether the result has the f32 in which halves are added.
+bool isWide(ImplicitGemmOp op);
 
 /// Whether a launch has Winograd's method for these numbers: of f32 on a CPU.
 bool hasWinograd(ImplicitGemmOp op);

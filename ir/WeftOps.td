@@ -127,7 +127,8 @@ def Weft_ImplicitGemmOp : Weft_ComputeOp<"implicit_gemm"> {
     The epilogue, which `--weft-attach-epilogues` makes, is a list of steps that an element of the sum takes in order, each
     rounded as an op of its own: "add", "sub" and "mul" have a vector with a number for each of the groups' outputs,
     "residual" adds a tensor of the result's type, and "relu" is the larger of the element and +0. `beside` are the
-    vectors and the residual, in the order of the steps.
+    vectors and the residual, in the order of the steps. "wide", which is alone, leaves a sum of halves the f32 that it
+    is, and the result is f32.
 
     With `winograd`, which fast numerics allow on a CPU, tiles of 4 x 4 places take 36 products instead of 144. That is of
     convolutions with one group, two extents, a window of 3 x 3 or, as derivatives with respect to weights have them, 3 x 3

@@ -220,8 +220,7 @@ ConvolutionOp exchangeOperands(ConvolutionOp op) {
 
 /// Into how many pieces of the channels the sums of a convolution are divided on a GPU, each of which has
 /// blocks of its own: 1 if there are blocks for all multiprocessors without that, or sums are short. None if
-/// there should be several and cannot be: sums of halves would be rounded before they are added, and the
-/// pieces are of equal length.
+/// there should be several and cannot be: the pieces are of equal length.
 std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &device) {
   constexpr int64_t tile = 64, leastSteps = 256;
   const SymbolRanges ranges = rangesOf(op);
@@ -238,8 +237,7 @@ std::optional<int64_t> piecesOnGpu(ConvolutionOp op, const TargetDescription &de
   const int64_t tiles = groups * llvm::divideCeil(outputs, tile) * llvm::divideCeil(columns, tile);
   if (tiles * 4 > device.cores || steps < 2 * leastSteps)
     return 1;
-  const bool isHalf = isa<Float16Type, BFloat16Type>(op.getType().getElementType());
-  if (!w[1].isNumber() || !y[0].isNumber() || groups != 1 || isHalf)
+  if (!w[1].isNumber() || !y[0].isNumber() || groups != 1)
     return std::nullopt;
   const int64_t channels = w[1].asNumber(), most = std::min(2 * device.cores / tiles, steps / leastSteps);
   for (int64_t pieces = std::min(most, channels); pieces > 1; --pieces)
@@ -315,7 +313,7 @@ bool paysByWinograd(ImplicitGemmOp op) {
 }
 
 /// The launch of a convolution, whose channels are divided into `pieces`: each is a group, and their sums are
-/// added. Whether it has Winograd's method.
+/// added, those of halves in f32. Whether it has Winograd's method.
 bool lowerToLaunch(ConvolutionOp op, int64_t pieces, bool mayBeWinograd) {
   OpBuilder b(op);
   ArrayRef<Size> a = sizesOf(op.getA()), y = sizesOf(op.getResult());
@@ -338,11 +336,15 @@ bool lowerToLaunch(ConvolutionOp op, int64_t pieces, bool mayBeWinograd) {
   }
   auto list = [&](ArrayRef<int64_t> numbers) { return b.getDenseI64ArrayAttr(numbers); };
   auto sizes = [&](ArrayRef<Size> given) { return SizesAttr::get(b.getContext(), given); };
-  Value result = b.create<ImplicitGemmOp>(
-      op.getLoc(), sources.a->base, sources.w->base, ValueRange(), sizes(shape),
-      list(*numbersOf(a.drop_front(2))), list(window), list(*numbersOf(y.drop_front(2))), op.getStrideAttr(),
-      list(low), op.getBaseDilationAttr(), op.getWindowDilationAttr(), list(order),
-      list(sources.a->view.write()), list(sources.w->view.write()), ArrayAttr(), UnitAttr());
+  Type element = op.getType().getElementType();
+  const bool isWide = pieces > 1 && isa<Float16Type, BFloat16Type>(element);
+  const llvm::StringRef wide = convolutionStepNames[static_cast<size_t>(ConvolutionStep::wide)];
+  Value result = b.create<ImplicitGemmOp>(op.getLoc(), sources.a->base, sources.w->base, ValueRange(),
+                                          sizes(shape), list(*numbersOf(a.drop_front(2))), list(window),
+                                          list(*numbersOf(y.drop_front(2))), op.getStrideAttr(), list(low),
+                                          op.getBaseDilationAttr(), op.getWindowDilationAttr(), list(order),
+                                          list(sources.a->view.write()), list(sources.w->view.write()),
+                                          isWide ? b.getStrArrayAttr({wide}) : ArrayAttr(), UnitAttr());
   auto launch = result.getDefiningOp<ImplicitGemmOp>();
   launch.setWinograd(mayBeWinograd && hasWinograd(launch) && paysByWinograd(launch));
   if (pieces > 1) {
@@ -350,6 +352,8 @@ bool lowerToLaunch(ConvolutionOp op, int64_t pieces, bool mayBeWinograd) {
     llvm::append_range(apart, y.drop_front(2));
     result = b.create<ReshapeOp>(op.getLoc(), result, sizes(apart));
     result = b.create<SumOp>(op.getLoc(), result, list({0}));
+    if (isWide)
+      result = b.create<ConvertOp>(op.getLoc(), result, element);
   }
   replaceBy(op, transposed, result, order, b);
   return launch.getWinograd();

@@ -30,6 +30,8 @@ static double after(ConvolutionStep step, double element, double by) {
     return element * by;
   case ConvolutionStep::relu:
     return larger(element, 0);
+  case ConvolutionStep::wide: // its result is not rounded to halves
+    return element;
   }
   llvm_unreachable("all steps are above");
 }
@@ -71,7 +73,7 @@ LogicalResult ImplicitGemmOp::interpret(ArrayRef<const Literal *> operands,
     out.setReal(to, sum);
     const Literal *const *beside = operands.begin() + 2;
     for (const auto &[step, operand] : steps) {
-      const double by = step == ConvolutionStep::relu       ? 0
+      const double by = !readsOperand(step)                 ? 0
                         : step == ConvolutionStep::residual ? (*beside++)->real[to]
                                                             : (*beside++)->real[output];
       out.setReal(to, after(step, out.real[to], by));

@@ -46,10 +46,20 @@ SmallVector<StepOperand> epilogueOf(ImplicitGemmOp op) {
     for (StringRef name : names->getAsValueRange<StringAttr>()) {
       const auto step =
           static_cast<ConvolutionStep>(llvm::find(convolutionStepNames, name) - convolutionStepNames);
-      steps.push_back({step, step == ConvolutionStep::relu ? Value() : *operand++});
+      steps.push_back({step, readsOperand(step) ? *operand++ : Value()});
     }
   return steps;
 }
+
+/// Whether one of the steps leaves a sum of halves the f32 that it is.
+static bool hasWideStep(std::optional<ArrayAttr> epilogue) {
+  return epilogue && llvm::any_of(*epilogue, [](Attribute each) {
+           auto name = dyn_cast<StringAttr>(each);
+           return name && name == convolutionStepNames[static_cast<size_t>(ConvolutionStep::wide)];
+         });
+}
+
+bool isWide(ImplicitGemmOp op) { return hasWideStep(op.getEpilogue()); }
 
 bool hasWinograd(ImplicitGemmOp op) {
   const auto areThree = [](ArrayRef<int64_t> numbers) { return numbers == ArrayRef<int64_t>({3, 3}); };
@@ -122,7 +132,8 @@ LogicalResult ImplicitGemmOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   llvm::append_range(whole, places);
   for (int64_t dim : order)
     result.push_back(whole[dim]);
-  return inferShaped(loc, getOperationName(), operands[0], result, types);
+  const Type element = hasWideStep(op.getEpilogue()) ? Float32Type::get(operands[0].getContext()) : Type();
+  return inferShaped(loc, getOperationName(), operands[0], result, types, element);
 }
 
 /// Verifies that a view of a tensor of `shape` is within the operand.
@@ -154,15 +165,20 @@ static LogicalResult verifyEpilogue(ImplicitGemmOp op) {
     for (StringRef name : names->getAsValueRange<StringAttr>()) {
       if (!llvm::is_contained(convolutionStepNames, name))
         return op.emitOpError() << "has an unknown step '" << name
-                                << "', expected one of add, sub, mul, residual, relu";
-      operands += name != convolutionStepNames[static_cast<size_t>(ConvolutionStep::relu)];
+                                << "', expected one of add, sub, mul, residual, relu, wide";
+      operands += readsOperand(
+          static_cast<ConvolutionStep>(llvm::find(convolutionStepNames, name) - convolutionStepNames));
     }
+  if (isWide(op) &&
+      (names->size() != 1 || !isa<Float16Type, BFloat16Type>(op.getA().getType().getElementType())))
+    return op.emitOpError() << "has the step 'wide' beside others, or for sums of "
+                            << op.getA().getType().getElementType() << ", expected it alone and of halves";
   if (operands != op.getBeside().size())
     return op.emitOpError() << "has an epilogue that reads " << operands << " operands, found "
                             << op.getBeside().size();
   const Size outputs = op.getShape()[1] * op.getShape()[3];
   for (const auto &[step, operand] : epilogueOf(op)) {
-    if (step == ConvolutionStep::relu)
+    if (!readsOperand(step))
       continue;
     auto type = cast<RankedTensorType>(operand.getType());
     const bool fits = step == ConvolutionStep::residual

@@ -369,7 +369,7 @@ ConvolutionTask Convolution::task_of(const ConvolutionPart &part, int64_t group,
   }
   const void *const *beside = call.beside;
   for (const ConvolutionStep step : s.steps) {
-    const float *from = step == ConvolutionStep::relu ? nullptr : static_cast<const float *>(*beside++);
+    const float *from = reads_operand(step) ? static_cast<const float *>(*beside++) : nullptr;
     if (step == ConvolutionStep::residual)
       from += s.y.offset + group * s.y.strides[1];
     else if (from)

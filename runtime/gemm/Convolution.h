@@ -57,6 +57,8 @@ struct WEFT_RUNTIME_API ConvolutionShape {
   std::array<int64_t, 6> y_extents() const {
     return {batch, groups, outputs, places[0], places[1], places[2]};
   }
+  /// Whether the result has the f32 in which halves are added.
+  bool is_wide() const { return steps == std::vector{ConvolutionStep::wide}; }
   bool is_dilated() const { return base_dilation != ConvolutionNumbers{1, 1, 1}; }
 };
 

@@ -39,9 +39,13 @@ inline constexpr int64_t mostOuterPlaces = 576, fewOuterPlaceOutputs = 64;
 
 /// What a sum takes after its last chain, each rounded by itself: a number of its output is added, subtracted
 /// or multiplied, or the residual's element at its place added; relu is the larger of it and +0, and leaves a
-/// NaN.
-enum class ConvolutionStep : uint8_t { add, sub, mul, residual, relu };
-inline constexpr int64_t convolutionSteps = 5;
+/// NaN. On a GPU, a sum of halves that is `wide`, and takes no other step, is stored as the f32 that it is.
+enum class ConvolutionStep : uint8_t { add, sub, mul, residual, relu, wide };
+inline constexpr int64_t convolutionSteps = 6;
+/// Whether a step has a vector or a residual.
+constexpr bool reads_operand(ConvolutionStep step) {
+  return step != ConvolutionStep::relu && step != ConvolutionStep::wide;
+}
 
 /// A step, and the number of output 0, or the residual's element of output 0 and place 0, which lies as y
 /// does.

@@ -184,7 +184,7 @@ Winograd::Call Winograd::call_of(const float *a, const float *w, float *y, const
   task.to.y_output = s.y.strides[2];
   task.to.last = outputs_;
   for (const ConvolutionStep step : s.steps) {
-    const float *from = step == ConvolutionStep::relu ? nullptr : static_cast<const float *>(*beside++);
+    const float *from = reads_operand(step) ? static_cast<const float *>(*beside++) : nullptr;
     if (step == ConvolutionStep::residual)
       from += s.y.offset;
     task.to.steps[task.to.step_count++] = {step, from};

@@ -90,7 +90,9 @@ std::string steps_problem(const fb::ConvolutionLaunch &launch, const Convolution
   for (const ConvolutionStep step : shape.steps) {
     if (static_cast<int64_t>(step) >= convolutionSteps)
       return "has a step of kind number " + number(static_cast<int>(step));
-    if (step == ConvolutionStep::relu)
+    if (step == ConvolutionStep::wide && !(shape.is_wide() && itemsize(shape.dtype) == 2))
+      return "has a sum that stays f32, of a type that is no half or before other steps";
+    if (!reads_operand(step))
       continue;
     const uint32_t next = reads++;
     if (next >= length(launch.beside()))
@@ -161,17 +163,19 @@ std::string convolution_problem(const fb::ConvolutionLaunch &launch, const fb::P
     const fb::MatrixPlace *planned;
     const ConvolutionPlace &place;
     std::array<int64_t, 6> extents;
+    size_t item;
     bool written;
-  } tensors[] = {{"a", launch.a(), shape.a, shape.a_extents(), false},
-                 {"w", launch.w(), shape.w, shape.w_extents(), false},
-                 {"y", launch.y(), shape.y, shape.y_extents(), true}};
+  } tensors[] = {{"a", launch.a(), shape.a, shape.a_extents(), itemsize(shape.dtype), false},
+                 {"w", launch.w(), shape.w, shape.w_extents(), itemsize(shape.dtype), false},
+                 {"y", launch.y(), shape.y, shape.y_extents(),
+                  itemsize(shape.is_wide() ? DType::f32 : shape.dtype), true}};
   if (shape.winograd && (of_gpu || !has_winograd(shape)))
     return "has Winograd's method for another convolution than one of f32 on a CPU, of one group and two "
            "extents, with a window or places of 3 x 3 and without strides and dilations";
-  for (const auto &[name, planned, place, extents, written] : tensors)
-    if (std::string problem = place_problem({planned->buffer(), place.offset, place.strides, extents,
-                                             itemsize(shape.dtype), written, /*mayReverse=*/true},
-                                            plan);
+  for (const auto &[name, planned, place, extents, item, written] : tensors)
+    if (std::string problem = place_problem(
+            {planned->buffer(), place.offset, place.strides, extents, item, written, /*mayReverse=*/true},
+            plan);
         !problem.empty())
       return std::string(": ") + name + " " + problem;
   return steps_problem(launch, shape, plan);

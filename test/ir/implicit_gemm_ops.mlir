@@ -45,3 +45,13 @@ weft.func @winograd(%x: tensor<2x3x8x9xf32, #cpu>, %w: tensor<4x3x3x3xf32, #cpu>
      : tensor<2x3x8x9xf32, #cpu>, tensor<4x3x3x3xf32, #cpu>
   weft.return %y : tensor<2x4x6x7xf32, #cpu>
 }
+
+// Sums of halves that stay f32.
+#gpu = #weft.device<cuda:0>
+// CHECK-LABEL: weft.func @wide
+// CHECK: weft.implicit_gemm {{.*}}order = [0, 1, 2] epilogue ["wide"] : tensor<2x3x8xbf16, {{.*}}>, tensor<4x3x3xbf16, {{.*}}>
+// CHECK-NEXT: weft.return %{{.*}} : tensor<2x4x6xf32, {{.*}}>
+weft.func @wide(%x: tensor<2x3x8xbf16, #gpu>, %w: tensor<4x3x3xbf16, #gpu>) -> tensor<2x4x6xf32, #gpu> {
+  %y = weft.implicit_gemm %x [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["wide"] : tensor<2x3x8xbf16, #gpu>, tensor<4x3x3xbf16, #gpu>
+  weft.return %y : tensor<2x4x6xf32, #gpu>
+}

@@ -219,7 +219,7 @@ weft.func @steps(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
 
 #cpu = #weft.device<cpu>
 weft.func @unknown_step(%a: tensor<2x3x8xf32, #cpu>, %w: tensor<4x3x3xf32, #cpu>) {
-  // expected-error@+1 {{has an unknown step 'tanh', expected one of add, sub, mul, residual, relu}}
+  // expected-error@+1 {{has an unknown step 'tanh', expected one of add, sub, mul, residual, relu, wide}}
   %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["tanh"] : tensor<2x3x8xf32, #cpu>, tensor<4x3x3xf32, #cpu>
   weft.return
 }
@@ -303,4 +303,22 @@ weft.func @winograd_gpu(%a: tensor<2x3x8x9xf32, #gpu>, %w: tensor<4x3x3x3xf32, #
   // expected-error@+1 {{has Winograd's method for another convolution}}
   %y = weft.implicit_gemm %a [0, 216, 0, 72, 9, 1], %w [0, 0, 27, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8, 9], window = [3, 3], places = [6, 7], stride = [1, 1], low = [0, 0], base_dilation = [1, 1], window_dilation = [1, 1], order = [0, 1, 2, 3] winograd : tensor<2x3x8x9xf32, #gpu>, tensor<4x3x3x3xf32, #gpu>
   weft.return %y : tensor<2x4x6x7xf32, #gpu>
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @wide_doubles(%a: tensor<2x3x8xf64, #gpu>, %w: tensor<4x3x3xf64, #gpu>) -> tensor<2x4x6xf32, #gpu> {
+  // expected-error@+1 {{'weft.implicit_gemm' op has the step 'wide' beside others, or for sums of 'f64', expected it alone and of halves}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["wide"] : tensor<2x3x8xf64, #gpu>, tensor<4x3x3xf64, #gpu>
+  weft.return %y : tensor<2x4x6xf32, #gpu>
+}
+
+// -----
+
+#gpu = #weft.device<cuda:0>
+weft.func @wide_relu(%a: tensor<2x3x8xf16, #gpu>, %w: tensor<4x3x3xf16, #gpu>) -> tensor<2x4x6xf32, #gpu> {
+  // expected-error@+1 {{'weft.implicit_gemm' op has the step 'wide' beside others, or for sums of 'f16', expected it alone and of halves}}
+  %y = weft.implicit_gemm %a [0, 24, 0, 8, 1], %w [0, 0, 9, 3, 1], shape = [2, 1, 3, 4], extents = [8], window = [3], places = [6], stride = [1], low = [0], base_dilation = [1], window_dilation = [1], order = [0, 1, 2] epilogue ["wide", "relu"] : tensor<2x3x8xf16, #gpu>, tensor<4x3x3xf16, #gpu>
+  weft.return %y : tensor<2x4x6xf32, #gpu>
 }

@@ -153,6 +153,21 @@ weft.func @piecesOfDoubles(%x: tensor<2x1024x9xf64, #gpu>, %w: tensor<8x1024x4xf
   weft.return %y : tensor<2x8x6xf64, #gpu>
 }
 
+// And of halves, whose sums are added in f32 and rounded once.
+// CHECK-LABEL: weft.func @piecesOfHalves
+// CHECK-NOT: WEFT-N011
+// CHECK: %[[P:.*]] = weft.implicit_gemm {{.*}} shape = [2, 16, 64, 8], {{.*}}order = [1, 0, 2] epilogue ["wide"]
+// CHECK-NEXT: %[[R:.*]] = weft.reshape %[[P]] : tensor<128x2x6xf32, {{.*}}> -> tensor<16x8x2x6xf32
+// CHECK-NEXT: %[[S:.*]] = weft.sum %[[R]], dims = [0]
+// CHECK-NEXT: %[[C:.*]] = weft.convert %[[S]] to f16
+// CHECK-NEXT: %[[T:.*]] = weft.transpose %[[C]], perm = [1, 0, 2]
+// CHECK-NEXT: weft.return %[[T]]
+weft.func @piecesOfHalves(%x: tensor<2x1024x9xf16, #gpu>, %w: tensor<8x1024x4xf16, #gpu>) -> tensor<2x8x6xf16, #gpu> {
+  %y = weft.convolution %x, %w, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
+     : tensor<2x1024x9xf16, #gpu>, tensor<8x1024x4xf16, #gpu>
+  weft.return %y : tensor<2x8x6xf16, #gpu>
+}
+
 // A product, for which nothing is said; and what no launch of a GPU computes, and why.
 // CHECK-LABEL: weft.func @others
 // CHECK-SAME: WEFT-N011{{[^;]*}}no launch of sm_90 computes a convolution of i32
@@ -161,14 +176,14 @@ weft.func @piecesOfDoubles(%x: tensor<2x1024x9xf64, #gpu>, %w: tensor<8x1024x4xf
 // CHECK-NOT: WEFT-N011
 // CHECK-NOT: weft.implicit_gemm
 weft.func @others(%p: tensor<2x4x8xf32, #gpu>, %q: tensor<6x4x1xf32, #gpu>, %d: tensor<2x3x8xi32, #gpu>, %e: tensor<4x3x3xi32, #gpu>,
-                  %w: tensor<2x4x3xf32, #gpu>, %h: tensor<2x1024x9xf16, #gpu>, %v: tensor<8x1024x4xf16, #gpu>)
+                  %w: tensor<2x4x3xf32, #gpu>, %h: tensor<2x2048x9xf16, #gpu>, %v: tensor<8x1024x4xf16, #gpu>)
     -> (tensor<2x6x8xf32, #gpu>, tensor<2x4x6xi32, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>) {
   %0 = weft.convolution %p, %q, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x4x8xf32, #gpu>, tensor<6x4x1xf32, #gpu>
   %1 = weft.convolution %d, %e, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x3x8xi32, #gpu>, tensor<4x3x3xi32, #gpu>
-  %2 = weft.convolution %h, %v, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 1
-     : tensor<2x1024x9xf16, #gpu>, tensor<8x1024x4xf16, #gpu>
+  %2 = weft.convolution %h, %v, stride = [1], low = [0], high = [0], base_dilation = [1], window_dilation = [1], groups = 2
+     : tensor<2x2048x9xf16, #gpu>, tensor<8x1024x4xf16, #gpu>
   %3 = weft.convolution %p, %w, stride = [1], low = [1073741824], high = [-1073741824], base_dilation = [1], window_dilation = [1], groups = 1
      : tensor<2x4x8xf32, #gpu>, tensor<2x4x3xf32, #gpu>
   weft.return %0, %1, %2, %3 : tensor<2x6x8xf32, #gpu>, tensor<2x4x6xi32, #gpu>, tensor<2x8x6xf16, #gpu>, tensor<2x2x6xf32, #gpu>

@@ -67,6 +67,7 @@ namespace {
 struct Matrix {
   const std::array<Extent, 3> *strides;
   int64_t alignment;
+  int64_t bytes;                           ///< of an element
   bool isSingle = false;                   ///< elements are read or written one by one
   llvm::ArrayRef<CountedDim> counted = {}; ///< what the last dimension counts through, if it does
   int64_t offset = 0;
@@ -75,14 +76,17 @@ struct Matrix {
 
 static Matrix matrixA(const CudaContraction &c) {
   if (!c.windows)
-    return {&c.aStrides, c.aAlignment};
-  return {&c.aStrides, c.aAlignment, c.windows->hasZeros(), c.windows->steps, c.windows->offsetA};
+    return {&c.aStrides, c.aAlignment, bytesOf(c.dtype)};
+  return {&c.aStrides,           c.aAlignment,     bytesOf(c.dtype),
+          c.windows->hasZeros(), c.windows->steps, c.windows->offsetA};
 }
-static Matrix matrixB(const CudaContraction &c) { return {&c.bStrides, c.bAlignment, c.windows.has_value()}; }
+static Matrix matrixB(const CudaContraction &c) {
+  return {&c.bStrides, c.bAlignment, bytesOf(c.dtype), c.windows.has_value()};
+}
 static Matrix matrixC(const CudaContraction &c) {
   if (!c.windows)
-    return {&c.cStrides, c.cAlignment};
-  return {&c.cStrides, c.cAlignment, c.windows->hasZeros(), c.windows->columns};
+    return {&c.cStrides, c.cAlignment, bytesOf(c.dtype)};
+  return {&c.cStrides, c.cAlignment, bytesOf(c.resultType()), c.windows->hasZeros(), c.windows->columns};
 }
 
 bool CudaContraction::hasWholeSteps(int64_t by) const {
@@ -119,7 +123,7 @@ static bool allowsVector(const CudaContraction &c, const Matrix &matrix, size_t 
     return true;
   if (matrix.isSingle || !keepsTogether(matrix, along, vector))
     return false;
-  if (!strides[along].is(1) || matrix.alignment % (vector * bytesOf(c.dtype)) != 0)
+  if (!strides[along].is(1) || matrix.alignment % (vector * matrix.bytes) != 0)
     return false;
   const size_t across = along == 1 ? 2 : 1;
   return strides[across].isMultipleOf(vector) && (c.batch.is(1) || strides[0].isMultipleOf(vector));
@@ -259,10 +263,14 @@ private:
                       c.windows->columns.empty() || c.bias || c.residual || c.relu))
       return Status::error("convolution with " + std::to_string(c.windows->dims.size()) +
                            " extents, or with an epilogue of a product");
-    for (int64_t alignment : {c.aAlignment, c.bAlignment, c.cAlignment})
-      if (alignment < bytesOf(c.dtype) || alignment % bytesOf(c.dtype) != 0)
+    for (const auto &[alignment, dtype] : {std::pair(c.aAlignment, c.dtype), std::pair(c.bAlignment, c.dtype),
+                                           std::pair(c.cAlignment, c.resultType())})
+      if (alignment < bytesOf(dtype) || alignment % bytesOf(dtype) != 0)
         return Status::error("contraction of " + std::string(name(c.dtype)) + " aligned to " +
                              std::to_string(alignment) + " bytes");
+    if (c.windows && llvm::is_contained(c.windows->epilogue, ir::ConvolutionStep::wide) &&
+        (c.resultType() == c.dtype || !isHalf(c.dtype)))
+      return Status::error("convolution of " + std::string(name(c.dtype)) + " with sums that stay f32");
     return c.windows ? verifyParts() : Status();
   }
 
@@ -384,7 +392,8 @@ private:
   }
 
   Status verifyLimits() const {
-    if (s.vectorC < 1 || (s.vectorC & (s.vectorC - 1)) != 0 || s.vectorC * bytesOf(c.dtype) > accessBytes ||
+    if (s.vectorC < 1 || (s.vectorC & (s.vectorC - 1)) != 0 ||
+        s.vectorC * bytesOf(c.resultType()) > accessBytes ||
         (s.vectorC > 1 && (!allowsVector(c, matrixC(c), 2, s.vectorC) || !c.n.isMultipleOf(s.vectorC))))
       return wrong("the result cannot be written by accesses of " + std::to_string(s.vectorC) + " elements");
     if (s.sharedBytes(c.dtype) > device.blockSharedBytes)
@@ -560,9 +569,10 @@ static ContractionSchedule scheduleWith(const Tiles &tiles, const CudaContractio
   fit(s.a, s.blockM);
   fit(s.b, s.blockN);
   // Wider accesses than a thread's neighbouring columns, or with columns left over, are not possible.
-  int64_t columns = s.matrixUnits ? std::min({accessBytes / bytes, int64_t{8}, s.warpN / 4})
+  const int64_t most = accessBytes / bytesOf(c.resultType());
+  int64_t columns = s.matrixUnits ? std::min({most, int64_t{8}, s.warpN / 4})
                     : s.b.alongK  ? 1
-                                  : std::min(accessBytes / bytes, s.warpN / 8);
+                                  : std::min(most, s.warpN / 8);
   while (columns > 1 && (!allowsVector(c, matrixC(c), 2, columns) || !c.n.isMultipleOf(columns)))
     columns /= 2;
   s.vectorC = columns;

@@ -114,8 +114,7 @@ struct CudaWindows {
   }
   /// Operands of the epilogue.
   size_t besideCount() const {
-    return epilogue.size() -
-           static_cast<size_t>(std::count(epilogue.begin(), epilogue.end(), ir::ConvolutionStep::relu));
+    return static_cast<size_t>(std::count_if(epilogue.begin(), epilogue.end(), ir::readsOperand));
   }
   /// Whether neighbours in k, and not in n, are what neighbouring threads read: of whichever more are
   /// neighbours in memory.
@@ -145,6 +144,12 @@ struct CudaContraction {
   /// the innermost dimensions of steps and columns; those of b are 1 in the direction that is read together,
   /// and 0 in the other. It has no bias, residual and relu but in the epilogue of its windows.
   std::optional<CudaWindows> windows;
+
+  /// The type of the result and of the residual.
+  DType resultType() const {
+    const bool isWide = windows && windows->epilogue == std::vector{ir::ConvolutionStep::wide};
+    return isWide ? DType::f32 : dtype;
+  }
 
   /// Whether each sum has a multiple of `by` steps.
   bool hasWholeSteps(int64_t by) const;

@@ -246,13 +246,13 @@ inline constexpr const char *writeText = R"(
   c += matrix * cBatch;
 $RESIDUAL  auto write = [&](index row, index column, const $S *sums) {
 $OUTSIDE    const auto at = row * cM + $COLUMN;
-    weft_vector<$T, vectorC> result;
+    weft_vector<$RESULT, vectorC> result;
 $READ#pragma unroll
     for (int l = 0; l < vectorC; ++l) {
       $S value = sums[l];
-$EPILOGUE      result.at[l] = weft_narrow(value);
+$EPILOGUE      result.at[l] = $STORED;
     }
-    *(weft_vector<$T, vectorC> *)(c + at) = result;
+    *(weft_vector<$RESULT, vectorC> *)(c + at) = result;
   };
 )";
 

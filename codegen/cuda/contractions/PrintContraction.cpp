@@ -76,7 +76,10 @@ private:
 
   /// The words of all texts.
   Words words() const {
+    const bool isWide = c.resultType() != c.dtype;
     Words all = {{"T", element.stored}, {"S", element.sum}};
+    all["RESULT"] = isWide ? element.sum : element.stored;
+    all["STORED"] = isWide ? "value" : "weft_narrow(value)";
     all["DEPTH"] = itemsize(c.dtype) == 1 ? "32" : "16";
     return all;
   }
@@ -150,7 +153,7 @@ std::string ContractionPrinter::signature() const {
   if (c.windows)
     for (size_t i = 0; i < c.windows->besideCount(); ++i)
       text += operand + "beside" + std::to_string(i) + ", ";
-  text += type + " *c";
+  text += words()["RESULT"] + " *c";
   for (const auto &[name, extent] : extents())
     if (extent->isParameter)
       text += std::string(", long long ") + name;

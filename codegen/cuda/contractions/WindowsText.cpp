@@ -322,6 +322,8 @@ EpilogueText epilogueText(const CudaContraction &c) {
   const std::string rounded = itemsize(c.dtype) == 2 ? "      value = weft_widen(weft_narrow(value));\n" : "";
   size_t next = 0;
   for (const ConvolutionStep step : c.windows->epilogue) {
+    if (step == ConvolutionStep::wide)
+      continue; // the type of the result says it
     text.epilogue += rounded;
     if (step == ConvolutionStep::relu) {
       text.epilogue += "      value = value > 0 || value != value ? value : 0; // the larger, or a NaN\n";

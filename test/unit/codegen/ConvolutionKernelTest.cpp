@@ -81,6 +81,8 @@ struct Case {
   std::vector<std::string> steps;
 
   Numbers aShape() const { return joined({batch, groups, channels}, extents); }
+  bool isWide() const { return steps == std::vector<std::string>{"wide"}; }
+  DType resultType() const { return isWide() ? DType::f32 : dtype; }
   Numbers wShape() const { return joined({groups, outputs, channels}, window); }
   /// The dimensions of the result as `order` counts them, and their strides.
   Numbers yShape() const { return joined({batch, groups * outputs}, places); }
@@ -91,16 +93,16 @@ struct Case {
   }
 
   std::string text() const {
-    const std::string element = std::string(name(dtype)) + ", #weft.device<cuda:0>>";
+    const std::string device = ", #weft.device<cuda:0>>", element = std::string(name(dtype)) + device;
     auto line = [&](int64_t count) { return "tensor<" + std::to_string(count) + "x" + element; };
     std::string result = "tensor<", arguments, types, names, beside;
     for (const int64_t dim : order)
       result += std::to_string(yShape()[size_t(dim)]) + "x";
-    result += element;
+    result += std::string(name(resultType())) + device;
     size_t next = 0;
     for (const std::string &step : steps) {
       names += (names.empty() ? "\"" : ", \"") + step + "\"";
-      if (step == "relu")
+      if (step == "relu" || step == "wide")
         continue;
       const std::string value = "%s" + std::to_string(next++);
       const std::string type = step == "residual" ? result : line(groups * outputs);
@@ -169,6 +171,9 @@ Case randomCase(DType dtype, std::mt19937 &random) {
   for (const char *step : {"sub", "mul", "add", "residual", "relu"})
     if (random() % 2)
       c.steps.emplace_back(step);
+  // A sum of halves that stays f32.
+  if (codegen::isHalf(dtype) && random() % 4 == 0)
+    c.steps = {"wide"};
   return c;
 }
 
@@ -223,13 +228,15 @@ template <typename Sum> double sumOf(const Case &c, const Tensors &t, const Numb
     const Sum x = inside ? Sum(t.a.real(placeIn(c.aStrides, element))) : 0;
     chain = std::fma(Sum(t.w.real(c.wOffset + placeIn(c.wStrides, weight))), x, chain);
   });
-  return rounded(c.dtype, double(chain));
+  return rounded(c.resultType(), double(chain));
 }
 
 template <typename Sum> double expectedAt(const Case &c, const Tensors &t, const Numbers &place, int64_t at) {
   auto value = Sum(sumOf<Sum>(c, t, place));
   size_t next = 0;
   for (const std::string &step : c.steps) {
+    if (step == "wide")
+      continue;
     if (step == "relu") {
       value = value > 0 || std::isnan(value) ? value : 0;
       continue;
@@ -304,12 +311,12 @@ void computesRight(const Case &c, const ir::TargetDescription &target, std::mt19
   const Values values = codegen::isHalf(c.dtype) ? Values::smallIntegers : Values::random;
   Tensors t{randomElements(c.dtype, product(c.aShape()), values, random),
             randomElements(c.dtype, product(c.wShape()), values, random),
-            Elements(c.dtype, size_t(product(c.yShape()))),
+            Elements(c.resultType(), size_t(product(c.yShape()))),
             {}};
   for (size_t i = 0; i < weights.size(); ++i)
     t.w.putReal(int64_t(i) * 7, weights[i]);
   for (const std::string &step : c.steps)
-    if (step != "relu")
+    if (step != "relu" && step != "wide")
       t.beside.push_back(randomElements(
           c.dtype, step == "residual" ? product(c.yShape()) : c.groups * c.outputs, values, random));
   run(c, described, target, t);
@@ -439,6 +446,12 @@ TEST_P(ConvolutionKernels, WholeTiles) {
   c.steps = {"add", "relu"};
   for (const char *target : {"sm_90", "sm_75"})
     computesRight(c, smallDevice(target), random);
+  if (!codegen::isHalf(GetParam()))
+    return;
+  // Sums that stay f32, which lanes exchange to write four at once.
+  c.steps = {"wide"};
+  for (const char *target : {"sm_90", "sm_75"})
+    computesRight(c, smallDevice(target), random);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, ConvolutionKernels,
@@ -552,6 +565,12 @@ TEST(ConvolutionSchedules, WrongOnesAreRefused) {
   changed = c;
   changed.bias = true;
   EXPECT_NE(refusal(*good, changed).find("an epilogue of a product"), std::string::npos);
+  for (const auto &steps : {std::vector{ir::ConvolutionStep::wide},
+                            std::vector{ir::ConvolutionStep::wide, ir::ConvolutionStep::relu}}) {
+    changed = c;
+    changed.windows->epilogue = steps;
+    EXPECT_NE(refusal(*good, changed).find("of f32 with sums that stay f32"), std::string::npos);
+  }
   changed = c;
   changed.windows->imageStride = int64_t(1) << 31;
   EXPECT_NE(refusal(*good, changed).find("offsets do not fit into 32 bits"), std::string::npos);

@@ -231,7 +231,8 @@ TEST(Library, StepsOfConvolutionsHaveTheNumbersOfTheRuntime) {
       {ir::ConvolutionStep::sub, runtime::ConvolutionStep::sub},
       {ir::ConvolutionStep::mul, runtime::ConvolutionStep::mul},
       {ir::ConvolutionStep::residual, runtime::ConvolutionStep::residual},
-      {ir::ConvolutionStep::relu, runtime::ConvolutionStep::relu}};
+      {ir::ConvolutionStep::relu, runtime::ConvolutionStep::relu},
+      {ir::ConvolutionStep::wide, runtime::ConvolutionStep::wide}};
   for (const auto &[written, read] : pairs)
     EXPECT_EQ(static_cast<int>(written), static_cast<int>(read));
 }

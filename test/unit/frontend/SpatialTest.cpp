@@ -135,6 +135,19 @@ TEST(Convolution, ZerosBetweenElementsMeetNoInfiniteWeights) {
   }
 }
 
+/// A GPU adds the channels of few results in pieces. Those of 128 channels are 2,049 and -2,048 here, of
+/// which f16 has the second alone.
+TEST(Convolution, LongSumsOfHalvesAreRoundedOnce) {
+  std::vector<float> weights(1024, 0.0F);
+  for (size_t i = 0; i < 256; ++i) {
+    weights[i] = i == 0 ? 9.0F : 8.0F;
+    weights[256 + i] = -8.0F;
+  }
+  Tensor w = Tensor::from(weights, {1, 512, 2}).to(f16);
+  Tensor y = conv1d(ones({2, 512, 3}, {.dtype = f16}), cat({w, -w}, 0));
+  EXPECT_EQ(floats(y.to(f32)), (Floats{1, 1, -1, -1, 1, 1, -1, -1}));
+}
+
 /// A residual block in evaluation is launches of its convolutions, with the bits of single ops.
 TEST(Convolution, ItsLaunchHasTheBiasNormResidualAndRelu) {
   const Tensor x = waves({3, 4, 9, 9}), w = waves({4, 4, 3, 3}, 0.2), bias = waves({4}, 1),

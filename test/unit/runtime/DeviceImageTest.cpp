@@ -469,6 +469,25 @@ TEST(DeviceImage, RemaindersOfPlacesAreMatrices) {
   EXPECT_EQ(own[0].blocks, 6u);                      // 2 matrices of 4 by 35 in tiles of 4 by 16
 }
 
+/// A result that has the f32 in which halves are added is twice as long.
+TEST(DeviceImage, SumsOfHalvesMayStayF32) {
+  fb::DeviceImageT image = image_of_convolution();
+  PlanBuilder b = plan_of_convolution();
+  for (fb::ConvolutionLaunchT *launch :
+       {image.kernels[0]->convolution->launch.get(), b.plan.launches[0]->op.AsConvolutionLaunch()}) {
+    launch->steps = {5};
+    launch->beside.clear();
+  }
+  b.plan.launches[0]->own[0]->operands = {1, 0, 2};
+  image.kernels[0]->pointers = {0, 1, 2};
+  const std::shared_ptr<Image> loaded =
+      Image::load(*package_of(bytes_of(image)), "image.cuda:sm_90").value_or_throw();
+  EXPECT_FAILS(b.verdict(loaded.get()), "y reaches beyond the 240 bytes");
+  b.plan.results[0]->type->dtype = static_cast<uint8_t>(DType::f32);
+  b.plan.launches[0]->op.AsConvolutionLaunch()->y->buffer = b.buffer(fb::Storage::result, 0, 0, 480);
+  EXPECT_TRUE(b.verdict(loaded.get()).ok()) << b.verdict(loaded.get()).message();
+}
+
 TEST(DeviceImage, ConvolutionsFitTheirKernels) {
   using Launch = fb::ConvolutionLaunchT;
   EXPECT_TRUE(verified_convolution([](PlanBuilder &, Launch &) {}).ok())
