@@ -10,11 +10,13 @@
 #include "frontend/ops/Extents.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
+#include "frontend/ops/Term.h"
 #include "weft/math.hpp"
 #include "weft/reduce.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace weft {
 
@@ -23,11 +25,6 @@ using namespace frontend;
 namespace {
 
 using Numbers = std::vector<int64_t>;
-
-Tensor asTensor(const Numbers &numbers, Device device, Loc loc) {
-  return Tensor::from(numbers, {static_cast<int64_t>(numbers.size())},
-                      {.dtype = DType::i64, .device = device}, loc);
-}
 
 /// The operand of a function that pools the last `extents` dimensions.
 struct Pool {
@@ -43,8 +40,16 @@ struct Pool {
     return atEachExtent(name, given, extents, what, least, loc);
   }
 
+  /// Throws Error for an extent whose size is not known when a function is compiled.
+  void refuseDynamic(int64_t size, const Ref &x) const {
+    if (isSymbolic(size))
+      fail(std::string(name) + "(): pools extents whose sizes are known when a function is compiled, found " +
+               sizeText(size) + ": give the function a spec with a number for this dimension",
+           loc, {x});
+  }
+
   /// The sizes of the extents.
-  Numbers checkedExtents(const Ref &x) const {
+  Numbers checkedExtents(const Ref &x, bool mayBeDynamic = false) const {
     const Shape &shape = x.spec().shape;
     if (shape.size() != extents + 1 && shape.size() != extents + 2)
       fail(std::string(name) + "(): Expected " + std::to_string(extents + 1) + "D or " +
@@ -53,15 +58,12 @@ struct Pool {
            loc, {x});
     Numbers sizes;
     for (size_t i = shape.size() - extents; i < shape.size(); ++i) {
-      if (isSymbolic(shape[i]))
-        fail(std::string(name) +
-                 "(): pools extents whose sizes are known when a function is compiled, found " +
-                 sizeText(shape[i]) + ": give the function a spec with a number for this dimension",
-             loc, {x});
+      if (!mayBeDynamic)
+        refuseDynamic(shape[i], x);
       sizes.push_back(shape[i]);
-      if (sizes.back() == 0)
+      if (!isAtLeast(shape[i], 1))
         fail(std::string(name) + "(): Expected an input whose extents are not empty, but got " +
-                 shapeText(shape),
+                 shapeText(shape) + (isSymbolic(shape[i]) ? ": give its Dim a min of 1" : ""),
              loc, {x});
     }
     return sizes;
@@ -79,6 +81,17 @@ struct Windows {
   /// Which element of a window is its first one that is not padding before the operand.
   int64_t first(int64_t place) const {
     return (std::max<int64_t>(-begin(place), 0) + dilation - 1) / dilation;
+  }
+  /// The number of elements of all windows, of which `counted` places on either side of the operand are some;
+  /// none if the windows differ.
+  std::optional<int64_t> sameCount(int64_t counted) const {
+    auto count = [&](int64_t place) {
+      return std::min(begin(place) + kernel, size + counted) - std::max(begin(place), -counted);
+    };
+    for (int64_t place = 1; place < places; ++place)
+      if (count(place) != count(0))
+        return std::nullopt;
+    return count(0);
   }
   /// Whether a window is padding alone: its elements are further apart than the operand is long.
   bool hasEmptyWindow() const {
@@ -206,20 +219,14 @@ Tensor planeIndices(const Tensor &within, const Numbers &kernel, const Numbers &
   return indices;
 }
 
-/// Numbers along the i-th of the last `extents` dimensions.
-Tensor alongExtent(const Numbers &numbers, size_t i, size_t extents, Device device, Loc loc) {
-  Shape shape(extents - i, 1);
-  shape[0] = static_cast<int64_t>(numbers.size());
-  return asTensor(numbers, device, loc).reshape(shape, loc);
-}
-
-/// Where the windows along the i-th of the last `extents` dimensions begin. The device counts: a table would
-/// be copied from the host in each call of a compiled function.
-Tensor windowBegins(const Windows &windows, size_t i, size_t extents, Device device, Loc loc) {
-  Shape shape(extents - i, 1);
-  shape[0] = windows.places;
-  Tensor place = arange(windows.places, {.dtype = DType::i64, .device = device}, loc).reshape(shape, loc);
-  return sub({mul({place, loc}, {windows.stride, loc}), loc}, {windows.padding, loc});
+/// Where the windows along extent i begin, at each place. The device counts: a table would be copied from the
+/// host in each call of a compiled function.
+Term windowBegins(const std::vector<Windows> &windows, size_t i, Device device, Loc loc) {
+  Shape places;
+  for (const Windows &each : windows)
+    places.push_back(each.places);
+  Term place{positions(places, static_cast<int64_t>(i), device, loc), loc};
+  return place * windows[i].stride - windows[i].padding;
 }
 
 void refuseBools(const Ref &x, const char *name, Loc loc) {
@@ -262,7 +269,7 @@ ValuesIndices maxPool(const Pool &pool, const Tensor &x, const IntList &kernel, 
   Tensor isOutside; // where a window is padding alone
   Tensor numbers = planeIndices(wrap(within, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
     const Windows &each = windows[i];
-    Tensor begin = windowBegins(each, i, pool.extents, device, loc);
+    Tensor begin = windowBegins(windows, i, device, loc).tensor;
     // Where all elements are the smallest number, the first is chosen, which may be padding. The first one
     // that is not has number ceil(-begin / dilation).
     if (each.padding > 0) {
@@ -298,42 +305,63 @@ Tensor avgPool(const Pool &pool, const Tensor &x, const IntList &kernel, const A
   Tensor sum = wrap(record1("sum", {over}, {{"dims", dims}}, loc), loc);
   if (options.divisor_override)
     return div({sum, loc}, {*options.divisor_override, loc}).to(x.dtype(loc), loc);
-  double divisor = 1;
+  // One division by the number of elements, as in PyTorch.
+  double sameCounts = 1;
+  Tensor counts;
   for (size_t i = 0; i < pool.extents; ++i) {
-    Numbers counts;
-    for (int64_t place = 0; place < windows[i].places; ++place) {
-      int64_t begin = windows[i].begin(place), end = begin + windows[i].kernel;
-      end = std::min(end, sizes[i] + (options.count_include_pad ? windows[i].padding : 0));
-      counts.push_back(end - (options.count_include_pad ? begin : std::max<int64_t>(begin, 0)));
+    const int64_t padding = options.count_include_pad ? windows[i].padding : 0;
+    if (std::optional<int64_t> count = windows[i].sameCount(padding)) {
+      sameCounts *= static_cast<double>(*count);
+      continue;
     }
-    if (std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; }))
-      divisor *= static_cast<double>(counts[0]);
-    else
-      sum = div({sum, loc},
-                {alongExtent(counts, i, pool.extents, x.device(loc), loc).to(sum.dtype(loc), loc), loc});
+    Term begin = windowBegins(windows, i, x.device(loc), loc);
+    Term end{minimum(begin + windows[i].kernel, {sizes[i] + padding, loc}), loc};
+    Tensor own = (end - Term{maximum(begin, {-padding, loc}), loc}).tensor;
+    counts = counts.defined() ? mul({counts, loc}, {own, loc}) : own;
   }
-  return div({sum, loc}, {divisor, loc}).to(x.dtype(loc), loc);
+  if (!counts.defined())
+    return div({sum, loc}, {sameCounts, loc}).to(x.dtype(loc), loc);
+  counts = mul({counts.to(sum.dtype(loc), loc), loc}, {sameCounts, loc});
+  return div({sum, loc}, {counts, loc}).to(x.dtype(loc), loc);
 }
 
 /// The even windows of an adaptive pool along one extent.
 struct EvenWindows {
-  Numbers begin, count;
-  int64_t longest = 0;
+  int64_t size, places, longest = 1;
+  bool hasShorter = false; ///< whether some windows have fewer elements than the longest
 
-  EvenWindows(int64_t size, int64_t places) {
-    for (int64_t i = 0; i < places; ++i) {
-      begin.push_back(i * size / places);
-      count.push_back(((i + 1) * size + places - 1) / places - begin.back());
-      longest = std::max(longest, count.back());
+  EvenWindows(int64_t size, int64_t places) : size(size), places(places) {
+    int64_t shortest = size;
+    for (int64_t place = 0; place < places; ++place) {
+      int64_t count = ((place + 1) * size + places - 1) / places - place * size / places;
+      longest = std::max(longest, count);
+      shortest = std::min(shortest, count);
     }
+    hasShorter = places > 0 && longest > shortest;
   }
-  /// The elements of all windows, one after the other, each as long as the longest: the last element repeats.
-  Numbers elements() const {
-    Numbers all;
-    for (size_t i = 0; i < begin.size(); ++i)
-      for (int64_t s = 0; s < longest; ++s)
-        all.push_back(begin[i] + std::min(s, count[i] - 1));
-    return all;
+  /// The first elements of the windows at `place`, and their numbers of elements.
+  Term begin(const Term &place) const { return quotient(place * size); }
+  Term count(const Term &place) const { return quotient(place * size + (size + places - 1)) - begin(place); }
+  /// The windows of dimension `dim` of x, as two dimensions, places and elements. Windows that are shorter
+  /// than the longest repeat their last element.
+  Tensor over(const Tensor &x, int64_t dim, Loc loc) const {
+    if (places > 0 && size % places == 0)
+      return x.unflatten(dim, {places, longest}, loc);
+    Term place{positions({places, longest}, 0, x.device(loc), loc), loc},
+        s{positions({places, longest}, 1, x.device(loc), loc), loc};
+    Term within = hasShorter ? Term{minimum(s, count(place) - int64_t(1)), loc} : s;
+    GraphLock lock(graphMutex());
+    Ref index = use((begin(place) + within).tensor, loc);
+    return wrap(record1("gather", {use(x, loc), index},
+                        {{"dim", dim}, {"kind", std::string("points")}, {"mode", std::string("assume")}},
+                        loc),
+                loc);
+  }
+
+private:
+  /// A division of numbers that are not negative, which needs no floor.
+  Term quotient(const Term &numerator) const {
+    return {div(numerator, {std::max<int64_t>(places, 1), numerator.loc}, "trunc"), numerator.loc};
   }
 };
 
@@ -341,7 +369,7 @@ Numbers outputSizes(const Pool &pool, const IntList &given, const Numbers &sizes
   Numbers places = pool.numbers(given, "output_size", -1);
   for (size_t i = 0; i < places.size(); ++i) {
     places[i] = places[i] == -1 ? sizes[i] : places[i];
-    if (places[i] > largestNumber || sizes[i] > largestNumber)
+    if (!isSymbolic(sizes[i]) && (places[i] > largestNumber || sizes[i] > largestNumber))
       fail(std::string(pool.name) + "(): sizes are at most 2^31, found " + shapeText(given) + " for " +
                shapeText(sizes),
            pool.loc);
@@ -354,31 +382,41 @@ Tensor adaptiveAvg(const Pool &pool, const Tensor &x, const IntList &output_size
   Loc loc = pool.loc;
   Ref value = use(x, loc);
   checkFloat(value, (std::string(pool.name) + "()").c_str(), loc);
-  Numbers sizes = pool.checkedExtents(value), places = outputSizes(pool, output_size, sizes);
+  Numbers sizes = pool.checkedExtents(value, true), places = outputSizes(pool, output_size, sizes), dims;
+  for (size_t i = 0; i < pool.extents; ++i)
+    dims.push_back(rankOf(value) - static_cast<int64_t>(pool.extents - i));
   Tensor y = widened(x, loc);
-  int64_t dim = rankOf(value) - static_cast<int64_t>(pool.extents);
-  for (size_t i = 0; i < pool.extents; ++i, ++dim) {
-    if (places[i] == sizes[i])
+  if (std::all_of(places.begin(), places.end(), [](int64_t count) { return count == 1; }))
+    return y.mean(dims, true, loc).to(x.dtype(loc), loc);
+  auto along = [&](const Shape &shape, size_t dim) {
+    return Term{positions(shape, static_cast<int64_t>(dim), x.device(loc), loc), loc};
+  };
+  // Sums along each extent, which then are divided by each number of elements, as in PyTorch.
+  std::vector<EvenWindows> windows;
+  for (size_t i = 0; i < pool.extents; ++i) {
+    const bool isWhole = places[i] == 1 && isSymbolic(sizes[i]);
+    if (isWhole)
+      y = y.mean({dims[i]}, true, loc);
+    if (isWhole || places[i] == sizes[i]) {
+      windows.emplace_back(1, 1);
       continue;
-    if (places[i] == 0) {
-      y = y.slice(dim, 0, 0, 1, loc);
-    } else if (sizes[i] % places[i] == 0) {
-      y = y.unflatten(dim, {places[i], sizes[i] / places[i]}, loc).mean({dim + 1}, false, loc);
-    } else {
-      EvenWindows windows(sizes[i], places[i]);
-      std::vector<double> shares;
-      for (int64_t count : windows.count)
-        for (int64_t s = 0; s < windows.longest; ++s)
-          shares.push_back(s < count ? 1.0 / static_cast<double>(count) : 0.0);
+    }
+    pool.refuseDynamic(sizes[i], value);
+    const EvenWindows &each = windows.emplace_back(sizes[i], places[i]);
+    y = each.over(y, dims[i], loc);
+    if (each.hasShorter) {
       Shape own(pool.extents - i + 1, 1);
       own[0] = places[i];
-      own[1] = windows.longest;
-      Tensor share = Tensor::from(shares, {static_cast<int64_t>(shares.size())},
-                                  {.dtype = y.dtype(loc), .device = x.device(loc)}, loc);
-      y = y.index_select(dim, asTensor(windows.elements(), x.device(loc), loc), loc)
-              .unflatten(dim, {places[i], windows.longest}, loc);
-      y = mul({y, loc}, {share.reshape(own, loc), loc}).sum({dim + 1}, false, loc);
+      own[1] = each.longest;
+      y = where((along(own, 1) < each.count(along(own, 0))).tensor, {y, loc}, {0.0, loc}, loc);
     }
+    y = y.sum({dims[i] + 1}, false, loc);
+  }
+  for (size_t i = 0; i < pool.extents; ++i) {
+    if (windows[i].hasShorter)
+      y = div({y, loc}, {windows[i].count(along(places, i)).tensor.to(y.dtype(loc), loc), loc});
+    else if (windows[i].longest > 1)
+      y = div({y, loc}, {static_cast<double>(windows[i].longest), loc});
   }
   return y.to(x.dtype(loc), loc);
 }
@@ -394,9 +432,8 @@ ValuesIndices adaptiveMax(const Pool &pool, const Tensor &x, const IntList &outp
   std::vector<EvenWindows> windows;
   for (size_t i = 0; i < pool.extents; ++i, dim += 2) {
     windows.emplace_back(sizes[i], places[i]);
-    kernels.push_back(std::max<int64_t>(windows[i].longest, 1));
-    over = over.index_select(dim, asTensor(windows[i].elements(), x.device(loc), loc), loc)
-               .unflatten(dim, {places[i], kernels[i]}, loc);
+    kernels.push_back(windows[i].longest);
+    over = windows[i].over(over, dim, loc);
   }
   for (int64_t i = 0; i < lead; ++i)
     perm.push_back(i);
@@ -406,7 +443,8 @@ ValuesIndices adaptiveMax(const Pool &pool, const Tensor &x, const IntList &outp
   over = over.permute(perm, loc).flatten(lead, lead + static_cast<int64_t>(pool.extents) - 1, loc);
   Tensor indices = planeIndices(over.argmax(lead, false, loc), kernels, sizes, loc, [&](size_t i, Tensor s) {
     // A repeated element is chosen only where it comes first.
-    return add({alongExtent(windows[i].begin, i, pool.extents, x.device(loc), loc), loc}, {s, loc});
+    Term place{positions(places, static_cast<int64_t>(i), x.device(loc), loc), loc};
+    return (windows[i].begin(place) + Term{s, loc}).tensor;
   });
   return elementsAt(x, indices, pool.extents, loc);
 }

@@ -7,8 +7,8 @@
 //
 // The functions of torch.nn.functional. Operands are [batch, channels, extents..], or without the batch, and
 // the result has the same dtype. Windows lie along the extents, whose sizes are known when a function is
-// compiled; the other dimensions may be a `Dim`. Lists have a number for each extent, or one for all. Numbers
-// that are out of range are an error.
+// compiled, apart from adaptive means; the other dimensions may be a `Dim`. Lists have a number for each
+// extent, or one for all. Numbers that are out of range are an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_POOLING_HPP
@@ -66,7 +66,8 @@ WEFT_API Tensor avg_pool3d(const Tensor &x, IntList kernel_size, AvgPoolOptions 
 
 /// \name Windows that divide each extent evenly
 /// Place i of an extent of L with n places has the elements from floor(i L / n) to ceil((i + 1) L / n). A
-/// size of -1 is that of the operand.
+/// size of -1 is that of the operand. Means of one place, or of as many as there are, take extents that are a
+/// `Dim`.
 /// @{
 WEFT_API Tensor adaptive_avg_pool1d(const Tensor &x, IntList output_size, Loc loc = Loc::current());
 WEFT_API Tensor adaptive_avg_pool2d(const Tensor &x, IntList output_size, Loc loc = Loc::current());

@@ -214,6 +214,24 @@ TEST(DimOps, ConvolutionsAndPoolingOfABatch) {
       {spec({n, 3, 8, 8})}, images, sizes);
 }
 
+// One place for an extent, or as many as it has, need no windows.
+TEST(DimOps, AdaptiveMeansOfImagesOfAnySize) {
+  Dim h("h", 1, 64), w("w", 1, 64);
+  auto f = [](Tensor x) {
+    Tensor leaf = x.detach().requires_grad_();
+    Tensor y = adaptive_avg_pool2d(leaf, 1), z = adaptive_avg_pool2d(leaf, {1, -1});
+    Tensor g = gradientOf(y * z, leaf);
+    return Tensors{y, z, g, adaptive_avg_pool2d(x, -1)};
+  };
+  expectStaticBits(
+      f, {spec({2, 3, h, w})}, [](int64_t n) { return std::tuple{numbers({2, 3, n, n + 2})}; }, {1, 2, 5, 17},
+      1e-5f);
+  expectStaticBits(
+      [](Tensor x) { return Tensors{adaptive_avg_pool2d(x, {1, 3}), adaptive_avg_pool2d(x, {-1, 3})}; },
+      {spec({2, 3, h, 7})}, [](int64_t n) { return std::tuple{numbers({2, 3, n, 7})}; }, {1, 2, 5, 17},
+      1e-5f);
+}
+
 TEST(DimOps, NormsOfChannelsOfABatch) {
   Dim n("n", 2, 4096);
   auto f = [](Tensor x) {
@@ -423,6 +441,9 @@ TEST(DimOps, WhatSomeCallsOnlyCouldNotDoIsAnErrorOfTheDeclaration) {
   };
   EXPECT_ERROR(extents([](Tensor x) { return max_pool1d(x, 2); }, many),
                "pools extents whose sizes are known");
+  EXPECT_ERROR(extents([](Tensor x) { return adaptive_avg_pool1d(x, 2); }, many),
+               "pools extents whose sizes are known");
+  EXPECT_ERROR(extents([](Tensor x) { return adaptive_avg_pool1d(x, 1); }, n), "give its Dim a min of 1");
   EXPECT_ERROR(extents([](Tensor x) { return conv1d(x, ones({1, 1, 3})); }, many),
                "it cannot be proven that it fits");
   EXPECT_ERROR(extents([](Tensor x) { return conv1d(x, ones({1, 1, 2}), {}, {.stride = 2}); }, many),

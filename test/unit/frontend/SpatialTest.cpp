@@ -253,14 +253,61 @@ TEST(Pooling, AnElementAddsTheGradientsOfItsWindows) {
 }
 
 TEST(Pooling, WindowsAreCountedWhereTheyAreRead) {
-  // A table of where they begin would be state of the function, which a GPU gets with each call.
-  auto pooled = compile([](const Tensor &x) {
-    Tensor own = x.detach();
-    own.requires_grad_();
-    return grad(max_pool2d(own, 3, {.stride = 2, .padding = 1}).sum(), {own})[0];
-  });
-  EXPECT_EQ(floats(pooled(waves({1, 5, 4}))).size(), 20u);
-  EXPECT_EQ(pooled.mlir().find("state"), std::string::npos) << pooled.mlir();
+  // A table of where they begin, or of their elements, would be state of the function, which a GPU gets with
+  // each call.
+  Tensor x = waves({1, 5, 4});
+  for (Tensor (*pool)(const Tensor &) : {
+           +[](const Tensor &x) { return max_pool2d(x, 3, {.stride = 2, .padding = 1}); },
+           +[](const Tensor &x) { return avg_pool2d(x, 3, {.stride = 2, .ceil_mode = true}); },
+           +[](const Tensor &x) { return avg_pool2d(x, 3, {.padding = 1, .count_include_pad = false}); },
+           +[](const Tensor &x) { return adaptive_avg_pool2d(x, {3, 7}); },
+           +[](const Tensor &x) { return adaptive_max_pool2d(x, {3, 7}); },
+       }) {
+    auto gradient = compile([&](const Tensor &x) {
+      Tensor own = x.detach();
+      own.requires_grad_();
+      return grad(pool(own).sum(), {own})[0];
+    });
+    EXPECT_EQ(floats(gradient(x)).size(), 20u);
+    EXPECT_EQ(gradient.mlir().find("state"), std::string::npos) << gradient.mlir();
+  }
+}
+
+TEST(Pooling, AMeanIsTheSumOfAWindowDividedOnce) {
+  // Elements in the operand, and with `count_include_pad` those in the padding, but none behind it. A window
+  // of 3 x 3 at a corner has 4 of 9, and its number divides once: a third of a third is not a ninth of f32.
+  const auto ones = [](double number) { return full({1, 1, 4, 4}, {number, Loc::current()}); };
+  for (bool isCounted : {true, false}) {
+    const AvgPoolOptions options = {
+        .stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = isCounted};
+    Floats expected;
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 3; ++j) {
+        float elements = 1, counted = 1;
+        for (int64_t place : {i, j}) {
+          const int64_t begin = 2 * place - 1, end = std::min<int64_t>(begin + 3, isCounted ? 5 : 4);
+          elements *= float(std::min<int64_t>(begin + 3, 4) - std::max<int64_t>(begin, 0));
+          counted *= float(end - (isCounted ? begin : std::max<int64_t>(begin, 0)));
+        }
+        expected.push_back(elements * 7 / counted);
+      }
+    EXPECT_EQ(floats(avg_pool2d(ones(7), 3, options)), expected) << isCounted;
+  }
+}
+
+TEST(Pooling, WhatAShorterWindowDoesNotHaveIsNotMultiplied) {
+  // Windows 0..2, 1..4 and 3..5 of five elements: the longest has three, and the first ends with an infinity.
+  const float infinity = std::numeric_limits<float>::infinity();
+  Tensor x = tensor({1, infinity, 3, 4, 5}, {1, 1, 5});
+  EXPECT_EQ(floats(adaptive_avg_pool1d(x, 3)), (Floats{infinity, infinity, 4.5f}));
+  x = tensor({1, 2, 4, 8, 16}, {1, 1, 5}).detach();
+  x.requires_grad_();
+  Tensor y = adaptive_avg_pool1d(x, 3);
+  EXPECT_EQ(floats(y), (Floats{1.5f, 14.0f / 3, 12}));
+  (y * tensor({2, 3, 8}, {1, 1, 3})).sum().backward();
+  EXPECT_EQ(floats(x.grad()), (Floats{1, 2, 1, 5, 4}));
+  EXPECT_EQ(adaptive_avg_pool2d(waves({1, 2, 3, 4}), {0, 3}).sizes(), (Shape{1, 2, 0, 3}));
+  EXPECT_EQ(adaptive_max_pool2d(waves({1, 2, 3, 4}), {0, 3}).sizes(), (Shape{1, 2, 0, 3}));
 }
 
 TEST(Pooling, PaddingIsNeverChosen) {
