@@ -12,6 +12,7 @@
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/BranchPlan.h"
+#include "runtime/plan/ContractionPlan.h"
 #include "runtime/plan/ConvolutionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/DeviceImage.h"
@@ -501,95 +502,6 @@ private:
     return {};
   }
 
-  /// The operands of products that are added to the first one, of which only their buffers are their own.
-  /// `bytes` is how far a and b reach.
-  Status check_further_products(const std::string &what, const fb::ContractionLaunch &launch,
-                                std::span<const uint64_t, 2> bytes) const {
-    const uint32_t count = length(launch.more());
-    if (!count)
-      return {};
-    const auto dtype = static_cast<DType>(launch.dtype());
-    if (count % 2 || launch.bias() != -1 || launch.relu() || (dtype != DType::f32 && dtype != DType::f64))
-      return fail(what + ": " + number(count) +
-                  " further operands: they are pairs of f32 or f64, without bias and relu");
-    for (uint32_t j = 0; j < count; ++j) {
-      const fb::Buffer *range = buffer(launch.more()->Get(j));
-      if (!range || range->bytes() < bytes[j % 2])
-        return fail(what + ": further operand " + number(j) + " is buffer " + number(launch.more()->Get(j)) +
-                    ", which does not exist or holds less than " + number(bytes[j % 2]) + " bytes");
-      if (overlap(*range, *buffer(launch.c())))
-        return fail(what + ": c overlaps further operand " + number(j));
-    }
-    return {};
-  }
-
-  struct ProductOperand {
-    const char *name;
-    uint32_t buffer;
-    const flatbuffers::Vector<int64_t> *strides;
-    std::array<int64_t, 3> extents;
-  };
-
-  /// Checks an operand of a contraction. `bytes` is how much of its buffer it reaches over.
-  Status check_product_operand(const std::string &which, const ProductOperand &operand, uint64_t item,
-                               uint64_t &bytes) const {
-    const fb::Buffer *range = buffer(operand.buffer);
-    if (!range)
-      return fail(which + " is buffer " + number(operand.buffer) + " of " + number(length(plan_.buffers())));
-    if (!aligned(operand.strides))
-      return fail(which + " has misaligned strides");
-    if (length(operand.strides) != 3)
-      return fail(which + " has " + number(length(operand.strides)) + " strides, expected 3");
-    uint64_t last = 0;
-    bool empty = false;
-    for (uint32_t d = 0; d < 3; ++d) {
-      const int64_t stride = operand.strides->Get(d), extent = operand.extents[d];
-      uint64_t reach = 0;
-      if (stride < 0)
-        return fail(which + " has negative stride " + number(stride));
-      empty |= extent == 0;
-      if (extent > 0 &&
-          (__builtin_mul_overflow(static_cast<uint64_t>(extent - 1), static_cast<uint64_t>(stride), &reach) ||
-           __builtin_add_overflow(last, reach, &last) || last > maxBytes))
-        return fail(which + " reaches beyond what a process can address");
-    }
-    bytes = empty ? 0 : (last + 1) * item;
-    if (bytes > range->bytes())
-      return fail(which + " reaches over " + number(bytes) + " bytes of buffer " + number(operand.buffer) +
-                  " of " + number(range->bytes()));
-    return {};
-  }
-
-  /// Every element of c has a place of its own if each stride is beyond the reach of the smaller ones.
-  Status check_product_places(const std::string &what, const ProductOperand &c) const {
-    std::array<std::pair<int64_t, int64_t>, 3> steps;
-    for (uint32_t d = 0; d < 3; ++d)
-      steps[d] = {c.strides->Get(d), c.extents[d]};
-    std::sort(steps.begin(), steps.end());
-    // Where there is none, there is nothing to share.
-    bool hasElements = std::ranges::none_of(steps, [](const auto &step) { return step.second == 0; });
-    int64_t reach = 0;
-    for (const auto &[stride, extent] : steps) {
-      if (hasElements && extent > 1 && stride <= reach)
-        return fail(what + ": elements of c share memory: stride " + number(stride) + ", reach " +
-                    number(reach));
-      reach += extent > 1 ? stride * (extent - 1) : 0;
-    }
-    return {};
-  }
-
-  Status check_bias(const std::string &what, const fb::ContractionLaunch &launch, uint64_t item) const {
-    if (launch.bias() == -1)
-      return {};
-    const fb::Buffer *bias = launch.bias() < 0 ? nullptr : buffer(static_cast<uint32_t>(launch.bias()));
-    if (!bias || bias->bytes() / item < static_cast<uint64_t>(launch.n()))
-      return fail(what + ": bias is buffer " + number(launch.bias()) +
-                  ", which does not exist or holds less than " + number(launch.n()) + " elements");
-    if (overlap(*bias, *buffer(launch.c())))
-      return fail(what + ": c overlaps the bias");
-    return {};
-  }
-
   Status check_library(const std::string &what, const fb::ContractionLaunch &launch, uint32_t index) const {
     if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
       return fail(what + ": the library is used from " + number(launch.library_flops()) +
@@ -621,41 +533,11 @@ private:
   }
 
   Status check_contraction(const std::string &what, const fb::ContractionLaunch &launch, uint32_t index) {
-    if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
-        !contraction_supports(static_cast<DType>(launch.dtype())))
-      return fail(what + ": no contraction of element type number " + number(launch.dtype()));
-    const uint64_t item = itemsize(static_cast<DType>(launch.dtype()));
-    const auto extents = {launch.batch(), launch.m(), launch.n(), launch.k()};
-    int64_t work = std::ranges::count(extents, 0) == 0; // of nothing there is none, however large the rest
-    for (int64_t extent : extents)
-      if (extent < 0 || __builtin_mul_overflow(work, extent, &work) || work > maxProductWork)
-        return fail(what + ": extents " + number(launch.batch()) + ", " + number(launch.m()) + ", " +
-                    number(launch.n()) + ", " + number(launch.k()) + " are negative or too large");
-    const std::array<int64_t, 3> of_result = {launch.batch(), launch.m(), launch.n()};
-    const ProductOperand operands[] = {
-        {"a", launch.a(), launch.a_strides(), {launch.batch(), launch.m(), launch.k()}},
-        {"b", launch.b(), launch.b_strides(), {launch.batch(), launch.k(), launch.n()}},
-        {"c", launch.c(), launch.c_strides(), of_result},
-        {"residual", static_cast<uint32_t>(launch.residual()), launch.c_strides(), of_result}};
-    std::array<uint64_t, 4> reached = {}; // in bytes
-    for (size_t i = 0; i < (launch.residual() == -1 ? 3 : 4); ++i)
-      if (Status status =
-              check_product_operand(what + ": operand " + operands[i].name, operands[i], item, reached[i]);
-          !status)
-        return status;
-    if (Status status = check_product_places(what, operands[2]); !status)
-      return status;
-    if (Status status = check_bias(what, launch, item); !status)
-      return status;
-    if (Status status = check_further_products(what, launch, std::span(reached).first<2>()); !status)
-      return status;
-    const fb::Buffer &result = *buffer(launch.c());
-    if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result) ||
-        (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
-      return fail(what + ": c overlaps an operand");
+    if (const std::string problem = contraction_problem(launch, plan_); !problem.empty())
+      return fail(what + problem);
     if (Status status = check_library(what, launch, index); !status)
       return status;
-    return check_write(what, result, index);
+    return check_write(what, *buffer(launch.c()), index);
   }
 
   Status check_attention(const std::string &what, const fb::AttentionLaunch &launch, uint32_t index) {
