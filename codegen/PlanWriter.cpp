@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/PlanWriter.h"
 
+#include "codegen/LaunchAmounts.h"
 #include "codegen/PlanConstants.h"
 #include "codegen/PlanLaunches.h"
 #include "codegen/PlanTables.h"
@@ -536,55 +537,11 @@ private:
     return {};
   }
 
-  /// How many launches a GPU has, and how many operands they have in all.
-  struct Amount {
-    uint64_t launches = 0, operands = 0;
-    void add(Amount other) {
-      launches = llvm::SaturatingAdd(launches, other.launches);
-      operands = llvm::SaturatingAdd(operands, other.operands);
-    }
-    Amount times(uint64_t count) const {
-      return {llvm::SaturatingMultiply(launches, count), llvm::SaturatingMultiply(operands, count)};
-    }
-  };
-
-  /// Those of a function that launches run.
-  Amount amountOf(FuncOp body) {
-    if (const auto known = amounts.find(body); known != amounts.end())
-      return known->second;
-    Amount all;
-    for (Operation &inner : body.getBody().front())
-      all.add(amountOf(inner));
-    return amounts[body] = all;
-  }
-
-  Amount amountOf(Operation &op) {
-    const uint64_t results = op.getNumResults(), operands = op.getNumOperands() + results;
-    // A loop of the host is one launch, whatever its trips run.
-    if (!isa<ScanOp, CondOp, WhileOp>(op) || (results && deviceOf(op.getResultTypes().front()).isCpu()))
-      return passes::isLaunch(&op) ? Amount{1, operands} : Amount();
-    Amount ofTrip;
-    for (FlatSymbolRefAttr name : bodiesOf(&op))
-      ofTrip.add(amountOf(SymbolTable::lookupNearestSymbolFrom<FuncOp>(&op, name)));
-    if (auto scan = dyn_cast<ScanOp>(op))
-      return ofTrip.times(scan.getLength());
-    if (isa<CondOp>(op)) { // those of both branches, and its own
-      ofTrip.add({1, 1});
-      return ofTrip;
-    }
-    // Those of each of the two places of its carries, its own, and copies.
-    Amount all = ofTrip.times(2);
-    all.add({1 + 2 * results, 1 + 4 * results});
-    return all;
-  }
-
   /// An error if the function has too many launches with those of a loop or a branch on a GPU.
   Status checkLaunches(Operation *op) {
     if (deviceOf(carrierOf(op)).isCpu())
       return {};
-    Amount amount;
-    for (Operation &other : function.getBody().front())
-      amount.add(amountOf(other));
+    const LaunchAmount amount = amounts.of(function);
     for (const auto &[count, most, what] :
          {std::tuple(amount.launches, runtime::mostLaunches, "launches"),
           std::tuple(amount.operands, runtime::mostOperands, "operands of launches")})
@@ -718,7 +675,7 @@ private:
   const DenseMap<Operation *, std::string> &symbols;
   const OwnKernels &own;
   std::vector<std::byte> constants;
-  DenseMap<Operation *, Amount> amounts; ///< of functions that launches run
+  LaunchAmounts amounts;
 };
 
 } // namespace
