@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiler/Session.h"
 
+#include "frontend/compiler/CompilerContext.h"
 #include "frontend/compiler/TraceFolder.h"
 #include "frontend/graph/KernelParameter.h"
 #include "frontend/graph/OpDefinitions.h"
@@ -25,7 +26,6 @@
 #include "runtime/queue/Profiler.h"
 #include "runtime/support/LeastRecentlyUsed.h"
 
-#include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/DenseMap.h"
@@ -36,110 +36,15 @@
 #include <atomic>
 #include <cassert>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <optional>
 
 using namespace mlir;
 
 namespace weft::frontend {
 
-static std::shared_ptr<MLIRContext> makeContext() {
-  DialectRegistry registry;
-  ir::registerDialect(registry);
-  auto made = std::make_shared<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  made->loadDialect<ir::WeftDialect>();
-  made->printOpOnDiagnostic(false);
-  return made;
-}
-
-namespace {
-
-/// An MLIR context, which one thread uses at a time.
-struct CompilerContext {
-  std::shared_ptr<MLIRContext> mlir = makeContext();
-  uint64_t weight = 0; ///< how much was built in it; see `weightOfInference`
-  bool busy = false;   ///< guarded by the pool's mutex
-};
-
-/// All contexts: one, unless threads compile at the same time.
-struct ContextPool {
-  std::mutex mutex;
-  std::condition_variable released;
-  std::vector<std::shared_ptr<CompilerContext>> contexts;
-};
-
-ContextPool &pool() {
-  // Never destroyed: tensors in global variables may outlive every static object.
-  static auto *made = new ContextPool;
-  return *made;
-}
-
-/// While it exists, this thread has a context to itself, which context() returns.
-class ContextUse {
-public:
-  /// Takes a free context or makes a new one. A context keeps every type, attribute and location that was
-  /// made in it, so contexts that have grown heavy are replaced. A module that is kept keeps its context.
-  explicit ContextUse(uint64_t weight) {
-    constexpr uint64_t most = 1 << 14; // some MiB
-    const std::lock_guard lock(pool().mutex);
-    auto &contexts = pool().contexts;
-    std::erase_if(contexts, [](const auto &known) { return !known->busy && known->weight >= most; });
-    const auto found = llvm::find_if(contexts, [](const auto &known) { return !known->busy; });
-    if (found == contexts.end()) {
-      context_ = std::make_shared<CompilerContext>();
-      contexts.push_back(context_);
-    } else {
-      context_ = *found;
-    }
-    context_->weight += weight;
-    begin();
-  }
-  /// Takes this context, and waits until it is free.
-  explicit ContextUse(std::shared_ptr<CompilerContext> context) : context_(std::move(context)) {
-    std::unique_lock lock(pool().mutex);
-    pool().released.wait(lock, [&] { return !context_->busy; });
-    begin();
-  }
-  ~ContextUse() {
-    active() = previous_;
-    const std::lock_guard lock(pool().mutex);
-    context_->busy = false;
-    pool().released.notify_all();
-  }
-  ContextUse(const ContextUse &) = delete;
-  ContextUse &operator=(const ContextUse &) = delete;
-
-  const std::shared_ptr<CompilerContext> &get() const { return context_; }
-  /// The context that this thread uses, or null.
-  static MLIRContext *&active() {
-    thread_local MLIRContext *context = nullptr;
-    return context;
-  }
-
-private:
-  void begin() {
-    context_->busy = true;
-    previous_ = active();
-    active() = context_->mlir.get();
-  }
-  std::shared_ptr<CompilerContext> context_;
-  MLIRContext *previous_ = nullptr;
-};
-
-} // namespace
-
-static MLIRContext &context() {
-  assert(ContextUse::active() && "a ContextUse has to live");
-  return *ContextUse::active();
-}
-
-/// An inference makes a few types and attributes, a compilation many.
-static constexpr uint64_t weightOfInference = 1, weightOfCompilation = 16;
-
 const std::vector<std::string> &fallibleOps() {
-  // Never destroyed, like the pool.
+  // Never destroyed, like the contexts.
   static const auto *names = [] {
     auto *found = new std::vector<std::string>;
     const ContextUse use(0);
