@@ -18,19 +18,36 @@ namespace {
 
 thread_local bool inHostFunction = false;
 
-void join(Clock &into, const Clock &from) {
-  for (const auto &[chain, length] : from) {
-    uint64_t &known = into[chain];
-    known = std::max(known, length);
-  }
-}
-
-bool counts(const Clock &clock, uint32_t chain, uint64_t index) {
-  auto found = clock.find(chain);
-  return found != clock.end() && found->second >= index;
-}
+constexpr auto chainOf = &std::pair<uint32_t, uint64_t>::first;
 
 } // namespace
+
+uint64_t Clock::of(uint32_t chain) const {
+  const auto found = std::ranges::lower_bound(counts, chain, {}, chainOf);
+  return found != counts.end() && found->first == chain ? found->second : 0;
+}
+
+void Clock::set(uint32_t chain, uint64_t length) {
+  const auto found = std::ranges::lower_bound(counts, chain, {}, chainOf);
+  if (found != counts.end() && found->first == chain)
+    found->second = length;
+  else
+    counts.insert(found, {chain, length});
+}
+
+void Clock::join(const Clock &other) {
+  std::vector<std::pair<uint32_t, uint64_t>> both;
+  both.reserve(counts.size() + other.counts.size());
+  auto mine = counts.begin();
+  for (const auto &[chain, length] : other.counts) {
+    for (; mine != counts.end() && mine->first < chain; ++mine)
+      both.push_back(*mine);
+    const bool isKnown = mine != counts.end() && mine->first == chain;
+    both.emplace_back(chain, isKnown ? std::max(mine++->second, length) : length);
+  }
+  both.insert(both.end(), mine, counts.end());
+  counts = std::move(both);
+}
 
 bool Item::isReady() const {
   return state == State::pending &&
@@ -38,7 +55,7 @@ bool Item::isReady() const {
 }
 
 bool Item::comesAfter(uint32_t otherChain, uint64_t otherIndex) const {
-  return counts(clock, otherChain, otherIndex);
+  return clock.of(otherChain) >= otherIndex;
 }
 
 Schedule::Schedule() : random(settings().seed) {}
@@ -61,11 +78,11 @@ ItemPointer Schedule::add(NewItem made) {
   for (ItemPointer &one : made.before) {
     if (!one)
       continue;
-    join(item->clock, one->clock);
+    item->clock.join(one->clock);
     if (!one->isDone())
       item->before.push_back(std::move(one));
   }
-  item->clock[item->chain] = item->index;
+  item->clock.set(item->chain, item->index);
   item->run = std::move(made.run);
   item->callsHost = made.callsHost;
   pending[item->number] = item;
@@ -228,33 +245,43 @@ std::string raceOf(const std::string &what, const Accesses &accesses, const std:
          ", and neither waits for the other: order them by an event, a stream or an edge";
 }
 
-/// Poisons the context if an item touches what one that is not ordered with it has touched.
+/// Poisons the context if an item touches what one that is not ordered with it has touched. Of a chain, those
+/// that come before the item are the first ones.
 void Schedule::checkRaces(const Item &item, Accesses accesses) {
   if (accesses.empty())
     return;
   for (std::vector<cudasim::Range> *ranges : {&accesses.reads, &accesses.writes, &accesses.atomics})
     sortRanges(*ranges);
-  for (const Record &other : history) {
-    if (item.comesAfter(other.chain, other.index))
-      continue;
-    const std::string race = raceOf(item.what, accesses, other.what, other.accesses);
-    if (race.empty())
-      continue;
-    item.context->poison(CUDA_ERROR_LAUNCH_FAILED, race);
-    break;
+  std::string first; // of the races, that with the item that ran first
+  uint64_t number = nextRecord++, firstNumber = number;
+  for (const auto &[chain, records] : history) {
+    const uint64_t before = item.clock.of(chain);
+    for (auto other = records.rbegin(); other != records.rend() && other->index > before; ++other) {
+      if (other->number > firstNumber)
+        continue;
+      std::string race = raceOf(item.what, accesses, other->what, other->accesses);
+      if (race.empty())
+        continue;
+      first = std::move(race);
+      firstNumber = other->number;
+    }
   }
-  history.push_back({item.what, item.chain, item.index, std::move(accesses)});
+  if (!first.empty())
+    item.context->poison(CUDA_ERROR_LAUNCH_FAILED, first);
+  history[item.chain].push_back({item.what, number, item.index, std::move(accesses)});
 }
 
 /// The host has waited for an item. What comes before the host comes before all that is enqueued from now on;
 /// if it comes before all that is enqueued already, too, no race with it can follow.
 void Schedule::hostKnows(const Item &item) {
-  join(host, item.clock);
-  std::erase_if(history, [&](const Record &record) {
-    return counts(host, record.chain, record.index) &&
-           std::all_of(pending.begin(), pending.end(),
-                       [&](const auto &one) { return one.second->comesAfter(record.chain, record.index); });
-  });
+  host.join(item.clock);
+  for (auto &[chain, records] : history) {
+    uint64_t known = host.of(chain);
+    for (const auto &[number, one] : pending)
+      known = std::min(known, one->clock.of(chain));
+    std::erase_if(records, [&](const Record &record) { return record.index <= known; });
+  }
+  std::erase_if(history, [](const auto &one) { return one.second.empty(); });
 }
 
 } // namespace weft::cusim

@@ -29,14 +29,25 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::cusim {
 
 struct Context;
 
-/// For each chain, how many of its items come before.
-using Clock = std::map<uint32_t, uint64_t>;
+/// For each chain, how many of its items come before. A graph has a clock for each node, and a row of nodes
+/// for each branch of its edges, so clocks are copied as one block.
+class Clock {
+public:
+  uint64_t of(uint32_t chain) const;
+  void set(uint32_t chain, uint64_t length);
+  /// What comes before the other one comes before this one, too.
+  void join(const Clock &other);
+
+private:
+  std::vector<std::pair<uint32_t, uint64_t>> counts; ///< by chain, in ascending order
+};
 
 /// The bytes that an item read and wrote. Two items may update `atomics` in any order.
 struct Accesses {
@@ -110,8 +121,8 @@ public:
 private:
   struct Record {
     std::string what;
-    uint32_t chain;
-    uint64_t index;
+    uint64_t number; ///< in the order in which items ran
+    uint64_t index;  ///< in its chain
     Accesses accesses;
   };
   std::vector<ItemPointer> neededFor(const ItemPointer &item) const;
@@ -123,9 +134,10 @@ private:
 
   std::map<uint64_t, ItemPointer> pending; ///< by their numbers
   std::vector<uint64_t> lengths;           ///< of the chains
-  std::vector<Record> history;             ///< what ran and may be unordered with what is to come
+  /// What ran and may be unordered with what is to come, by chain and in the order of the chain.
+  std::map<uint32_t, std::vector<Record>> history;
   Clock host;
-  uint64_t nextNumber = 1, now = 0, random;
+  uint64_t nextNumber = 1, nextRecord = 0, now = 0, random;
   std::condition_variable changed;
 };
 
