@@ -204,14 +204,16 @@ Tensor prelu(const Tensor &a, const Tensor &weight, Loc loc) {
              std::to_string(rankOf(slope)),
          loc, {slope});
   if (slope.spec().count() != 1) {
-    size_t channel = shape.size() < 2 ? 0 : 1;
-    int64_t channels = shape.empty() ? 1 : shape[channel];
+    if (shape.empty())
+      fail("prelu: Not allow zero-dim input tensor.", loc, {value, slope});
+    // A vector is a batch, of one channel.
+    int64_t channels = shape.size() < 2 ? 1 : shape[1];
     if (slope.spec().count() != channels)
       fail("Mismatch of parameter numbers and input channel size. Found parameter numbers = " +
                sizeText(slope.spec().count()) + " and channel size = " + sizeText(channels) + ".",
            loc, {value, slope});
     Shape along(shape.size(), 1);
-    along[channel] = channels;
+    along[1] = channels;
     slope = reshapeTo(slope, along, loc);
   } else {
     slope = reshapeTo(slope, {}, loc);

@@ -110,6 +110,8 @@ static Tensor powNumber(const Arg &a, const Arg &b) {
   if (dtype != DType::f32) // PyTorch rounds an exponent to f32
     refuseOverflow("pow()", dtype, b, {x});
   Ref y;
+  if (dtype == DType::i1) // and the exponent false or true
+    return wrap(exponent == 0 ? constant(x.spec(), 1, loc) : sameValue(x, loc), loc);
   // For f16, PyTorch does not use the square root.
   bool roots = dtype != DType::f16;
   if (exponent == 1)
@@ -131,7 +133,11 @@ static Tensor powNumber(const Arg &a, const Arg &b) {
 
 Tensor pow(const Arg &a, const Arg &b) {
   GraphLock lock(graphMutex());
-  return b.is_number && !a.is_number ? powNumber(a, b) : binary("pow", a, b);
+  if (b.is_number && !a.is_number)
+    return powNumber(a, b);
+  if (resultType({operand(a), operand(b)}) == DType::i1)
+    refuseDType("pow", a.is_number ? b : a, b.loc);
+  return binary("pow", a, b);
 }
 
 Tensor neg(const Arg &a) {

@@ -148,8 +148,7 @@ std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Lo
 }
 
 void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor) {
-  if (divisor.is_number && !divisor.is_bool && divisor.whole == 0 &&
-      !is_floating_point(values[0].spec().dtype))
+  if (divisor.is_number && divisor.whole == 0 && !is_floating_point(values[0].spec().dtype))
     fail("integer division by zero: there is no quotient or remainder of integers for the number 0. Convert "
          "to a "
          "floating-point type first; a tensor that holds zeros divides to -1 and leaves the dividend as "

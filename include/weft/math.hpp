@@ -225,8 +225,8 @@ WEFT_API Tensor mish(const Tensor &a, Loc loc = Loc::current());
 WEFT_API Tensor selu(const Tensor &a, Loc loc = Loc::current());
 /// The first half of dimension `dim` times the sigmoid of the second; its size must be even.
 WEFT_API Tensor glu(const Tensor &a, int64_t dim = -1, Loc loc = Loc::current());
-/// `a` above 0, elsewhere weight * a. `weight` has one element, or one per channel, which is dimension 1 (0
-/// of a vector).
+/// `a` above 0, elsewhere weight * a. `weight` has one element, or one per channel, which is dimension 1; a
+/// vector has one channel.
 WEFT_API Tensor prelu(const Tensor &a, const Tensor &weight, Loc loc = Loc::current());
 /// softmax(-a).
 WEFT_API Tensor softmin(const Tensor &a, int64_t dim, Loc loc = Loc::current());

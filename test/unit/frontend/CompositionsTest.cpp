@@ -52,6 +52,8 @@ TEST(Compositions, ErrorsOfActivations) {
   EXPECT_ERROR(glu(ramp({3})), "glu: halving dimension must be even, but dimension 0 is size 3");
   EXPECT_ERROR(glu(scalar(1)), "glu does not support 0-dimensional tensors");
   EXPECT_ERROR(prelu(ramp({2, 3}), ramp({2})), "Found parameter numbers = 2 and channel size = 3");
+  EXPECT_ERROR(prelu(ramp({3}), ramp({3})), "Found parameter numbers = 3 and channel size = 1");
+  EXPECT_ERROR(prelu(scalar(1), ramp({3})), "Not allow zero-dim input tensor");
   EXPECT_ERROR(prelu(ramp({2, 3}), ramp({1, 3})), "Expected `weight` to be a scalar or 1D tensor");
   EXPECT_ERROR(prelu(ramp({2, 3}), ramp({3}).to(f64)), "prelu: Type promoting not supported");
   EXPECT_ERROR(heaviside(ramp({2}), ramp({2}).to(i64)), "different dtypes: found f32 and i64");

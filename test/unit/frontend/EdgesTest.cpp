@@ -192,3 +192,47 @@ TEST(Edges, ANumberBeyondAFloatingPointTypeIsAnErrorOrAnInfinityAsInPyTorch) {
   EXPECT_ERROR(clamp(ones({2}, {.dtype = DType::f16}), 0, 1000000),
                "clamp() was given 1000000, and f16 holds finite numbers from -65504 to 65504");
 }
+
+TEST(Edges, FalseIsNoDivisorOfIntegers) {
+  Tensor x = arange(3);
+  for (Tensor (*divide)(const Arg &, const Arg &) : {&remainder, &fmod, &floor_divide}) {
+    EXPECT_ERROR(divide(x, false), "integer division by zero");
+    EXPECT_EQ(divide(x, true).to_vector<int64_t>().size(), 3u);
+  }
+  EXPECT_ERROR(x.floor_divide_(false), "integer division by zero");
+}
+
+TEST(Edges, PowersOfBools) {
+  Tensor x = Tensor::from(std::vector<bool>{true, false}, {2});
+  const std::vector<bool> both{true, true}, first{true, false};
+  EXPECT_EQ(pow(x, false).to_vector<bool>(), both);
+  EXPECT_EQ(pow(x, true).to_vector<bool>(), first);
+  EXPECT_EQ(x.clone().pow_(false).to_vector<bool>(), both);
+  EXPECT_ERROR(pow(x, x), "\"pow\" not implemented for 'i1'");
+  EXPECT_ERROR(pow(true, x), "\"pow\" not implemented for 'i1'");
+}
+
+TEST(Edges, ANumberOverATensorIsRoundedOnce) {
+  Tensor x = arange(1, 100).to(f32);
+  const std::vector<float> quotients = (3.0 / x).to_vector<float>();
+  for (size_t i = 0; i < quotients.size(); ++i)
+    EXPECT_EQ(quotients[i], 3.0F / static_cast<float>(i + 1));
+}
+
+TEST(Edges, GradientsOfQuotientsThatAreRoundedDown) {
+  using Doubles = std::vector<double>;
+  EXPECT_EQ(gradientAt([](const Tensor &x) { return floor_divide(x, 2.0); }, {3, 5}, DType::f64),
+            (Doubles{0, 0}));
+  EXPECT_EQ(gradientAt([](const Tensor &x) { return remainder(7.0, x); }, {2, -3}, DType::f64),
+            (Doubles{-3, 3}));
+}
+
+TEST(Edges, BoolsHaveTheFunctionsOfIntegers) {
+  Tensor mask = Tensor::from(std::vector<bool>{true, false}, {2});
+  const std::vector<bool> same{true, false};
+  EXPECT_EQ(round(mask).to_vector<bool>(), same);
+  EXPECT_EQ(mask.cumsum(0, i1).to_vector<bool>(), (std::vector<bool>{true, true}));
+  Tensor x = Tensor::from(std::vector<float>{3, 5}, {2}).requires_grad_();
+  pow(x, mask).sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{1, 0}));
+}
