@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "Machine.h"
 
+#include "Functions.h"
+#include "Networks.h"
+
 #include "weft/weft.hpp"
 
 #include <algorithm>
@@ -30,7 +33,7 @@ class Machine {
 public:
   Machine(const Program &program, Mode mode, Defect defect, bool records = false)
       : program_(program), mode_(mode), defect_(mode == Mode::lazy ? defect : Defect::none),
-        records_(records) {}
+        records_(records), networks_(program) {}
 
   std::optional<Outcome> run();
 
@@ -49,11 +52,15 @@ private:
   std::string state() const;
   bool isHeld(int tensor) const;
   Tensor data(int64_t i) const;
+  void useNetworks(const Instruction &in);
+  void forget();
+  std::optional<Outcome> runCompiled();
 
   const Program &program_;
   const Mode mode_;
   const Defect defect_;
   const bool records_;
+  Networks networks_;
   std::array<Tensor, variables> t_;
   std::array<Identity, variables> identity_;
   std::map<int, int> gradients_; ///< of the tensor: the identity of its gradient
@@ -66,18 +73,54 @@ private:
   Outcome outcome_;
 };
 
-/// Bits, so that -0 differs from 0; one NaN is like another.
+/// The bits of each element as a hexadecimal number, so that -0 differs from 0.
+std::vector<uint64_t> bitsOf(const Tensor &tensor) {
+  const std::vector<std::byte> bytes = tensor.to_bytes();
+  const size_t width = itemsize(tensor.dtype());
+  std::vector<uint64_t> bits(bytes.size() / width);
+  for (size_t i = 0; i < bits.size(); ++i)
+    std::memcpy(&bits[i], &bytes[i * width], width);
+  return bits;
+}
+
+bool isNan(DType dtype, uint64_t bits) {
+  switch (dtype) {
+  case DType::f16:
+    return (bits & 0x7fff) > 0x7c00;
+  case DType::bf16:
+    return (bits & 0x7fff) > 0x7f80;
+  case DType::f32:
+    return (bits & 0x7fffffff) > 0x7f800000;
+  case DType::f64:
+    return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
+  default:
+    return false;
+  }
+}
+
+std::string hex(DType dtype, uint64_t bits) {
+  char number[24];
+  std::snprintf(number, sizeof number, " %0*llx", static_cast<int>(2 * itemsize(dtype)),
+                static_cast<unsigned long long>(bits));
+  return number;
+}
+
+/// One NaN is like another.
 std::string textOf(const Tensor &tensor) {
-  std::string text = "[";
+  const DType dtype = tensor.dtype();
+  std::string text = "[" + std::string(dtype == f32 ? "" : name(dtype)) + " ";
   for (int64_t n : tensor.sizes())
     text += std::to_string(n) + " ";
   text += "]";
-  for (float value : tensor.to_vector<float>()) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    char number[48];
-    std::snprintf(number, sizeof number, " %g(%08x)", static_cast<double>(value), bits);
-    text += std::isnan(value) ? " nan" : number;
+  for (uint64_t bits : bitsOf(tensor)) {
+    if (dtype == f32 && !isNan(dtype, bits)) {
+      float value;
+      std::memcpy(&value, &bits, sizeof value);
+      char number[24];
+      std::snprintf(number, sizeof number, " %g:", static_cast<double>(value));
+      text += number;
+    }
+    text += isNan(dtype, bits) ? " nan" : hex(dtype, bits);
   }
   return text;
 }
@@ -92,15 +135,10 @@ std::string typeOf(const Tensor &tensor) {
 }
 
 /// The type and, as hexadecimal numbers, the bits of the elements.
-std::string bitsOf(const Tensor &tensor) {
+std::string describe(const Tensor &tensor) {
   std::string text = typeOf(tensor);
-  for (float value : tensor.to_vector<float>()) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    char number[16];
-    std::snprintf(number, sizeof number, " %08x", bits);
-    text += number;
-  }
+  for (uint64_t bits : bitsOf(tensor))
+    text += hex(tensor.dtype(), bits);
   return text;
 }
 
@@ -108,6 +146,12 @@ Tensor Machine::data(int64_t i) const {
   if (mode_ == Mode::compiled)
     return inputs_[static_cast<size_t>(i)].clone();
   return Tensor::from(dataOf(i), {size, size});
+}
+
+/// The data in a dtype: integers are eight times as large, bools say what is positive.
+static Tensor typed(const Tensor &data, const Instruction &in) {
+  const DType dtype = *parse_dtype(dtypes[in.type]);
+  return dtype == i1 ? data > 0 : is_floating_point(dtype) ? data.to(dtype) : (data * 8).to(dtype);
 }
 
 bool Machine::isHeld(int tensor) const {
@@ -141,7 +185,7 @@ void Machine::show(const Tensor &tensor, int variable) {
       defect_ == Defect::lostGradient && wasRead_ && identity.gradientOf && !isHeld(identity.gradientOf);
   outcome_.lines.push_back(textOf(isLost ? zeros(tensor.sizes()) : tensor));
   if (records_)
-    shownNow_ = bitsOf(tensor);
+    shownNow_ = describe(tensor);
   wasRead_ = true;
 }
 
@@ -182,8 +226,12 @@ void Machine::compute(const Instruction &in) {
     return set(in.d, matmul(a, b));
   case Op::sum:
     return set(in.d, a.sum());
-  default: // pick
+  case Op::pick:
     return set(in.d, a.index_select(0, Tensor::from(std::vector<int64_t>{in.i % a.size(0)}, {1})));
+  case Op::typed:
+    return set(in.d, typed(data(in.i), in));
+  default:
+    return set(in.d, programs::compute(in, a, b, in.op == Op::select ? t_[static_cast<size_t>(in.c)] : a));
   }
 }
 
@@ -207,9 +255,23 @@ void Machine::write(const Instruction &in) {
   case Op::copyInPlace:
     a.copy_(b);
     return;
-  default: // writeRow
+  case Op::writeRow:
     a[in.i] = in.number;
+    return;
+  default:
+    programs::write(in, a, b);
   }
+}
+
+void Machine::useNetworks(const Instruction &in) {
+  Tensor value = networks_.execute(in, t_[static_cast<size_t>(in.a)]);
+  if (in.op == Op::parameter) {
+    // The same tensor whenever it is asked for.
+    const int identity = -1 - networks_.numberOf(in);
+    return set(in.d, value, {.tensor = identity, .leaf = value.requires_grad()});
+  }
+  if (value.defined())
+    set(in.d, value);
 }
 
 void Machine::differentiate(const Instruction &in) {
@@ -264,6 +326,9 @@ void Machine::execute(const Instruction &in) {
   case Op::fillInPlace:
   case Op::copyInPlace:
   case Op::writeRow:
+  case Op::binaryInPlace:
+  case Op::numberInPlace:
+  case Op::maskedFill:
     return write(in);
   case Op::leaf:
   case Op::backward:
@@ -271,6 +336,14 @@ void Machine::execute(const Instruction &in) {
   case Op::gradOf:
   case Op::clearGrad:
     return differentiate(in);
+  case Op::call:
+  case Op::parameter:
+  case Op::train:
+  case Op::freeze:
+  case Op::clip:
+  case Op::step:
+  case Op::zeroGrad:
+    return useNetworks(in);
   default:
     return compute(in);
   }
@@ -327,7 +400,7 @@ std::string Machine::state() const {
   const auto number = [&](int identity) {
     return std::to_string(numbers.try_emplace(identity, static_cast<int>(numbers.size())).first->second);
   };
-  std::string text = guard_ ? "off" : "on";
+  std::string text = (guard_ ? "off" : "on") + networks_.signature();
   for (size_t v = 0; v < t_.size(); ++v) {
     const Tensor &tensor = t_[v];
     if (!tensor.defined()) {
@@ -338,7 +411,8 @@ std::string Machine::state() const {
     if (tensor.requires_grad() && !identity.leaf)
       return "";
     text += " " + number(identity.tensor) + "/" + number(identity.base) + "/" + number(identity.gradientOf) +
-            (tensor.requires_grad() ? "g" : "") + (tensor.grad().defined() ? "d" : "");
+            (tensor.requires_grad() ? "g" : "") + (tensor.grad().defined() ? "d" : "") +
+            std::string(name(tensor.dtype()));
     for (int64_t n : tensor.sizes())
       text += "x" + std::to_string(n);
     for (int64_t n : tensor.strides())
@@ -387,35 +461,59 @@ void Machine::runProgram() {
   }
   for (const Tensor &tensor : kept_)
     runLast([&] { show(tensor); });
+  // A compiled function may not leave them without.
+  networks_.requireGradients();
+}
+
+/// What a call of the program leaves behind; modules and optimisers stay.
+void Machine::forget() {
+  guard_.reset();
+  t_ = {};
+  identity_ = {};
+  gradients_.clear();
+  kept_.clear();
 }
 
 std::optional<Outcome> Machine::run() {
-  if (mode_ != Mode::compiled) {
+  if (mode_ == Mode::compiled)
+    return runCompiled();
+  for (int64_t call = 0; call < program_.calls; ++call) {
     runProgram();
-    return std::move(outcome_);
+    forget();
   }
+  for (const Tensor &tensor : networks_.state()) {
+    runLast([&] { show(tensor); });
+    runLast([&] { show(tensor.grad()); });
+  }
+  return std::move(outcome_);
+}
+
+std::optional<Outcome> Machine::runCompiled() {
   for (int64_t i = 0; i < size; ++i)
     inputs_.push_back(Tensor::from(dataOf(i), {size, size}));
-  std::vector<Tensor> results;
+  const std::vector<Tensor> given = inputs_;
+  std::vector<std::string> lines;
   try {
     auto function = compile([&](std::vector<Tensor> inputs) {
       inputs_ = std::move(inputs);
       runProgram();
       // What was made in the trace ends with it.
-      t_ = {};
-      kept_.clear();
+      forget();
       return std::exchange(shown_, {});
     });
-    results = function(std::vector<Tensor>(inputs_));
+    for (int64_t call = 0; call < program_.calls; ++call)
+      for (const Tensor &result : function(std::vector<Tensor>(given)))
+        lines.push_back(textOf(result));
   } catch (const Error &) {
     return std::nullopt;
   }
   if (std::find(outcome_.lines.begin(), outcome_.lines.end(), "error") != outcome_.lines.end())
     return std::nullopt;
-  size_t next = 0;
-  for (std::string &line : outcome_.lines)
-    if (line.empty())
-      line = textOf(results.at(next++));
+  for (const Tensor &tensor : networks_.state())
+    for (const Tensor &value : {tensor, tensor.grad()})
+      if (value.defined())
+        lines.push_back(textOf(value));
+  outcome_.lines = std::move(lines);
   return std::move(outcome_);
 }
 } // namespace
@@ -470,13 +568,25 @@ std::string check(const Program &program, Statistics &statistics, Defect defect)
   if (!compiled)
     return "";
   ++statistics.compiled;
-  return difference(expected, *compiled, "compiled");
+  // It returns values only, and not what is none.
+  Outcome values;
+  std::copy_if(expected.lines.begin(), expected.lines.end(), std::back_inserter(values.lines),
+               [](const std::string &line) { return line.starts_with("["); });
+  return difference(values, *compiled, "compiled");
 }
 
 Program shrink(Program program, Defect defect) {
   Statistics ignored;
   for (bool smaller = true; smaller;) {
     smaller = false;
+    for (int64_t Program::*times : {&Program::calls, &Program::iterations}) {
+      Program less = program;
+      less.*times = 1;
+      if (program.*times == 1 || check(less, ignored, defect).empty())
+        continue;
+      program = std::move(less);
+      smaller = true;
+    }
     for (auto part : {&Program::before, &Program::body, &Program::after})
       for (size_t i = (program.*part).size(); i-- > 0;) {
         Program less = program;

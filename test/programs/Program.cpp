@@ -7,9 +7,78 @@
 #include "Program.h"
 
 #include <cstdio>
-#include <random>
+#include <cstring>
 
 namespace weft::programs {
+
+static std::string variable(int number) { return "t" + std::to_string(number); }
+
+/// A number as C++ spells one of its kind.
+static std::string numberOf(const Instruction &in) {
+  if (in.c == 2)
+    return in.number != 0 ? "true" : "false";
+  char text[32];
+  std::snprintf(text, sizeof text, in.c == 1 ? "%.0f" : "%g", in.number);
+  return text + std::string(in.c == 0 && !std::strpbrk(text, ".e") ? ".0" : "");
+}
+
+static std::string strOfDtypes(const Instruction &in) {
+  const std::string d = variable(in.d) + " = ", a = variable(in.a), b = variable(in.b),
+                    i = std::to_string(in.i), number = numberOf(in),
+                    type = in.type < 0 ? "" : std::string(dtypes[in.type]);
+  const auto named = [&](const auto &names) { return std::string(names[in.i]); };
+  switch (in.op) {
+  case Op::typed:
+    return d + "data[" + i + "] as " + type;
+  case Op::cast:
+    return d + a + ".to(" + type + ")";
+  case Op::constant:
+    return d + "full({4, 4}, " + number + (in.type < 0 ? "" : ", " + type) + ")";
+  case Op::function:
+    return d + named(functions) + "(" + a + ")";
+  case Op::binary:
+    return d + named(binaries) + "(" + a + ", " + b + ")";
+  case Op::withNumber:
+    return d + named(binaries) + "(" + (in.b % 2 ? number + ", " + a : a + ", " + number) + ")";
+  case Op::select:
+    return d + "where(" + variable(in.c) + ".to(i1), " + a + ", " + b + ")";
+  case Op::selectNumber:
+    return d + "where(" + b + ".to(i1), " + a + ", " + number + ")";
+  case Op::reduce: {
+    const char *const along[] = {"all", "dimension 0", "dimension -1, kept"};
+    return d + named(reductions) + "(" + a + ", " + along[in.b % 3] + (in.type < 0 ? "" : ", " + type) + ")";
+  }
+  case Op::join:
+    return d + "cat({" + a + ", " + b + "}).narrow(0, " + i + ", 4)";
+  case Op::binaryInPlace:
+    return a + "." + named(binaries) + "_(" + b + ")";
+  case Op::numberInPlace:
+    return a + "." + named(binaries) + "_(" + number + ")";
+  default: // maskedFill
+    return a + ".masked_fill_(" + b + ".to(i1), " + number + ")";
+  }
+}
+
+static std::string strOfModules(const Instruction &in) {
+  const std::string d = variable(in.d) + " = ", m = "m" + std::to_string(in.b),
+                    o = "o" + std::to_string(in.b);
+  switch (in.op) {
+  case Op::call:
+    return d + m + "(" + variable(in.a) + ")";
+  case Op::parameter:
+    return d + m + ".parameters()[" + std::to_string(in.i) + " % count]";
+  case Op::train:
+    return m + (in.i ? ".train()" : ".eval()");
+  case Op::freeze:
+    return m + ".requires_grad_(" + (in.i ? "true" : "false") + ")";
+  case Op::clip:
+    return d + "clip_grad_norm_(" + m + ".parameters(), " + numberOf(in) + ")";
+  case Op::step:
+    return o + ".step()";
+  default: // zeroGrad
+    return o + ".zero_grad(" + (in.i ? "true" : "false") + ")";
+  }
+}
 
 std::string str(const Instruction &in) {
   const std::string d = "t" + std::to_string(in.d), a = "t" + std::to_string(in.a),
@@ -17,7 +86,7 @@ std::string str(const Instruction &in) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", in.number);
   const std::string number = text;
-  static constexpr const char *functions[] = {"tanh", "sin", "exp", "abs"};
+  static constexpr const char *unaries[] = {"tanh", "sin", "exp", "abs"};
   switch (in.op) {
   case Op::make:
     return d + " = data[" + i + "]";
@@ -36,7 +105,7 @@ std::string str(const Instruction &in) {
   case Op::alias:
     return d + " = " + a;
   case Op::unary:
-    return d + " = " + functions[in.i] + "(" + a + ")";
+    return d + " = " + unaries[in.i] + "(" + a + ")";
   case Op::scale:
     return d + " = " + a + " * " + number;
   case Op::add:
@@ -79,8 +148,9 @@ std::string str(const Instruction &in) {
     return "print(" + a + ".index_select(0, {4}))";
   case Op::noGrad:
     return in.i ? "gradients off" : "gradients on";
+  default:
+    return in.op < Op::call ? strOfDtypes(in) : strOfModules(in);
   }
-  return "";
 }
 
 std::vector<float> dataOf(int64_t i) {
@@ -90,8 +160,25 @@ std::vector<float> dataOf(int64_t i) {
   return values;
 }
 
+std::vector<float> weightsOf(int64_t module, int64_t number, int64_t count) {
+  std::vector<float> values;
+  for (int64_t k = 0; k < count; ++k)
+    values.push_back(static_cast<float>((k * 7 + module * 3 + number * 5) % 17 - 8) / 16);
+  return values;
+}
+
 std::string Program::str() const {
   std::string text = "// seed " + std::to_string(seed) + "\n";
+  for (size_t m = 0; m < modules.size(); ++m)
+    text += "m" + std::to_string(m) + " = " + std::string(moduleNames[modules[m]]) + "\n";
+  for (size_t o = 0; o < optimizers.size(); ++o) {
+    text += "o" + std::to_string(o) + " = " + std::string(optimizerNames[optimizers[o].name]) + " of";
+    for (int m : optimizers[o].modules)
+      text += " m" + std::to_string(m);
+    text += "\n";
+  }
+  if (calls > 1)
+    text += "all of this " + std::to_string(calls) + " times:\n";
   for (const Instruction &in : before)
     text += programs::str(in) + "\n";
   text += "for " + std::to_string(iterations) + " times:\n";
@@ -100,139 +187,6 @@ std::string Program::str() const {
   for (const Instruction &in : after)
     text += programs::str(in) + "\n";
   return text;
-}
-
-namespace {
-/// Draws by the numbers of the generator alone: the distributions of the standard library differ by library.
-class Sampler {
-public:
-  explicit Sampler(uint64_t seed) : random_(seed * 2654435761u + 1) {}
-
-  int64_t below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
-  bool chance(int percent) { return below(100) < percent; }
-  int variable() { return static_cast<int>(below(variables)); }
-  double number() { return (static_cast<double>(below(33)) - 16) / 16; }
-
-  /// Something to compute, most often of what was made last, so that programs are chains and not islands.
-  Instruction compute() {
-    Instruction in{weighted({{Op::unary, 5},
-                             {Op::scale, 5},
-                             {Op::add, 6},
-                             {Op::mul, 4},
-                             {Op::matmul, 3},
-                             {Op::sum, 2},
-                             {Op::row, 3},
-                             {Op::transpose, 2},
-                             {Op::part, 1},
-                             {Op::detach, 2},
-                             {Op::clone, 2},
-                             {Op::alias, 2},
-                             {Op::pick, 1}})};
-    fillIn(in);
-    in.i = in.op == Op::part ? below(3) : below(size);
-    return in;
-  }
-
-  Instruction any() {
-    if (chance(50))
-      return compute();
-    Instruction in{weighted({{Op::make, 2},
-                             {Op::fill, 2},
-                             {Op::addInPlace, 5},
-                             {Op::scaleInPlace, 4},
-                             {Op::fillInPlace, 1},
-                             {Op::copyInPlace, 3},
-                             {Op::writeRow, 3},
-                             {Op::drop, 5},
-                             {Op::leaf, 4},
-                             {Op::backward, 6},
-                             {Op::gradient, 5},
-                             {Op::gradOf, 3},
-                             {Op::clearGrad, 1},
-                             {Op::keep, 2},
-                             {Op::read, 8},
-                             {Op::fail, 1},
-                             {Op::noGrad, 3}})};
-    fillIn(in);
-    in.i = below(size);
-    if (in.op == Op::leaf)
-      in.i = !chance(20);
-    if (in.op == Op::noGrad)
-      in.i = chance(40);
-    return in;
-  }
-
-  /// A leaf that is used and differentiated, and of which little may be left when its gradient is read: rare
-  /// where every instruction is drawn by itself.
-  void appendLeaf(std::vector<Instruction> &list) {
-    const int leaf = variable(), value = (leaf + 1 + static_cast<int>(below(3))) % variables,
-              gradient = (leaf + 4 + static_cast<int>(below(3))) % variables;
-    Instruction make{chance(50) ? Op::make : Op::fill};
-    make.d = leaf;
-    make.i = below(size);
-    make.number = number();
-    list.push_back(make);
-    list.push_back({.op = Op::leaf, .a = leaf, .i = 1});
-    list.push_back({.op = chance(50) ? Op::mul : Op::add, .d = value, .a = leaf, .b = variable()});
-    list.push_back({.op = Op::backward, .a = value});
-    list.push_back({.op = Op::gradient, .d = gradient, .a = leaf});
-    if (chance(70))
-      list.push_back({.op = Op::drop, .a = leaf});
-    if (chance(70))
-      list.push_back({.op = Op::read, .a = value});
-    if (chance(50))
-      list.push_back({.op = Op::read, .a = gradient});
-  }
-
-private:
-  Op weighted(std::initializer_list<std::pair<Op, int>> choices) {
-    int64_t total = 0;
-    for (const auto &choice : choices)
-      total += choice.second;
-    int64_t at = below(total);
-    for (const auto &choice : choices)
-      if ((at -= choice.second) < 0)
-        return choice.first;
-    return choices.begin()->first;
-  }
-  void fillIn(Instruction &in) {
-    in.d = variable();
-    in.a = chance(50) ? last_ : variable();
-    in.b = variable();
-    in.number = number();
-    last_ = in.d;
-  }
-
-  std::mt19937_64 random_;
-  int last_ = 0;
-};
-} // namespace
-
-Program generate(uint64_t seed) {
-  Sampler sampler(seed);
-  Program program;
-  program.seed = seed;
-  // Some variables have values, and some are leaves, before anything else happens.
-  for (int v = 0; v < variables; ++v) {
-    Instruction make{sampler.chance(60) ? Op::make : Op::fill};
-    make.d = v;
-    make.i = sampler.below(size);
-    make.number = sampler.number();
-    program.before.push_back(make);
-    if (sampler.chance(35))
-      program.before.push_back({.op = Op::leaf, .a = v, .i = 1});
-  }
-  const auto append = [&](std::vector<Instruction> &list, int64_t count) {
-    for (int64_t i = 0; i < count; ++i)
-      list.push_back(sampler.any());
-    if (sampler.chance(15))
-      sampler.appendLeaf(list);
-  };
-  append(program.before, 2 + sampler.below(12));
-  append(program.body, 3 + sampler.below(10));
-  append(program.after, 2 + sampler.below(10));
-  program.iterations = sampler.chance(50) ? 1 : 6;
-  return program;
 }
 
 } // namespace weft::programs
