@@ -59,9 +59,19 @@ def is_whole(x):
     return not (x.is_floating_point() if isinstance(x, torch.Tensor) else isinstance(x, float))
 
 
+def beside(a, b):
+    """Tensor b as an operand beside a: one without dimensions is rounded to halves that it meets, as a number is. PyTorch's
+    products and quotients take it as it is (torch-semantics.md)."""
+    both = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+    if both and b.dim() == 0 and b.is_floating_point() and a.dtype in (torch.float16, torch.bfloat16):
+        return b.to(torch.result_type(a, b))
+    return b
+
+
 def binary(name, a, b):
     if a is None or b is None:
         raise TypeError("an operand is undefined")
+    a, b = beside(b, a), beside(a, b)
     if name in ("remainder", "fmod", "floor_divide") and is_whole(a) and is_whole(b) and \
             not (isinstance(a, torch.Tensor) and a.dtype == torch.bool and (not isinstance(b, torch.Tensor) or
                                                                           b.dtype == torch.bool)):

@@ -238,6 +238,15 @@ class TypedTwin(Twin):
         for gradient in gradients.values():
             self.round_in_place(gradient)
 
+    def instruction(self, op, d, a, b, i, number):
+        if op in ("add", "mul"):
+            self.t[d] = functions.binary(op, self.t[a], self.t[b])
+        elif op == "addInPlace":
+            self.write("add", self.t[a], self.t[b])
+        else:
+            return super().instruction(op, d, a, b, i, number)
+        return None
+
     def further(self, op, d, a, b, i, number, c, dtype, name):
         """The instructions that programs of matrices do not have."""
         t, at, bt = self.t, self.t[a], self.t[b]
@@ -272,6 +281,7 @@ class TypedTwin(Twin):
             self.use_networks(op, d, at, b, i, number)
 
     def write(self, name, written, operand):
+        operand = functions.beside(written, operand)
         divides = name in ("remainder", "floor_divide") and isinstance(operand, torch.Tensor) and \
             functions.is_whole(written) and functions.is_whole(operand)
         if divides and written.dtype != torch.bool and (operand == 0).any():
