@@ -185,10 +185,13 @@ Expr lgammaOf(const Expr &given) {
   Expr positive = lgammaOfPositive(frontend::select(isReflected, x.like(1) - x, x));
   Expr distance = fromNearest(select(isReflected, x, 0.25)), isPole = apply("eq", distance, 0.0);
   Expr sine = abs(apply("sin", select(isPole, 0.25, distance) * pi));
-  Expr reflected = log(x.like(pi) / sine) - positive;
-  // Infinite, too, at the poles below 0, where the first derivative jumps from one infinity to the other: it
-  // is NaN, and the second one infinite.
-  Expr atPole = steep(x, isPole, x.like(1), x.like(1)) + steep(x, isPole, x.like(-1), x.like(1)) + infinity;
+  // A difference, because derivatives of a quotient multiply infinities with 0 where the sine is tiny.
+  Expr reflected = x.like(std::log(pi)) - log(sine) - positive;
+  // Infinite, too, at the poles below 0. The first derivative jumps there from one infinity to the other and
+  // is NaN: that of a line whose slope overflows is added, which has no other derivatives. The second one is
+  // infinite, the third one is -infinity as in PyTorch.
+  Expr line = select(isPole, x - constantOf(x), 0.0) * 1e200 * 1e200;
+  Expr atPole = steep(x, isPole, x.like(-1), x.like(1)) + line + infinity;
   reflected = frontend::select(isPole, atPole, reflected);
   Expr value =
       select(apply("eq", x, -infinity), infinity, frontend::select(isReflected, reflected, positive));

@@ -40,6 +40,14 @@ Doubles secondAt(const Formula &f, const Doubles &values, DType dtype = DType::f
   Tensor first = grad(f(x).sum(), {x}, {.create_graph = true})[0];
   return grad(first.sum(), {x})[0].to_vector<double>();
 }
+/// The gradient of the sum of the gradient of that.
+Doubles thirdAt(const Formula &f, const Doubles &values, DType dtype = DType::f64) {
+  const Formula second = [&](const Tensor &x) {
+    const Tensor first = grad(f(x).sum(), {x}, {.create_graph = true})[0];
+    return grad(first.sum(), {x}, {.create_graph = true})[0];
+  };
+  return firstAt(second, values, dtype);
+}
 
 void expectNear(const Doubles &found, const Doubles &expected, double tolerance = 1e-9) {
   ASSERT_EQ(found.size(), expected.size());
@@ -252,6 +260,18 @@ TEST(Derivatives, SecondOnesWhereAFunctionIsInfinite) {
              {-kInf, kInf, -14.222222222222221});
   expectNear(secondAt([](const Tensor &x) { return special::entr(x); }, {0, -0.0, 1, kInf}),
              {-kInf, kInf, -1, 0});
+}
+
+TEST(Derivatives, OfLgammaBesideItsPoles) {
+  const Formula f = [](const Tensor &x) { return lgamma(x); };
+  const Doubles values{1e-100, -1e-100, 1e-160, -1e-160, 1e-310};
+  expectNear(firstAt(f, values), {-1e100, 1e100, -1e160, 1e160, -kInf});
+  expectNear(secondAt(f, values), {1e200, 1e200, kInf, kInf, kInf});
+}
+
+TEST(Derivatives, ThirdOnesOfLgamma) {
+  expectNear(thirdAt([](const Tensor &x) { return lgamma(x); }, {0, -1, -2, 1e-160, -1e-160, 1, -0.5}),
+             {-kInf, -kInf, -kInf, -kInf, kInf, -2.404113806319188, -0.828796644234}, 1e-7);
 }
 
 // Apart from the others, because on a GPU its kernel spills registers.
