@@ -37,8 +37,9 @@ struct GradHooks {
 
 /// What a program asked about the gradient of a computed value.
 struct GradWatch {
-  /// The accumulator with hooks that ends reverse mode in the value's place.
-  std::weak_ptr<GradAccumulator> hooked;
+  /// Those of the value that has the place of this one: a gradient of what was computed from this one before
+  /// would miss them, also when the tensor is gone.
+  std::shared_ptr<GradHooks> hooks;
   /// Those of the tensors that keep the gradient (`retain_grad`).
   std::vector<std::shared_ptr<GradAccumulator>> retained;
 };

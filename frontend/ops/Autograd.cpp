@@ -211,6 +211,19 @@ static void guardOuterHooks(const GradAccumulator &accumulator) {
     trace->guard(accumulator.hooks->unchanged, "a hook of a gradient was registered or removed");
 }
 
+/// Throws Error if a gradient flows to a value past the hooks that are there in its place. A leaf collects
+/// the gradients of all of its uses, whatever hooks a view of it has.
+static void checkNotPastHooks(const Ref &value, const Node &user, Loc loc) {
+  const GradWatch *watch = value.node->accumulator(value.result) ? nullptr : value.node->watch(value.result);
+  if (watch && watch->hooks && !watch->hooks->list.empty() && !user.beginsAnew &&
+      std::string_view(user.name) != "gradient")
+    fail(
+        "the gradient would flow to a tensor past the hook that was registered on it, because the tensor was "
+        "used before (WEFT-G005): register the hook before the tensor is used\n  made at " +
+            str(value.node->loc),
+        loc, {}, "WEFT-G005");
+}
+
 /// Where reverse mode goes on from values that waited. Replaces the gradient of a value with hooks by what
 /// these made of it.
 static GradStart continued(std::vector<Waiting> &waiting, bool create_graph, Loc loc) {
@@ -223,26 +236,14 @@ static GradStart continued(std::vector<Waiting> &waiting, bool create_graph, Loc
     root.add(*accumulator.inner, gradient);
     return root.take();
   }
+  for (const Ref &value : accumulator.boundary->below())
+    checkNotPastHooks(value, *waiting.front().value.node, loc);
   std::vector<Ref> values(accumulator.boundary->results()), gradients(values.size());
   for (const Waiting &each : waiting) {
     values[each.accumulator().index] = each.value;
     gradients[each.accumulator().index] = each.gradient;
   }
   return accumulator.boundary->goOn(values, gradients, create_graph, loc);
-}
-
-/// Throws Error if a gradient flows to a value past the hooks that are there in its place. A leaf collects
-/// the gradients of all of its uses, whatever hooks a view of it has.
-static void checkNotPastHooks(const Ref &value, const Node &user, Loc loc) {
-  const GradWatch *watch = value.node->accumulator(value.result) ? nullptr : value.node->watch(value.result);
-  const auto hooked = watch ? watch->hooked.lock() : nullptr;
-  if (hooked && hooked->hooks && !hooked->hooks->list.empty() && !user.beginsAnew &&
-      std::string_view(user.name) != "gradient")
-    fail(
-        "the gradient would flow to a tensor past the hook that was registered on it, because the tensor was "
-        "used before (WEFT-G005): register the hook before the tensor is used\n  made at " +
-            str(value.node->loc),
-        loc, {}, "WEFT-G005");
 }
 
 /// In a trace, the function depends on which hooks a leaf has.

@@ -63,7 +63,7 @@ static GradAccumulator &hookedAccumulator(const std::shared_ptr<Slot> &slot, con
   auto made = std::make_shared<GradAccumulator>();
   made->slot = slot;
   made->inner = std::make_shared<const Ref>(std::move(inner));
-  watchOf(value).hooked = made;
+  made->hooks = watchOf(value).hooks = std::make_shared<GradHooks>();
   GradAccumulator &result = *made;
   fresh.node->accumulators.resize(fresh.node->results.size());
   fresh.node->accumulators[fresh.result] = std::move(made);

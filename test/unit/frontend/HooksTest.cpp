@@ -280,6 +280,33 @@ TEST(Hooks, OfRulesAndOfViewsOfLeavesAreRetainedToo) {
     }
 }
 
+// PyTorch calls them, so that their absence must not pass in silence.
+TEST(Hooks, OfATensorThatIsGoneAreAnErrorWhereTheyWouldBeMissed) {
+  const auto body = [](Tensor x) {
+    Tensor h = x * 2, before = h * 5;
+    h.register_hook([](const Tensor &g) { return g * 100; });
+    return before;
+  };
+  const auto checkpointed = [](Tensor x) {
+    Tensor h = x * 2, before = utils::checkpoint([](Tensor a) { return a * 5; }, h);
+    h.register_hook([](const Tensor &g) { return g * 100; });
+    return before;
+  };
+  const auto ruled = [](Tensor x) {
+    Tensor h = x * 2, before = Twice::apply(h);
+    h.register_hook([](const Tensor &g) { return g * 100; });
+    return before;
+  };
+  const std::function<Tensor(Tensor)> functions[] = {body, compile(body), checkpointed, compile(ruled),
+                                                     ruled};
+  for (const auto &function : functions) {
+    Tensor x = leafOf({3});
+    const Tensor before = function(x);
+    EXPECT_ERROR(before.sum().backward(), "WEFT-G005");
+    EXPECT_ERROR(grad(before.sum(), {x}), "WEFT-G005");
+  }
+}
+
 TEST(Hooks, OfRulesAndOfViewsOfLeavesAreNotMissedAfterAUse) {
   auto functions = doublings();
   functions.emplace_back([](const Tensor &x) { return (x * 2).view({2}); });
