@@ -587,7 +587,11 @@ std::vector<Tensor> grad(const std::vector<Tensor> &outputs, const std::vector<T
       fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
                std::to_string(i) + " of grad(); with allow_unused its gradient is undefined",
            loc, {values[i]});
-    results.push_back(options.materialize_grads ? zeros_like(inputs[i], loc) : Tensor());
+    Tensor none = options.materialize_grads ? zeros_like(inputs[i], loc) : Tensor();
+    const Trace *trace = Trace::current();
+    if (none.defined() && options.create_graph && !(trace && trace->isBody()))
+      none.requires_grad_(true, loc); // a penalty may be computed from such gradients alone
+    results.push_back(std::move(none));
   }
   return results;
 }

@@ -224,6 +224,12 @@ TEST(Gradient, HasTheOptionsOfPyTorch) {
   EXPECT_EQ(floats(gradients[1]), (Floats{1, 1}));
   gradients = grad(p.sum(), {unused, p}, {.materialize_grads = true});
   EXPECT_EQ(floats(gradients[0]), Floats{0});
+  EXPECT_FALSE(gradients[0].requires_grad());
+  // With a graph, zeros are leaves, as in PyTorch: a penalty of them alone has a gradient.
+  Tensor none = grad(p.sum(), {unused}, {.create_graph = true, .materialize_grads = true})[0];
+  ((none + 1) * (none + 1)).sum().backward();
+  EXPECT_EQ(floats(none.grad()), Floats{2});
+  EXPECT_FALSE(unused.grad().defined());
   EXPECT_FALSE(grad((p * 2).sum(), {unused}, {.allow_unused = true})[0].defined());
   // Several outputs: their gradients are added. An undefined factor is 1.
   gradients = grad(std::vector<Tensor>{p * p, p.sum()}, {p}, {.grad_outputs = {v, Tensor()}});
