@@ -202,10 +202,10 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     part.result = static_cast<int>(region.results.size());
     region.results.push_back({part.value, "part" + std::to_string(region.results.size()), -1,
                               /*shipped=*/false});
-    variant.notes += "the value made at " + str(part.value.node->loc) +
-                     (part.from ? ", whose history is used up, is kept for gradients beside it: "
-                                : " is kept for gradients beside a history that is used up: ") +
-                     part.value.spec().bytesText() + " bytes\n";
+    variant.notes +=
+        "the value made at " + str(part.value.node->loc) +
+        ", whose history is used up, is kept for gradients beside it: " + part.value.spec().bytesText() +
+        " bytes\n";
   }
   return region;
 }

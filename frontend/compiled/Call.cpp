@@ -163,8 +163,9 @@ static size_t writtenResult(const Binding &binding) {
 static void setGradient(const std::shared_ptr<Slot> &slot, const Ref &recorded, const SpentFrom &spent,
                         const SpentHistories &histories, const std::shared_ptr<runtime::Buffer> &buffer) {
   const Loc loc = slot->loc;
-  const Ref value =
-      recorded ? withStorage(recorded, buffer, loc) : histories.ended(slot->spec(), buffer, spent, loc);
+  const Ref value = recorded ? withStorage(recorded, buffer, loc) : leaf(slot->spec(), buffer, loc);
+  if (!recorded)
+    histories.mark(value, spent);
   const Tensor made = wrap(value, loc);
   slot->grad = Access::slot(made);
   slot->grad->name = slot->name + ".grad";
@@ -204,8 +205,8 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Sp
     Loc at = variant.resultLocs[i];
     const bool differentiable = variant.differentiable && recorded.results[i];
     const Ref value = differentiable ? withStorage(recorded.results[i], buffer, at)
-                                     : spent.ended(concrete(variant.resultSpecs[i], sizes), buffer,
-                                                   variant.resultSpent[i], at);
+                                     : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at);
+    spent.mark(value, variant.resultSpent[i]);
     results.tensors.push_back(wrap(value, at));
     if (differentiable &&
         variant.resultRefs[i].node->kind == NodeKind::op) // an argument has hooks of its own
@@ -231,7 +232,8 @@ static void writeSpent(const std::shared_ptr<Slot> &slot, Spec spec,
   const View *view = slot->view();
   if (view && (!gradEnabled() || !view->reachesBase())) // no gradient flows through what is written here
     return assign(slot, leaf(std::move(spec), buffer, slot->loc));
-  const Ref value = histories.ended(std::move(spec), buffer, from, slot->loc);
+  const Ref value = leaf(std::move(spec), buffer, slot->loc);
+  histories.mark(value, from);
   value.node->accumulator(value.result)->slot = slot; // which has it from now on
   assign(slot, value);
 }

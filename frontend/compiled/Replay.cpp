@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Replay.h"
 
-#include "frontend/compiled/SpentOperations.h"
 #include "frontend/graph/GradBoundary.h"
 #include "frontend/graph/Message.h"
 #include "frontend/graph/OpDefinitions.h"
@@ -21,36 +20,222 @@
 namespace weft::frontend {
 
 //===----------------------------------------------------------------------===//
+// Leaves whose values a function computes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The leaves from outside that the function wrote, and those that are views, whose values it computed from
+/// their bases. Each of these values collects the leaf's gradient. The last value of a leaf that is no view
+/// is what a call leaves there, so that it is not computed again for a gradient.
+class ComputedLeaves {
+public:
+  explicit ComputedLeaves(const Variant &variant) : bindings_(variant.bindings) {
+    for (size_t i = 0; i < bindings_.size(); ++i) {
+      const Binding &binding = bindings_[i];
+      if (!binding.requiresGrad)
+        continue;
+      Ref value = binding.written;
+      if (binding.view && !binding.isGradient)
+        value = binding.slot->value();
+      if (const GradAccumulator *own = value ? value.node->accumulator(value.result) : nullptr)
+        byAccumulator_.emplace(own, i);
+    }
+  }
+  /// The binding of the leaf whose value this is; none for every other value, and for an input.
+  std::optional<size_t> bindingOf(const Ref &value) const {
+    const auto found = byAccumulator_.find(value.node->accumulator(value.result));
+    if (value.node->kind == NodeKind::input || found == byAccumulator_.end())
+      return std::nullopt;
+    return found->second;
+  }
+  bool isLast(const Ref &value, size_t binding) const { return bindings_[binding].written == value; }
+  bool isWritten(size_t binding) const { return bindings_[binding].writes(); }
+
+private:
+  const std::vector<Binding> &bindings_;
+  std::unordered_map<const GradAccumulator *, size_t> byAccumulator_;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Histories that are used up
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Finds operations whose history a gradient in a trace has used up.
+class SpentOperations {
+public:
+  SpentOperations(const Variant &variant, const Trace &trace, const ComputedLeaves &leaves)
+      : trace_(trace), leaves_(leaves) {
+    for (const Binding &binding : variant.bindings) // the history of an input is outside
+      if (binding.input) {
+        clean_.insert(binding.input.node.get());
+        writes_.emplace(binding.input.node.get(), binding.writes());
+      }
+  }
+
+  /// Whether a gradient of the value would meet an operation whose history is used up.
+  bool reaches(const Ref &value) {
+    std::unordered_set<const Node *> seen;
+    std::vector<Ref> stack{value};
+    while (!stack.empty()) {
+      const Ref ref = std::move(stack.back());
+      stack.pop_back();
+      if (!ref.requiresGrad() || leaves_.bindingOf(ref) || clean_.contains(ref.node.get()) ||
+          !seen.insert(ref.node.get()).second)
+        continue;
+      if (trace_.isSpent(*ref.node))
+        return true;
+      pushRead(ref, stack);
+    }
+    clean_.merge(seen);
+    return false;
+  }
+
+  /// Of a value that reaches such operations: their values, at which a gradient would meet them, and the
+  /// operations through which it gets there or elsewhere. Empty if it gets nowhere else, if a call would have
+  /// to keep what it writes for them, and if a gradient in the function needs one of the operations as they
+  /// are.
+  struct Front {
+    std::vector<Ref> values;
+    std::unordered_set<const Node *> users;
+  };
+  Front frontOf(const Ref &value) const {
+    Front front;
+    bool leadsOn = false, isNeeded = false;
+    walkHistory(value, [&](const Ref &ref, std::vector<Ref> &stack) {
+      if (trace_.isSpent(*ref.node)) {
+        front.values.push_back(ref);
+        return true;
+      }
+      leadsOn |= ref.node->kind == NodeKind::input || ref.node->isGradLeaf(ref.result);
+      if (ref.node->kind == NodeKind::input || leaves_.bindingOf(ref))
+        return true;
+      isNeeded =
+          trace_.isPassed(*ref.node) || std::string_view(ref.node->name) == "gradient" || hasSpentRule(ref);
+      front.users.insert(ref.node.get());
+      pushRead(ref, stack);
+      return !isNeeded;
+    });
+    return leadsOn && !isNeeded && !readsWritten(value, front) ? front : Front();
+  }
+
+private:
+  /// Whether a call that records the operations of the front again would keep a value of what it writes. Goes
+  /// where operationsOf() does, to values that require no gradient, too.
+  bool readsWritten(const Ref &value, const Front &front) const {
+    const RefSet parts(front.values.begin(), front.values.end());
+    std::unordered_set<const Node *> seen;
+    std::vector<Ref> stack{value};
+    while (!stack.empty()) {
+      const Ref ref = std::move(stack.back());
+      stack.pop_back();
+      const Node &node = *ref.node;
+      const auto leaf = leaves_.bindingOf(ref);
+      if (const auto input = writes_.find(&node);
+          (leaf && leaves_.isWritten(*leaf)) || (input != writes_.end() && input->second))
+        return true;
+      if (node.kind == NodeKind::leaf || node.kind == NodeKind::input || !seen.insert(&node).second)
+        continue;
+      std::ranges::copy_if(node.operands, std::back_inserter(stack), [&](const Ref &operand) {
+        return !front.users.contains(&node) || !parts.contains(operand);
+      });
+      for (const auto &accumulator : node.accumulators)
+        if (accumulator)
+          for (Ref &read : readBy(*accumulator))
+            stack.push_back(std::move(read));
+    }
+    return false;
+  }
+  /// Whether a gradient gets to such an operation by hooks or a rule.
+  bool hasSpentRule(const Ref &value) const {
+    const GradAccumulator *accumulator = value.node->accumulator(value.result);
+    return accumulator && std::ranges::any_of(readBy(*accumulator),
+                                              [&](const Ref &read) { return trace_.isSpent(*read.node); });
+  }
+  /// The results of a node with several share its operands. A rule or hooks are those of one result, to whose
+  /// operands no other gradient flows.
+  static void pushRead(const Ref &value, std::vector<Ref> &stack) {
+    for (uint32_t i = 0; i < value.node->results.size(); ++i)
+      if (const GradAccumulator *accumulator = value.node->accumulator(i))
+        for (Ref &read : readBy(*accumulator))
+          stack.push_back(std::move(read));
+    if (value.node->requiresGrad)
+      stack.insert(stack.end(), value.node->operands.begin(), value.node->operands.end());
+  }
+
+  const Trace &trace_;
+  const ComputedLeaves &leaves_;
+  std::unordered_map<const Node *, bool> writes_; ///< of each input: whether a call writes what it stands for
+  std::unordered_set<const Node *> clean_;        ///< nodes from which none is reached
+};
+
+/// Finds where a gradient of a value would get to.
+class WaysOf {
+public:
+  WaysOf(const Variant &variant, const ComputedLeaves &leaves) : leaves_(leaves) {
+    for (size_t i = 0; i < variant.bindings.size(); ++i)
+      if (const Ref &input = variant.bindings[i].input)
+        inputs_.emplace(input.node.get(), i);
+  }
+
+  /// The bindings at whose values its history begins, in order; adds the operations on the way to `through`.
+  std::vector<size_t> operator()(const Ref &value, std::unordered_set<const Node *> &through) const {
+    std::set<size_t> found;
+    walkHistory(value, [&](const Ref &ref, std::vector<Ref> &stack) {
+      if (const auto binding = bindingOf(ref)) {
+        found.insert(*binding);
+        return true;
+      }
+      through.insert(ref.node.get());
+      if (const GradAccumulator *accumulator = ref.node->accumulator(ref.result))
+        for (Ref &next : below(*accumulator))
+          stack.push_back(std::move(next));
+      if (ref.node->requiresGrad) // not a leaf that the function made
+        stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
+      return true;
+    });
+    return {found.begin(), found.end()};
+  }
+
+private:
+  std::optional<size_t> bindingOf(const Ref &value) const {
+    if (const auto computed = leaves_.bindingOf(value))
+      return computed;
+    const auto input = inputs_.find(value.node.get());
+    return input == inputs_.end() ? std::nullopt : std::optional(input->second);
+  }
+
+  const ComputedLeaves &leaves_;
+  std::unordered_map<const Node *, size_t> inputs_;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
 // Histories that are kept
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Where operations find values that a call returns for a replay: those whose history is used up, if a
-/// gradient through the operation must not go on there, and what passes no gradient on.
+/// Where operations find values whose history is used up, if a gradient through them must not go on there.
 class PartPlaces {
 public:
-  PartPlaces(const Variant &variant, const std::unordered_set<const Node *> &users)
-      : places_(variant.places.parts), users_(users) {}
-  std::optional<size_t> of(const Node &user, const Ref &operand) const {
-    const auto found =
-        users_.contains(&user) || !operand.requiresGrad() ? places_.find(operand) : places_.end();
-    return found == places_.end() ? std::nullopt : std::optional(found->second);
+  PartPlaces(const Variant &variant, std::unordered_set<const Node *> users) : users_(std::move(users)) {
+    for (const Variant::SpentPart &part : variant.spentParts)
+      places_.emplace(part.value, 2 * variant.bindings.size() + places_.size());
   }
-  /// The operands, and what rules and hooks read, that a replay computes.
-  std::vector<Ref> computedFor(const Node &user) const {
-    std::vector<Ref> read = user.operands;
-    for (const auto &accumulator : user.accumulators)
-      if (accumulator)
-        for (Ref &each : readBy(*accumulator))
-          read.push_back(std::move(each));
-    std::erase_if(read, [&](const Ref &each) { return of(user, each).has_value(); });
-    return read;
+  std::optional<size_t> of(const Node &user, const Ref &operand) const {
+    const auto found = users_.contains(&user) ? places_.find(operand) : places_.end();
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
   }
 
 private:
-  const std::unordered_map<Ref, size_t, RefHash> &places_;
-  const std::unordered_set<const Node *> &users_;
+  std::unordered_set<const Node *> users_;
+  std::unordered_map<Ref, size_t, RefHash> places_;
 };
 
 } // namespace
@@ -82,7 +267,12 @@ static std::vector<Node *> operationsOf(Variant &variant, const ComputedLeaves &
     if (node->kind == NodeKind::leaf || node->kind == NodeKind::input || !seen.insert(node).second)
       continue;
     nodes.push_back(node);
-    std::ranges::move(parts.computedFor(*node), std::back_inserter(stack));
+    std::ranges::copy_if(node->operands, std::back_inserter(stack),
+                         [&](const Ref &operand) { return !parts.of(*node, operand); });
+    for (const auto &accumulator : node->accumulators)
+      if (accumulator)
+        for (Ref &read : readBy(*accumulator))
+          stack.push_back(std::move(read));
   }
   std::ranges::sort(nodes, {}, &Node::serial);
   for (size_t i = 0; i < isRead.size(); ++i)
@@ -170,40 +360,28 @@ public:
     if (keeps(value))
       return true;
     const SpentOperations::Front front = mayKeep(value) ? spent_.frontOf(value) : SpentOperations::Front();
-    const auto isNew = [&](const Ref &part) {
-      return std::ranges::find(parts, part, &Variant::SpentPart::value) == parts.end();
-    };
     for (const Ref &part : front.values)
-      if (isNew(part))
+      if (std::ranges::find(parts, part, &Variant::SpentPart::value) == parts.end())
         parts.push_back({part, waysOf(part)});
-    for (const Ref &read : front.read)
-      if (isNew(read))
-        parts.push_back({read, std::nullopt});
     partUsers.insert(front.users.begin(), front.users.end());
     if (!front.values.empty())
       roots.push_back(value);
     return !front.values.empty();
   }
+  /// Where the history of a value that keeps none begins. What `backward()` itself went through requires no
+  /// gradient outside.
+  SpentFrom spentFrom(const Ref &value) {
+    if (!value || !value.requiresGrad() || value.node->isGradLeaf(value.result) ||
+        trace_.isSpentByBackward(*value.node))
+      return std::nullopt;
+    return waysOf(value);
+  }
   /// Makes the value of a tensor that the call leaves null if it keeps no history.
   void keep(Ref &value, SpentFrom &spent) {
     if (keeps(value))
       return;
-    end(value, spent);
-    value = {};
-  }
-  /// Says where the history of a value led that the call leaves without one.
-  void end(const Ref &value, SpentFrom &spent) {
     spent = spentFrom(value);
-    if (spent)
-      ended_.emplace_back(value, &spent);
-  }
-  /// Makes tensors that the call leaves the values of which others are computed, each of one: the gradient of
-  /// those with respect to it does not need its history.
-  void shareParts(const std::vector<Variant::SpentPart> &sorted) {
-    for (size_t i = 0; i < sorted.size(); ++i)
-      if (const auto found = std::ranges::find(ended_, sorted[i].value, &std::pair<Ref, SpentFrom *>::first);
-          found != ended_.end())
-        found->second->value().part = i;
+    value = {};
   }
 
   /// Whether those that are used up lead to a result that the function made a leaf.
@@ -220,17 +398,9 @@ public:
   std::vector<const Node *> spentThrough;     ///< and the operations that these go through
 
 private:
-  /// Where the history of a value that keeps none begins. What `backward()` itself went through requires no
-  /// gradient outside.
-  SpentFrom spentFrom(const Ref &value) {
-    if (!value || !value.requiresGrad() || value.node->isGradLeaf(value.result) ||
-        trace_.isSpentByBackward(*value.node))
-      return std::nullopt;
-    return waysOf(value);
-  }
   SpentWays waysOf(const Ref &value) {
     std::unordered_set<const Node *> through;
-    SpentWays ways{waysOf_(value, through), {}, {}};
+    SpentWays ways{waysOf_(value, through), {}};
     spentBindings.insert(ways.bindings.begin(), ways.bindings.end());
     for (const Node *node : through) {
       const auto [place, isNew] = throughPlaces_.emplace(node, spentThrough.size());
@@ -252,7 +422,6 @@ private:
   SpentOperations spent_;
   const WaysOf waysOf_;
   std::unordered_map<const Node *, size_t> throughPlaces_;
-  std::vector<std::pair<Ref, SpentFrom *>> ended_; ///< values of tensors that keep no history
 };
 
 } // namespace
@@ -290,66 +459,13 @@ static void noteThrough(Variant &variant, const std::vector<const Node *> &opera
     renumber(part.from);
 }
 
-/// Whether a gradient that a replay takes of a root would meet values whose history is used up, at operations
-/// through which gradients do not go on there.
-static bool meetsParts(const Ref &root, const PartPlaces &parts) {
-  bool meets = false;
-  walkHistory(root, [&](const Ref &ref, std::vector<Ref> &stack) {
-    meets = std::ranges::any_of(ref.node->operands, [&](const Ref &operand) {
-      return operand.requiresGrad() && parts.of(*ref.node, operand);
-    });
-    stack.insert(stack.end(), ref.node->operands.begin(), ref.node->operands.end());
-    return !meets;
-  });
-  return meets;
-}
-
-/// The gradients among what the roots depend on that a replay would take through such operations.
-static std::vector<Ref> gradientsThrough(const std::vector<Ref> &roots, const PartPlaces &parts) {
-  RefSet seen;
-  std::vector<Ref> found, stack = roots;
-  while (!stack.empty()) {
-    const Ref ref = std::move(stack.back());
-    stack.pop_back();
-    if (!seen.insert(ref).second)
-      continue;
-    const bool isGradient = std::string_view(ref.node->name) == "gradient" && !ref.requiresGrad();
-    if (isGradient && meetsParts(ref.node->operands.front(), parts))
-      found.push_back(ref);
-    else
-      std::ranges::move(parts.computedFor(*ref.node), std::back_inserter(stack));
-  }
-  return found;
-}
-
-/// Decides which values a call returns for a replay, and where that finds them.
-static void noteParts(Variant &variant, Histories &histories) {
-  const auto place = [&] {
-    std::ranges::sort(histories.parts, {},
-                      [](const Variant::SpentPart &part) { return part.value.node->serial; });
-    variant.places.parts.clear();
-    for (const Variant::SpentPart &part : histories.parts)
-      variant.places.parts.emplace(part.value, 2 * variant.bindings.size() + variant.places.parts.size());
-  };
-  place();
-  if (!histories.parts.empty()) {
-    for (const Ref &gradient : gradientsThrough(histories.roots, PartPlaces(variant, histories.partUsers)))
-      histories.parts.push_back({gradient, std::nullopt});
-    place();
-  }
-  histories.shareParts(histories.parts);
-  variant.spentParts = std::move(histories.parts);
-}
-
 void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trace &trace) {
   const ComputedLeaves leaves(variant);
   Histories histories(variant, trace, leaves);
-  variant.resultSpent.resize(results.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    const bool isKept = histories.keepsResult(results[i]);
-    variant.resultRefs.push_back(isKept ? results[i] : Ref());
-    if (!isKept)
-      histories.end(results[i], variant.resultSpent[i]);
+  for (const Ref &result : results) {
+    const bool isKept = histories.keepsResult(result);
+    variant.resultRefs.push_back(isKept ? result : Ref());
+    variant.resultSpent.push_back(isKept ? std::nullopt : histories.spentFrom(result));
   }
   for (Binding &binding : variant.bindings) {
     if (!binding.requiresGrad)
@@ -360,7 +476,9 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
   }
   for (Variant::ResultGradient &gradient : variant.resultGradients)
     histories.keep(gradient.value, gradient.spent);
-  noteParts(variant, histories);
+  variant.spentParts = std::move(histories.parts);
+  std::ranges::sort(variant.spentParts, {},
+                    [](const Variant::SpentPart &part) { return part.value.node->serial; });
   variant.spentBindings.assign(histories.spentBindings.begin(), histories.spentBindings.end());
   std::vector<Ref> &roots = histories.roots;
   variant.differentiable =
@@ -379,7 +497,7 @@ void keepHistories(Variant &variant, const std::vector<Ref> &results, const Trac
   }
   // Without what is computed for effects alone, which nothing would keep alive.
   variant.roots = std::move(roots);
-  const PartPlaces parts(variant, histories.partUsers);
+  const PartPlaces parts(variant, std::move(histories.partUsers));
   variant.nodes = operationsOf(variant, leaves, parts);
   noteLeaves(variant, results, trace);
   notePlaces(variant, parts);
@@ -478,12 +596,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     const auto place = placeOf(places, ref);
     return place && *place < values.size() ? at(*place, ref.result) : Ref();
   };
-  // A gradient does not go on from values whose history is used up, also if they are computed again.
-  const auto mappedForRules = [&](const Ref &ref) {
-    const auto part = places.parts.find(ref);
-    return part == places.parts.end() ? mapped(ref) : values[part->second];
-  };
-  BoundaryCopies boundaries(mappedForRules, [&](const Spec &spec) { return concrete(spec, sizes); });
+  BoundaryCopies boundaries(mapped, [&](const Spec &spec) { return concrete(spec, sizes); });
   auto place = places.operands.begin();
   for (size_t n = 0; n < variant.nodes.size(); ++n) {
     const Node *node = variant.nodes[n];

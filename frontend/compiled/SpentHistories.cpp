@@ -70,8 +70,7 @@ static std::shared_ptr<const LostWays> waysFrom(const Ref &value) {
 }
 
 SpentHistories::SpentHistories(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
-                               const Replay &recorded)
-    : parts_(recorded.spentParts) {
+                               const Replay &recorded) {
   if (!variant.spentBindings.empty())
     ways_.resize(bound.size());
   for (const size_t i : variant.spentBindings)
@@ -96,15 +95,6 @@ void SpentHistories::mark(const Ref &value, const SpentFrom &from) const {
   for (const size_t i : from->through)
     ways.push_back(through_[i]);
   setBoundary(value, std::make_shared<SpentValue>(std::move(ways), value.node->loc), 0);
-}
-
-Ref SpentHistories::ended(Spec spec, const std::shared_ptr<runtime::Buffer> &buffer, const SpentFrom &from,
-                          Loc loc) const {
-  if (from && from->part)
-    return parts_[*from->part];
-  Ref value = leaf(std::move(spec), buffer, loc);
-  mark(value, from);
-  return value;
 }
 
 } // namespace weft::frontend

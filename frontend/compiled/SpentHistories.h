@@ -22,13 +22,10 @@ public:
   /// If a value that the call leaves has such a history, makes a gradient through it to what that leads to an
   /// error. PyTorch gives other gradients, such as that of a factor of the value.
   void mark(const Ref &value, const SpentFrom &from) const;
-  /// A value that the call leaves and that keeps no history, which it may have had.
-  Ref ended(Spec spec, const std::shared_ptr<runtime::Buffer> &buffer, const SpentFrom &from, Loc loc) const;
   /// Called when results are leaves: what is marked leads to those on the way, too.
   void addLeaves(const Replay &recorded) const;
 
 private:
-  std::vector<Ref> parts_;                            ///< the `Replay::spentParts`
   std::vector<std::shared_ptr<const LostWays>> ways_; ///< of each binding; null where no such history begins
   std::vector<std::shared_ptr<LostWays>> through_;    ///< of each of the `Variant::spentThrough`
 };

@@ -23,7 +23,6 @@ namespace weft::frontend {
 struct SpentWays {
   std::vector<size_t> bindings; ///< at whose values it begins
   std::vector<size_t> through;  ///< the `Variant::spentThrough` on the way there
-  std::optional<size_t> part;   ///< the one of the `Variant::spentParts` that the value is
 };
 /// Of a value through which a gradient is an error, because the function used its history up: where that
 /// leads. None for every other value.
@@ -96,8 +95,7 @@ struct ReplayPlaces {
   size_t operationsFrom = 0;
   std::unordered_map<Ref, size_t, RefHash> given;
   std::unordered_map<const Node *, size_t> operations;
-  std::unordered_map<Ref, size_t, RefHash> parts; ///< the `Variant::spentParts`
-  std::vector<size_t> operands;                   ///< of all operations, one after the other
+  std::vector<size_t> operands; ///< of all operations, one after the other
   /// Of each operation: a copy that all calls share, as that of a constant. Null if each makes its own.
   std::vector<std::shared_ptr<Node>> shared;
 };
@@ -169,11 +167,10 @@ struct Variant {
   };
   std::vector<ResultGradient> resultGradients; ///< one for each result
   /// A value whose history the function used up, and from which, and from others, it computed a result. A
-  /// call returns it for the gradients of the others, and one through it is an error. Also a value that these
-  /// read which passes no gradient on, if a replay should not or cannot compute it.
+  /// call returns it for the gradients of the others, and one through it is an error.
   struct SpentPart {
     Ref value;
-    SpentFrom from;  ///< none for a value that passes no gradient on
+    SpentFrom from;
     int result = -1; ///< of the executable
   };
   std::vector<SpentPart> spentParts;

@@ -147,6 +147,9 @@ public:
   /// Notes that a gradient without a graph of its own went through an operation. That uses its history up, as
   /// PyTorch frees it.
   void noteSpent(const Node &node, bool byBackward) { spent_[node.serial] |= byBackward; }
+  /// Notes that a gradient that keeps its graph went through an operation.
+  void notePassed(const Node &node) { passed_.insert(node.serial); }
+  bool isPassed(const Node &node) const { return passed_.contains(node.serial); }
   bool isSpent(const Node &node) const { return spent_.contains(node.serial); }
   /// Whether one of those gradients was that of a `backward()`.
   bool isSpentByBackward(const Node &node) const {
@@ -230,6 +233,7 @@ private:
   std::vector<UnknownRule> unknownRules_;
   bool active_ = true;
   std::unordered_map<uint64_t, bool> spent_;     ///< by the serial number of the operation: by `backward()`
+  std::unordered_set<uint64_t> passed_;          ///< the same, for others
   std::vector<Guard> guards_;                    ///< each once
   std::unordered_set<const bool *> knownGuards_; ///< the same, to find one
   std::vector<Ref> effects_;

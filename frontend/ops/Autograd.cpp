@@ -98,17 +98,22 @@ static std::shared_ptr<Node> gradientOf(const Ref &root, const std::vector<Ref> 
   return record("gradient", std::move(operands), {}, loc);
 }
 
-/// Notes in the trace of a function that a gradient that keeps no graph has used up the history of the
-/// operations between a root and `ends`. `seen` has the nodes that a gradient reaches from the root.
-static void noteSpent(std::vector<const Node *> seen, const std::vector<Ref> &ends, bool byBackward) {
+/// Notes in the trace of a function that the operations between a root and `ends` have passed a gradient on,
+/// which uses their history up unless it keeps the graph. `seen` has the nodes that a gradient reaches from
+/// the root.
+static void notePassed(std::vector<const Node *> seen, const std::vector<Ref> &ends, bool byBackward,
+                       bool keepsGraph) {
   Trace *trace = Trace::current();
   if (!trace || trace->isBody())
     return;
+  const auto note = [&](const Node &node) {
+    keepsGraph ? trace->notePassed(node) : trace->noteSpent(node, byBackward);
+  };
   const RefSet isEnd(ends.begin(), ends.end());
   for (const Ref &end : ends)
     if (const GradAccumulator *accumulator = end.node->accumulator(end.result);
         accumulator && !accumulator->isLeaf())
-      trace->noteSpent(*end.node, byBackward);
+      note(*end.node);
   std::ranges::sort(seen, {}, &Node::serial); // operands first
   std::unordered_set<const Node *> between;
   for (const Node *node : seen)
@@ -116,7 +121,7 @@ static void noteSpent(std::vector<const Node *> seen, const std::vector<Ref> &en
           return operand.requiresGrad() && (isEnd.contains(operand) || between.contains(operand.node.get()));
         })) {
       between.insert(node);
-      trace->noteSpent(*node, byBackward);
+      note(*node);
     }
 }
 
@@ -306,8 +311,7 @@ static Reached reachedFrom(const GradStart &start, bool keepsGraph, Loc loc) {
   Reached reached{leaves, leaves.size(), hooked.size()};
   reached.inputs.insert(reached.inputs.end(), hooked.begin(), hooked.end());
   reached.inputs.insert(reached.inputs.end(), retained.begin(), retained.end());
-  if (!keepsGraph)
-    noteSpent(std::move(nodes), reached.inputs, /*byBackward=*/true);
+  notePassed(std::move(nodes), reached.inputs, /*byBackward=*/true, keepsGraph);
   return reached;
 }
 
@@ -508,12 +512,10 @@ Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t
   });
   std::ranges::sort(hooked, isOlder);
   wanted.values.insert(wanted.values.end(), hooked.begin(), hooked.end());
-  if (keepsGraph)
-    return wanted;
   std::vector<const Node *> seen;
   for (const Ref &ref : computed)
     seen.push_back(ref.node.get());
-  noteSpent(std::move(seen), wanted.values, /*byBackward=*/false);
+  notePassed(std::move(seen), wanted.values, /*byBackward=*/false, keepsGraph);
   return wanted;
 }
 

@@ -139,7 +139,7 @@ public:
     for (const Ref &result : results_)
       results.push_back(result ? copyOf(result) : Ref());
     for (const auto &node : nodes_)
-      if (const Ref copy = copyOf({node, 0}); copy && copy.node != node && !isFixed(copy))
+      if (const Ref copy = copyOf({node, 0}); copy && copy.node != node)
         nodes.push_back(copy.node);
     return std::make_shared<RecomputedFunction>(std::move(results), std::move(nodes));
   }
