@@ -216,17 +216,19 @@ static void guardOuterHooks(const GradAccumulator &accumulator) {
     trace->guard(accumulator.hooks->unchanged, "a hook of a gradient was registered or removed");
 }
 
-/// Throws Error if a gradient flows to a value past the hooks that are there in its place. A leaf collects
-/// the gradients of all of its uses, whatever hooks a view of it has.
-static void checkNotPastHooks(const Ref &value, const Node &user, Loc loc) {
+/// Whether a gradient that flows from `user` to a value passes the hooks that are there in its place. A leaf
+/// collects the gradients of all of its uses, whatever hooks a view of it has.
+static bool isPastHooks(const Ref &value, const Node &user) {
   const GradWatch *watch = value.node->accumulator(value.result) ? nullptr : value.node->watch(value.result);
-  if (watch && watch->hooks && !watch->hooks->list.empty() && !user.beginsAnew &&
-      std::string_view(user.name) != "gradient")
-    fail(
-        "the gradient would flow to a tensor past the hook that was registered on it, because the tensor was "
-        "used before (WEFT-G005): register the hook before the tensor is used\n  made at " +
-            str(value.node->loc),
-        loc, {}, "WEFT-G005");
+  return watch && watch->hooks && !watch->hooks->list.empty() && !user.beginsAnew &&
+         std::string_view(user.name) != "gradient";
+}
+
+[[noreturn]] static void failPastHooks(const Ref &value, Loc loc) {
+  fail("the gradient would flow to a tensor past the hook that was registered on it, because the tensor was "
+       "used before (WEFT-G005): register the hook before the tensor is used\n  made at " +
+           str(value.node->loc),
+       loc, {}, "WEFT-G005");
 }
 
 /// Where reverse mode goes on from values that waited. Replaces the gradient of a value with hooks by what
@@ -242,7 +244,8 @@ static GradStart continued(std::vector<Waiting> &waiting, bool create_graph, Loc
     return root.take();
   }
   for (const Ref &value : accumulator.boundary->below())
-    checkNotPastHooks(value, *waiting.front().value.node, loc);
+    if (isPastHooks(value, *waiting.front().value.node))
+      failPastHooks(value, loc);
   std::vector<Ref> values(accumulator.boundary->results()), gradients(values.size());
   for (const Waiting &each : waiting) {
     values[each.accumulator().index] = each.value;
@@ -295,7 +298,10 @@ static Reached reachedFrom(const GradStart &start, bool keepsGraph, Loc loc) {
           if (std::ranges::any_of(watch->retained, [](const auto &each) { return !each->slot.expired(); }))
             retained.push_back(ref);
       },
-      [&](const Ref &value, const Node &user) { checkNotPastHooks(value, user, loc); });
+      [&](const Ref &value, const Node &user) {
+        if (isPastHooks(value, user))
+          failPastHooks(value, loc);
+      });
   if (leaves.empty() && hooked.empty() && retained.empty())
     fail("this tensor was computed from none that collects a gradient: requires_grad_() was called inside a "
          "compiled function, on a tensor of its trace; call it before, on a tensor that you keep",
@@ -437,6 +443,10 @@ std::vector<Ref> valuesOf(const std::vector<Tensor> &inputs, uint64_t &oldest, L
       fail("One of the differentiated Tensors does not require grad: input " + std::to_string(i) +
                " of grad(); call requires_grad_() on it before it is used",
            loc, {value});
+    // A value whose hooks are removed is the one in whose place it is, from which others may be computed.
+    if (const auto *own = value.node->accumulator(value.result);
+        own && own->inner && (!own->hooks || own->hooks->list.empty()))
+      value = Ref(*own->inner);
     // The node of a leaf or of a value from outside is as old as its first use, and bounds nothing.
     bool isAnyAge = value.node->accumulator(value.result) || value.node->kind == NodeKind::input;
     oldest = isAnyAge ? 0 : std::min(oldest, value.node->serial);
@@ -445,11 +455,10 @@ std::vector<Ref> valuesOf(const std::vector<Tensor> &inputs, uint64_t &oldest, L
   return values;
 }
 
-/// Whether a gradient goes on from a value with hooks or a rule to one of the values, also through others of
-/// that kind; or would, by a history that is used up.
-bool leadsTo(const GradAccumulator &from, const std::vector<Ref> &values, uint64_t oldest) {
-  bool reaches = hasLostWayTo(from, values);
-  std::vector<Ref> roots = below(from);
+/// Whether a gradient of some values goes on to one of others, also through those that have hooks or a rule;
+/// or would, by a history that is used up.
+bool anyLeadsTo(std::vector<Ref> roots, const std::vector<Ref> &values, uint64_t oldest) {
+  bool reaches = false;
   while (!roots.empty() && !reaches) {
     const Ref next = std::move(roots.back());
     roots.pop_back();
@@ -471,12 +480,25 @@ bool leadsTo(const GradAccumulator &from, const std::vector<Ref> &values, uint64
   return reaches;
 }
 
+/// The same from a value with hooks or a rule.
+bool leadsTo(const GradAccumulator &from, const std::vector<Ref> &values, uint64_t oldest) {
+  return hasLostWayTo(from, values) || anyLeadsTo(below(from), values, oldest);
+}
+
+/// Whether one of the values stands, with its hooks, in the place of this one.
+bool isReplaced(const Ref &value, const std::vector<Ref> &values) {
+  return std::ranges::any_of(values, [&](const Ref &each) {
+    const auto *accumulator = each.node->accumulator(each.result);
+    return accumulator && accumulator->inner && *accumulator->inner == value;
+  });
+}
+
 Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t oldest, bool keepsGraph,
                 Loc loc) {
   // A leaf may have had several nodes, because computing or writing it gives it another one.
   std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
   RefSet computed;
-  std::vector<Ref> hooked;
+  std::vector<Ref> hooked, past;
   Wanted wanted;
   walkBack(
       start.root, oldest,
@@ -494,7 +516,13 @@ Wanted wantedOf(const GradStart &start, const std::vector<Ref> &values, uint64_t
         if (ref.node->kind == NodeKind::input && (!wanted.outside || isOlder(ref, wanted.outside)))
           wanted.outside = ref;
       },
-      [&](const Ref &value, const Node &user) { checkNotPastHooks(value, user, loc); });
+      [&](const Ref &value, const Node &user) {
+        if (isPastHooks(value, user))
+          past.push_back(value);
+      });
+  for (const Ref &value : past)
+    if (isReplaced(value, values) || anyLeadsTo({value}, values, oldest))
+      failPastHooks(value, loc);
   for (const Ref &value : values) {
     const auto *accumulator = value.node->accumulator(value.result);
     if (accumulator && accumulator->isLeaf()) {

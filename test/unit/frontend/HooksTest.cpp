@@ -307,6 +307,32 @@ TEST(Hooks, OfATensorThatIsGoneAreAnErrorWhereTheyWouldBeMissed) {
   }
 }
 
+TEST(Hooks, ThatNoGradientMeetsAreNotMissed) {
+  for (const bool held : {true, false}) {
+    Tensor x = leafOf({1, 2}), w = leafOf({3, 4}), h = x * 2, y = h * w;
+    h.register_hook([](const Tensor &g) { return g * 10; });
+    EXPECT_ERROR(grad(y.sum(), {x}, {.retain_graph = true}), "WEFT-G005");
+    EXPECT_ERROR(grad(y.sum(), {h}, {.retain_graph = true}), "WEFT-G005");
+    EXPECT_ERROR(grad(y.sum(), {w, x}, {.retain_graph = true}), "WEFT-G005");
+    if (!held)
+      h = Tensor();
+    EXPECT_EQ(grad(y.sum(), {w})[0].to_vector<float>(), (Floats{2, 4}));
+  }
+}
+
+TEST(Hooks, ThatAreRemovedLeaveTheTensorAsItWas) {
+  Tensor x = leafOf({1, 2}), w = leafOf({3, 4}), h = x * 2, before = h * w;
+  h.register_hook([](const Tensor &g) { return g * 10; }).remove();
+  const Tensor after = h * 5;
+  const auto gradientOf = [&](const Tensor &of) {
+    return grad(of.sum(), {h}, {.retain_graph = true})[0].to_vector<float>();
+  };
+  EXPECT_EQ(gradientOf(before), (Floats{3, 4}));
+  EXPECT_EQ(gradientOf(after), (Floats{5, 5}));
+  EXPECT_EQ(gradientOf(before + after), (Floats{8, 9}));
+  EXPECT_EQ(grad((before + after).sum(), {x})[0].to_vector<float>(), (Floats{16, 18}));
+}
+
 TEST(Hooks, OfRulesAndOfViewsOfLeavesAreNotMissedAfterAUse) {
   auto functions = doublings();
   functions.emplace_back([](const Tensor &x) { return (x * 2).view({2}); });
