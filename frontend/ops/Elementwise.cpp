@@ -81,8 +81,15 @@ Tensor bitwise_not(const Arg &a) {
     refuseDType("bitwise_not", a, a.loc);
   return unary("bnot", a.tensor, a.loc);
 }
-Tensor remainder(const Arg &a, const Arg &b) { return binary("mod", a, b); }
-Tensor fmod(const Arg &a, const Arg &b) { return binary("rem", a, b); }
+static Tensor rest(const char *function, const char *op, const Arg &a, const Arg &b) {
+  if (resultType({operand(a), operand(b)}) == DType::i1)
+    fail(std::string(function) +
+             ": remainders of two bool tensors are not supported: convert one to a number first",
+         b.loc);
+  return binary(op, a, b);
+}
+Tensor remainder(const Arg &a, const Arg &b) { return rest("remainder", "mod", a, b); }
+Tensor fmod(const Arg &a, const Arg &b) { return rest("fmod", "rem", a, b); }
 Tensor atan2(const Arg &a, const Arg &b) { return binary("atan2", a, b, /*toReal=*/true); }
 Tensor copysign(const Arg &a, const Arg &b) { return binary("copysign", a, b, /*toReal=*/true); }
 Tensor operator!(const Tensor &a) {

@@ -212,6 +212,15 @@ TEST(Edges, PowersOfBools) {
   EXPECT_ERROR(pow(true, x), "\"pow\" not implemented for 'i1'");
 }
 
+TEST(Edges, RemaindersOfBools) {
+  const Tensor x = Tensor::from(std::vector<bool>{true, false}, {2});
+  EXPECT_ERROR(remainder(x, true), "remainder: remainders of two bool tensors are not supported");
+  EXPECT_ERROR(remainder(true, x), "remainder: remainders of two bool tensors are not supported");
+  EXPECT_ERROR(fmod(x, false), "fmod: remainders of two bool tensors are not supported");
+  EXPECT_ERROR(x.clone().remainder_(x), "remainder: remainders of two bool tensors are not supported");
+  EXPECT_EQ(remainder(x, 2).to_vector<int64_t>(), (std::vector<int64_t>{1, 0}));
+}
+
 TEST(Edges, ANumberOverATensorIsRoundedOnce) {
   Tensor x = arange(1, 100).to(f32);
   const std::vector<float> quotients = (3.0 / x).to_vector<float>();
