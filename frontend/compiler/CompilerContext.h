@@ -7,10 +7,12 @@
 #ifndef WEFT_FRONTEND_COMPILER_COMPILERCONTEXT_H
 #define WEFT_FRONTEND_COMPILER_COMPILERCONTEXT_H
 
-#include "mlir/IR/MLIRContext.h"
-
 #include <cstdint>
 #include <memory>
+
+namespace mlir {
+class MLIRContext;
+} // namespace mlir
 
 namespace weft::frontend {
 
