@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace weft {
@@ -331,13 +332,15 @@ struct EvenWindows {
   bool hasShorter = false; ///< whether some windows have fewer elements than the longest
 
   EvenWindows(int64_t size, int64_t places) : size(size), places(places) {
-    int64_t shortest = size;
-    for (int64_t place = 0; place < places; ++place) {
-      int64_t count = ((place + 1) * size + places - 1) / places - place * size / places;
-      longest = std::max(longest, count);
-      shortest = std::min(shortest, count);
-    }
-    hasShorter = places > 0 && longest > shortest;
+    if (places == 0)
+      return;
+    // A window begins `m` places-ths of an element after the first that it has, where m is each multiple
+    // below `places` of the greatest common divisor. It has the `rest` of the division, rounded up to an
+    // element, or to two where m + rest is more than one.
+    const int64_t whole = size / places, rest = size % places;
+    const int64_t shortest = whole + (rest != 0);
+    longest = std::max(longest, shortest + (rest > std::gcd(rest, places)));
+    hasShorter = longest > shortest;
   }
   /// The first elements of the windows at `place`, and their numbers of elements.
   Term begin(const Term &place) const { return quotient(place * size); }
