@@ -3,7 +3,7 @@
 examples and the benchmark's training steps compile are kept by WEFT_TRACE_DIR, and weft-cuda-kernels checks each once, unless
 it is too large for the engine. Then all of them are compiled for three devices, where no kernel may spill registers. At most 2 %
 of the kernels may be those of one thread a task. With `--part ci`, programs with a tensor of more than 65,536 elements, which take
-most of the time, run if they are one in sixteen; with `full`, all do up to 1,048,576 elements.
+most of the time, run if they are one in eight; with `full`, all do up to 1,048,576 elements.
 
 usage: programs.py --build DIR [--part ci|full] [--programs DIR]
 
@@ -98,7 +98,7 @@ def main():
         for target in COMPILED_FOR:
             commands += [[*checking, "--compile-only", f"--target={target}", *part] for part in parts]
         if arguments.part == "ci":
-            commands += [[*checking, f"--more-elements-than={ELEMENTS['ci']}", most[1], *part[::16]] for part in parts]
+            commands += [[*checking, f"--more-elements-than={ELEMENTS['ci']}", most[1], *part[::8]] for part in parts]
         with concurrent.futures.ThreadPoolExecutor(max_workers=processors) as pool:
             outputs = list(pool.map(run, commands))
         kernels = fallbacks = passed = together = alone = 0
