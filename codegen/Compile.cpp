@@ -35,7 +35,6 @@
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -254,29 +253,27 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request, const AfterP
     return status;
   DiagnosticCollector said(module.getContext());
   // Where someone looks at the phases, the pass is named that breaks a rule. To verify after each pass would
-  // be a fifth of the time of a small program.
+  // be an eighth of the time of a small program.
   const bool isWatched = !request.dumpFolder.empty() || afterPhase;
   if (!request.dumpFolder.empty())
     if (std::error_code error = llvm::sys::fs::create_directories(request.dumpFolder))
       return Status::error("cannot make the folder '" + request.dumpFolder + "': " + error.message());
-  bool running = request.from.empty();
-  for (auto [i, phase] : llvm::enumerate(passes::phases())) {
-    running |= phase.name == request.from;
-    if (running) {
-      PassManager passes(module.getContext(), module->getName().getStringRef());
-      passes::buildPhase(passes, phase.name, options);
-      passes.enableVerifier(isWatched);
-      if (failed(passes.run(module)) || (!isWatched && failed(verify(module))))
-        return said.status("a pass failed without a message; this is an error of Weft");
-      if (afterPhase)
-        afterPhase(phase.name, module);
-      std::string path =
-          (request.dumpFolder + "/" + (i < 9 ? "0" : "") + Twine(i + 1) + "-" + phase.name + ".mlir").str();
-      if (Status status = request.dumpFolder.empty() ? Status() : writeText(path, module); !status)
-        return status;
-    }
-    if (phase.name == request.to)
-      break;
+  for (const passes::Phase &phase : passes::phases(options)) {
+    PassManager passes(module.getContext(), module->getName().getStringRef());
+    passes::buildPhase(passes, phase.name, options);
+    passes.enableVerifier(isWatched);
+    if (failed(passes.run(module)) || (!isWatched && failed(verify(module))))
+      return said.status("a pass failed without a message; this is an error of Weft");
+    if (afterPhase)
+      afterPhase(phase.name, module);
+    if (request.dumpFolder.empty())
+      continue;
+    const size_t number = &phase - passes::phases().begin() + 1;
+    const std::string path =
+        (request.dumpFolder + "/" + (number < 10 ? "0" : "") + Twine(number) + "-" + phase.name + ".mlir")
+            .str();
+    if (Status status = writeText(path, module); !status)
+      return status;
   }
   return {};
 }
@@ -285,18 +282,6 @@ static Expected<Target> targetNamed(const std::string &name) {
   std::string problem;
   std::optional<Target> target = Target::parse(name, problem);
   return target ? Expected<Target>(*std::move(target)) : Status::error(problem);
-}
-
-/// The text of a kernel with its own name.
-static std::string namedIr(const KernelText &kernel) {
-  std::string own = "@" + kernel.name;
-  if (!llvm::all_of(kernel.name, [](char c) { return llvm::isAlnum(c) || StringRef("_$.").contains(c); }))
-    own = "@\"" + kernel.name + "\"";
-  const std::string canonical = ("@" + canonicalSymbol).str();
-  std::string text = kernel.text;
-  for (size_t at = 0; (at = text.find(canonical, at)) != std::string::npos; at += own.size())
-    text.replace(at, canonical.size(), own);
-  return text;
 }
 
 /// What the functions of a module became, and the kernels that they launch.
@@ -322,7 +307,7 @@ static CompileReport reportModule(ModuleOp module, const Kernels &kernels, const
     ++reported;
   }
   for (auto [kernel, launches] : llvm::zip_equal(kernels.texts, kernels.launches))
-    report.kernels.push_back({kernel.name, namedIr(kernel), launches});
+    report.kernels.push_back({kernel.name, kernel.text, launches});
   return report;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/Report.h"
 
+#include "codegen/kernel/KernelIR.h"
 #include "ir/Reasons.h"
 #include "ir/Updates.h"
 #include "passes/launch/LaunchList.h"
@@ -55,6 +56,17 @@ static unsigned lastReader(Value value, unsigned launch, const DenseMap<Operatio
         last = std::max(last, it->second);
     }
   return last;
+}
+
+std::string KernelReport::kernelIr() const {
+  const bool isPlain =
+      llvm::all_of(symbol, [](char c) { return llvm::isAlnum(c) || StringRef("_$.").contains(c); });
+  const std::string canonical = ("@" + canonicalSymbol).str(),
+                    own = isPlain ? "@" + symbol : "@\"" + symbol + "\"";
+  std::string named = text;
+  for (size_t at = 0; (at = named.find(canonical, at)) != std::string::npos; at += own.size())
+    named.replace(at, canonical.size(), own);
+  return named;
 }
 
 static FunctionReport reportFunction(FuncOp function) {

@@ -24,8 +24,11 @@ namespace weft::codegen {
 /// One kernel. Launches with equal kernels share it.
 struct KernelReport {
   std::string symbol;
-  std::string kernelIr; ///< upstream dialects, before machine code
+  std::string text; ///< the canonical one
   unsigned launches = 0;
+
+  /// The kernel under its own name, in upstream dialects, before machine code.
+  std::string kernelIr() const;
 };
 
 /// One launch of a function, in the order in which they are issued.

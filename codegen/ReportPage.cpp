@@ -357,7 +357,7 @@ void writeKernels(const CompileReport &report, const llvm::StringMap<std::string
     os << "<details id=" << names.lookup(kernel->symbol) << "><summary>" << htmlEscaped(kernel->symbol)
        << ", " << amountText(kernel->launches, "launch") << ", " << bytesText(use.bytes)
        << " a call</summary><p>launches " << use.links << "</p>";
-    const std::string code = htmlEscaped(kernel->kernelIr);
+    const std::string code = htmlEscaped(kernel->kernelIr());
     if (page.size() + code.size() <= pageBytes)
       os << "<pre>" << code << "</pre>";
     else if (++without; !code.empty())

@@ -32,6 +32,16 @@ static constexpr Phase phaseTable[] = {
 
 ArrayRef<Phase> phases() { return phaseTable; }
 
+ArrayRef<Phase> phases(const ir::CompilerOptions &options) {
+  const auto indexOf = [](StringRef name) {
+    return llvm::find_if(phases(), [&](const Phase &phase) { return phase.name == name; }) - phases().begin();
+  };
+  const ptrdiff_t first = options.from.empty() ? 0 : indexOf(options.from);
+  const ArrayRef<Phase> until =
+      phases().take_front(options.to.empty() ? phases().size() : indexOf(options.to) + 1);
+  return until.drop_front(std::min<size_t>(first, until.size()));
+}
+
 namespace {
 /// Adds passes, except those that are disabled.
 class Adder {
@@ -167,14 +177,8 @@ void buildPhase(OpPassManager &passes, StringRef phase, const ir::CompilerOption
 }
 
 void buildPipeline(OpPassManager &passes, const ir::CompilerOptions &options) {
-  bool running = options.from.empty();
-  for (const Phase &phase : phases()) {
-    running |= phase.name == options.from;
-    if (running)
-      buildPhase(passes, phase.name, options);
-    if (phase.name == options.to)
-      return;
-  }
+  for (const Phase &phase : phases(options))
+    buildPhase(passes, phase.name, options);
 }
 
 /// The first of some passes that is none of the pipeline's, with those that there are.
@@ -205,12 +209,7 @@ std::string checkPipelineOptions(const ir::CompilerOptions &options) {
   for (StringRef name : {StringRef(options.from), StringRef(options.to)})
     if (!isPhase(name))
       return "there is no phase '" + name.str() + "'; there are " + names;
-  size_t first = 0, last = phases().size();
-  for (auto [i, phase] : llvm::enumerate(phases())) {
-    first = phase.name == options.from ? i : first;
-    last = phase.name == options.to ? i : last;
-  }
-  if (first > last)
+  if (phases(options).empty())
     return "phase '" + options.from + "' comes after '" + options.to + "'; in order they are " + names;
   // To ask which passes there are makes them all.
   if (!options.disabled.empty())

@@ -19,12 +19,13 @@ struct Phase {
   llvm::StringLiteral name, summary;
 };
 llvm::ArrayRef<Phase> phases();
+/// Those from `options.from` to `options.to`, if these are set.
+llvm::ArrayRef<Phase> phases(const ir::CompilerOptions &options);
 
 /// Adds the passes of one phase.
 void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase, const ir::CompilerOptions &options);
 
-/// Adds the passes that turn a traced module into its launch list, or the phases from `options.from` to
-/// `options.to` if these are set.
+/// Adds the passes that turn a traced module into its launch list: those of `phases(options)`.
 void buildPipeline(mlir::OpPassManager &passes, const ir::CompilerOptions &options);
 
 /// An error message if the options name an unknown phase or pass, otherwise an empty text.

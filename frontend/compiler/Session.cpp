@@ -617,7 +617,7 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
     record->plan = program->planText;
     record->page = codegen::htmlPage(report, region.name, region.reason);
     for (const codegen::KernelReport &kernel : report.kernels)
-      record->kernelIr += "// " + kernel.symbol + "\n" + kernel.kernelIr + "\n";
+      record->kernelIr += "// " + kernel.symbol + "\n" + kernel.kernelIr() + "\n";
     for (const codegen::FunctionReport &function : report.functions) {
       record->launches += function.launches.size();
       record->arenaBytes = std::max(record->arenaBytes, function.arenaBytes);
