@@ -29,10 +29,6 @@ struct ProductOperand {
   std::array<int64_t, 3> extents;
 };
 
-const fb::Buffer *buffer_of(const fb::Plan &plan, uint32_t index) {
-  return index < length(plan.buffers()) ? plan.buffers()->Get(index) : nullptr;
-}
-
 /// `bytes` is how much of its buffer the operand reaches over.
 std::string operand_problem(const ProductOperand &operand, const fb::Plan &plan, uint64_t item,
                             uint64_t &bytes) {

@@ -24,6 +24,11 @@ template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
 
 inline std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
 
+/// A buffer of a plan; null if there is none of that number.
+inline const fb::Buffer *buffer_of(const fb::Plan &plan, uint32_t index) {
+  return index < length(plan.buffers()) ? plan.buffers()->Get(index) : nullptr;
+}
+
 /// Whether the elements of a vector may be read through a pointer. The FlatBuffers verifier checks where a
 /// vector begins, not that its 8-byte elements are aligned.
 inline bool aligned(const flatbuffers::Vector<int64_t> *vector) {

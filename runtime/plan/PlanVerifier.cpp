@@ -314,9 +314,7 @@ private:
     return {};
   }
 
-  const fb::Buffer *buffer(uint32_t index) const {
-    return index < length(plan_.buffers()) ? plan_.buffers()->Get(index) : nullptr;
-  }
+  const fb::Buffer *buffer(uint32_t index) const { return buffer_of(plan_, index); }
 
   bool overlap(const fb::Buffer &a, const fb::Buffer &b) const { return share_bytes(plan_, a, b); }
 
