@@ -24,20 +24,19 @@ public:
 
   /// Something to compute, most often of what was made last, so that programs are chains and not islands.
   Instruction compute() {
-    Instruction in{weighted({{Op::unary, 5},
-                             {Op::scale, 5},
-                             {Op::add, 6},
-                             {Op::mul, 4},
-                             {Op::matmul, 3},
-                             {Op::sum, 2},
-                             {Op::row, 3},
-                             {Op::transpose, 2},
-                             {Op::part, 1},
-                             {Op::detach, 2},
-                             {Op::clone, 2},
-                             {Op::alias, 2},
-                             {Op::pick, 1}})};
-    fillIn(in);
+    Instruction in = drawn({{Op::unary, 5},
+                            {Op::scale, 5},
+                            {Op::add, 6},
+                            {Op::mul, 4},
+                            {Op::matmul, 3},
+                            {Op::sum, 2},
+                            {Op::row, 3},
+                            {Op::transpose, 2},
+                            {Op::part, 1},
+                            {Op::detach, 2},
+                            {Op::clone, 2},
+                            {Op::alias, 2},
+                            {Op::pick, 1}});
     in.i = in.op == Op::part ? below(3) : below(size);
     return in;
   }
@@ -45,24 +44,23 @@ public:
   Instruction any() {
     if (chance(50))
       return compute();
-    Instruction in{weighted({{Op::make, 2},
-                             {Op::fill, 2},
-                             {Op::addInPlace, 5},
-                             {Op::scaleInPlace, 4},
-                             {Op::fillInPlace, 1},
-                             {Op::copyInPlace, 3},
-                             {Op::writeRow, 3},
-                             {Op::drop, 5},
-                             {Op::leaf, 4},
-                             {Op::backward, 6},
-                             {Op::gradient, 5},
-                             {Op::gradOf, 3},
-                             {Op::clearGrad, 1},
-                             {Op::keep, 2},
-                             {Op::read, 8},
-                             {Op::fail, 1},
-                             {Op::noGrad, 3}})};
-    fillIn(in);
+    Instruction in = drawn({{Op::make, 2},
+                            {Op::fill, 2},
+                            {Op::addInPlace, 5},
+                            {Op::scaleInPlace, 4},
+                            {Op::fillInPlace, 1},
+                            {Op::copyInPlace, 3},
+                            {Op::writeRow, 3},
+                            {Op::drop, 5},
+                            {Op::leaf, 4},
+                            {Op::backward, 6},
+                            {Op::gradient, 5},
+                            {Op::gradOf, 3},
+                            {Op::clearGrad, 1},
+                            {Op::keep, 2},
+                            {Op::read, 8},
+                            {Op::fail, 1},
+                            {Op::noGrad, 3}});
     in.i = below(size);
     if (in.op == Op::leaf)
       in.i = !chance(20);
@@ -109,15 +107,14 @@ public:
   }
 
   Instruction computeOfDtypes() {
-    Instruction in{weighted({{Op::cast, 4},
-                             {Op::function, 5},
-                             {Op::binary, 10},
-                             {Op::withNumber, 6},
-                             {Op::select, 2},
-                             {Op::selectNumber, 1},
-                             {Op::reduce, 4},
-                             {Op::join, 1}})};
-    fillIn(in);
+    Instruction in = drawn({{Op::cast, 4},
+                            {Op::function, 5},
+                            {Op::binary, 10},
+                            {Op::withNumber, 6},
+                            {Op::select, 2},
+                            {Op::selectNumber, 1},
+                            {Op::reduce, 4},
+                            {Op::join, 1}});
     in.type = static_cast<int>(below(std::size(dtypes)));
     in.c = variable();
     if (in.op == Op::withNumber || in.op == Op::selectNumber)
@@ -133,8 +130,7 @@ public:
       return computeOfDtypes();
     if (chance(65))
       return any();
-    Instruction in{weighted({{Op::binaryInPlace, 5}, {Op::numberInPlace, 4}, {Op::maskedFill, 2}})};
-    fillIn(in);
+    Instruction in = drawn({{Op::binaryInPlace, 5}, {Op::numberInPlace, 4}, {Op::maskedFill, 2}});
     setNumber(in);
     in.i = below(binariesInPlace);
     return in;
@@ -163,14 +159,13 @@ public:
   Instruction anyOfModules(const Program &program) {
     if (chance(45))
       return any();
-    Instruction in{weighted({{Op::call, 10},
-                             {Op::parameter, 2},
-                             {Op::train, 2},
-                             {Op::freeze, 1},
-                             {Op::clip, 1},
-                             {Op::step, 3},
-                             {Op::zeroGrad, 2}})};
-    fillIn(in);
+    Instruction in = drawn({{Op::call, 10},
+                            {Op::parameter, 2},
+                            {Op::train, 2},
+                            {Op::freeze, 1},
+                            {Op::clip, 1},
+                            {Op::step, 3},
+                            {Op::zeroGrad, 2}});
     const bool ofOptimizer = in.op == Op::step || in.op == Op::zeroGrad;
     in.b = static_cast<int>(below(ofOptimizer ? program.optimizers.size() : program.modules.size()));
     in.i = in.op == Op::parameter ? below(4) : !chance(30);
@@ -236,12 +231,14 @@ private:
         return choice.first;
     return choices.begin()->first;
   }
-  void fillIn(Instruction &in) {
+  Instruction drawn(std::initializer_list<std::pair<Op, int>> choices) {
+    Instruction in{weighted(choices)};
     in.d = variable();
     in.a = chance(50) ? last_ : variable();
     in.b = variable();
     in.number = number();
     last_ = in.d;
+    return in;
   }
 
   std::mt19937_64 random_;
