@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 using namespace weft;
@@ -450,12 +451,16 @@ TEST(DeviceImage, ConvolutionsOfAnyBatch) {
   EXPECT_EQ(own[0].sizes, std::vector<int64_t>{30});
 }
 
+/// That for which the image has a kernel, and that of the plan.
+static std::array<fb::ConvolutionLaunchT *, 2> convolutions_of(fb::DeviceImageT &image, PlanBuilder &b) {
+  return {image.kernels[0]->convolution->launch.get(), b.plan.launches[0]->op.AsConvolutionLaunch()};
+}
+
 /// Zeros between the elements of the operand: places with equal remainders are a matrix.
 TEST(DeviceImage, RemaindersOfPlacesAreMatrices) {
   fb::DeviceImageT image = image_of_convolution();
   PlanBuilder b = plan_of_convolution();
-  for (fb::ConvolutionLaunchT *launch :
-       {image.kernels[0]->convolution->launch.get(), b.plan.launches[0]->op.AsConvolutionLaunch()}) {
+  for (fb::ConvolutionLaunchT *launch : convolutions_of(image, b)) {
     launch->base_dilation = {2};
     launch->places = {13};
     launch->y->strides = {52, 0, 13, 1};
@@ -473,8 +478,7 @@ TEST(DeviceImage, RemaindersOfPlacesAreMatrices) {
 TEST(DeviceImage, SumsOfHalvesMayStayF32) {
   fb::DeviceImageT image = image_of_convolution();
   PlanBuilder b = plan_of_convolution();
-  for (fb::ConvolutionLaunchT *launch :
-       {image.kernels[0]->convolution->launch.get(), b.plan.launches[0]->op.AsConvolutionLaunch()}) {
+  for (fb::ConvolutionLaunchT *launch : convolutions_of(image, b)) {
     launch->steps = {5};
     launch->beside.clear();
   }
